@@ -31,12 +31,12 @@ type invocation struct {
 	context.Context
 	*flag.FlagSet
 	o      *web.Options
-	words  []string // what stands behind the command and is no flag
+	words  []string // arguments other than flags
 	stdout io.Writer
 	stderr io.Writer
 }
 
-// word is the nth word behind the command, "" if there are fewer.
+// word returns the nth word behind the command, "" if there are fewer.
 func (c *invocation) word(n int) string {
 	if n < len(c.words) {
 		return c.words[n]
@@ -44,7 +44,7 @@ func (c *invocation) word(n int) string {
 	return ""
 }
 
-// commandTable is the table, in the order of the help.
+// commandTable returns the table, in the order of the help.
 func commandTable() []command {
 	table := []command{
 		{"serve", "", "start the server (the default)", serveCommand},
@@ -248,7 +248,7 @@ func newInvocation(ctx context.Context, cmd command, o *web.Options, stdout, std
 	return c, do
 }
 
-// usage is the help.
+// usage returns the help.
 func usage() string {
 	var b strings.Builder
 	b.WriteString("Usage: fawn [command] [flags]\n\nCommands:\n")
@@ -282,7 +282,7 @@ func writeFlag(b *strings.Builder, f *flag.Flag) {
 	fmt.Fprintf(b, "  %-26s %s\n", strings.TrimSpace("--"+f.Name+" "+value), text)
 }
 
-// explain splits what a flag is for into the name of its value, "" if it takes none, and the text.
+// explain splits a flag's usage into the name of its value, "" if it takes none, and the description.
 func explain(f *flag.Flag) (value, text string) {
 	if rest, ok := strings.CutPrefix(f.Usage, "`"); ok {
 		value, text, _ = strings.Cut(rest, "`")
@@ -291,13 +291,13 @@ func explain(f *flag.Flag) (value, text string) {
 	return "", f.Usage
 }
 
-// isBool tells whether a flag takes no value.
+// isBool reports whether a flag takes no value.
 func isBool(f *flag.Flag) bool {
 	v, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return ok && v.IsBoolFlag()
 }
 
-// misuse tells of a mistake in the command line, last: that is what stands above the prompt.
+// misuse reports a command line error on the last line, directly above the prompt.
 func misuse(stderr io.Writer, use string, err error) int {
 	if use = strings.TrimSpace(use); use == "" {
 		use = "[command]"
@@ -308,10 +308,10 @@ func misuse(stderr io.Writer, use string, err error) int {
 	return exitUsage
 }
 
-// errUnhealthy ends commands that check or copy something with an exit code; they have already said what is wrong.
+// errUnhealthy ends checking or copying commands with an exit code after they reported the problem.
 var errUnhealthy = errors.New("something needs mending")
 
-// checked is the error of a command that has told what is not right, if something is not.
+// checked returns the error of a command that has already reported problems, if there were any.
 func checked(ok bool, err error) error {
 	if err == nil && !ok {
 		err = errUnhealthy

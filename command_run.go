@@ -11,23 +11,23 @@ import (
 	"fawn/web/cli"
 )
 
-// Exit codes of run, beside those of every command.
+// Exit codes of run, in addition to the common ones.
 const (
 	exitWaits     = 3   // it needs an answer
 	exitCutOff    = 4   // the model's limit cut the answer
 	exitTimeout   = 124 // as timeout(1) has it
-	exitCancelled = 130 // as shells tell of an interrupt
+	exitCancelled = 130 // the shells' code for an interrupt
 )
 
-// exitCode ends a command that has told what there is to tell.
+// exitCode ends a command that has already reported everything.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// maxTask bounds a task from standard input, in bytes.
+// maxTask limits a task from standard input, in bytes.
 const maxTask = 16 << 20
 
-// reach declares the flags that say which server a command uses.
+// reach declares the flags that select a command's server.
 func reach(c *invocation) *cli.Reach {
 	to := new(cli.Reach)
 	c.StringVar(&to.URL, "server", "",

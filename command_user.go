@@ -6,7 +6,7 @@ import (
 	"fawn/web"
 )
 
-// userCommands are those on accounts.
+// userCommands returns the commands for accounts.
 func userCommands() []command {
 	job := func(what string) func(*invocation) func() error {
 		return func(c *invocation) func() error {

@@ -12,11 +12,11 @@ import (
 	"fawn/web"
 )
 
-// completing is the name under which the scripts ask what can stand at the cursor.
+// completing is the hidden command by which the scripts request completions.
 const completing = "__complete"
 
-// completions are named by what packages of Debian install (release/deb.go). They ask the program itself
-// at each use, so they fit whatever version is installed.
+// completions are named as Debian packages install them (release/deb.go). They query the program at each use, so they
+// match the installed version.
 //
 //go:embed all:release/completion
 var completions embed.FS
@@ -33,8 +33,8 @@ func completionCommand(c *invocation) func() error {
 	}
 }
 
-// complete writes what the last of words, the one at the cursor, can become: a line each, with a tab
-// and what it is for behind it. ":files" and ":folders" stand for paths.
+// complete writes the completions of the last of words, the one at the cursor: one per line, with a tab and a
+// description. ":files" and ":folders" stand for paths.
 func complete(w io.Writer, words []string) {
 	if len(words) == 0 {
 		words = []string{""}
@@ -51,7 +51,7 @@ func complete(w io.Writer, words []string) {
 		return
 	}
 	c, _ := newInvocation(context.Background(), cmd, new(web.Options), io.Discard, io.Discard)
-	given, open := 0, (*flag.Flag)(nil) // words that are no flags, and the flag whose value is next
+	given, open := 0, (*flag.Flag)(nil) // plain arguments, and the flag that expects the next value
 	for _, word := range rest {
 		switch {
 		case open != nil:
@@ -95,7 +95,7 @@ func offerCommands(before []string, offer func(value, about string)) {
 	}
 }
 
-// offerValues offers what can stand for a value of that name.
+// offerValues lists possible values by the value's name.
 func offerValues(w io.Writer, name string, offer func(value, about string)) {
 	switch {
 	case strings.Contains(name, "|"):

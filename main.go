@@ -30,8 +30,8 @@ func main() {
 	convert.Main()
 	skilltool.Main()
 	ns.Reexec()
-	// The first signal ends the work in order; after it signals act as usual, so that a second one
-	// ends the process at once.
+	// The first signal starts an orderly shutdown; then signals have their default effect, so a second one ends the
+	// process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
@@ -42,7 +42,7 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
-	// Another server has taken the database over, or may have: the one that is told to start anew finds out.
+	// Another server may have taken over the database: the restarted process finds out.
 	exitReplaced = 75
 )
 
@@ -100,7 +100,7 @@ func printVersion(o web.Options) error {
 	return err
 }
 
-// buildVersion is what the linker was told, else the commit the Go command saw, else "dev".
+// buildVersion returns the version set by the linker, else the commit recorded by the Go command, else "dev".
 func buildVersion() string {
 	if version != "" {
 		return version

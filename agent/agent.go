@@ -16,9 +16,8 @@ type Agent struct {
 	System  string
 	Options ModelOptions // defaults of each call
 
-	// Toolset gives what takes the place of Tools and System from now on. It is asked before
-	// each model call, and gives the same one while nothing has changed. A nil func changes
-	// nothing.
+	// Toolset returns the tool set that replaces Tools and System from now on. It is called before each model call and
+	// returns the same value until something changes. A nil func changes nothing.
 	Toolset func() *Toolset
 }
 
@@ -33,25 +32,25 @@ type Toolset struct {
 type Outcome struct {
 	Next       []string
 	StopReason string // "", or why the run ended early: recursion_limit, loop_capped, breakpoint, …
-	Breakpoint bool   // a breakpoint ended it; Next is where a run without input goes on
+	Breakpoint bool   // ended at a breakpoint; a run without input resumes at Next
 }
 
-// DefaultMaxSteps bounds a run which sets no limit of its own.
+// DefaultMaxSteps limits a run which sets no limit of its own.
 const DefaultMaxSteps = 100
 
 // StepLimitError ends a run that has used its steps up.
 type StepLimitError struct{ Limit int }
 
-// Error implements error. Clients know the sentence.
+// Error implements error. Clients match this sentence.
 func (e *StepLimitError) Error() string {
 	return fmt.Sprintf("Recursion limit of %d reached without hitting a stop condition. "+
 		"You can increase the limit by setting the `recursion_limit` config key.", e.Limit)
 }
 
-// ErrorName is how clients know the error.
+// ErrorName is the name under which clients know the error.
 func (e *StepLimitError) ErrorName() string { return "GraphRecursionError" }
 
-// closeTime is how long the last writes of a cancelled run may take.
+// closeTime limits the last writes of a cancelled run.
 const closeTime = 5 * time.Second
 
 // Run drives the loop until the answer is complete, a stage ends it, or ctx ends. State in
@@ -85,7 +84,7 @@ func (l *loop) fold() (ModelFunc, ToolFunc) {
 type loop struct {
 	agent     *Agent
 	turn      *Turn
-	set       *Toolset // of this step
+	set       *Toolset // current set of tools
 	callModel ModelFunc
 	callTool  ToolFunc
 	pending   State // patches of hooks, waiting for the step they join
@@ -101,7 +100,7 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 		node = NodeTools
 	}
 	l.out.Next = []string{node}
-	if slices.Contains(l.turn.From, NodeEnd) { // cut off behind its last word
+	if slices.Contains(l.turn.From, NodeEnd) { // interrupted after its last message
 		node, l.out.Next = NodeEnd, Next(&l.turn.State, NodeModel)
 	}
 	if l.turn.From == nil && Stops(l.turn.StopBefore, node) {
@@ -127,7 +126,7 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 		}
 		l.steps++
 	}
-	if l.out.Breakpoint { // hooks behind the answer wait for the answer
+	if l.out.Breakpoint { // hooks after the answer wait for the answer
 		return l.out, nil
 	}
 	err := l.end(ctx)
@@ -177,8 +176,8 @@ func (l *loop) apply(p State) error {
 	return nil
 }
 
-// step stores everything pending as one step of node, also when the run was cancelled.
-// last says that none of next runs in this run.
+// step stores all pending writes as one step of node, even when the run was cancelled. last means no node of next runs
+// in this run.
 func (l *loop) step(ctx context.Context, node string, next []string, last bool) error {
 	s := Step{Node: node, Patch: l.pending, State: &l.turn.State, Next: next, Last: last}
 	l.pending = State{}
@@ -206,8 +205,8 @@ func (l *loop) fail(ctx context.Context, node string, next []string, cause error
 	return cause
 }
 
-// outlive is a context for writes which a cancel must not tear: it ends [closeTime] after
-// ctx does, or with the returned function.
+// outlive returns a context for writes which a cancel must not tear: it ends [closeTime] after ctx does, or with the
+// returned function.
 func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -277,7 +276,7 @@ func (l *loop) modelStep(ctx context.Context) (string, error) {
 	if err := l.apply(r.Patch); err != nil {
 		return "", l.fail(ctx, NodeModel, Next(&t.State, NodeModel), fmt.Errorf("after model: %w", err))
 	}
-	again := r.Jump == ToModel && !lastTurn // the last turn is the last, whatever a stage wants
+	again := r.Jump == ToModel && !lastTurn // the last turn ends the loop even if a stage asks for another
 	next := Next(&t.State, NodeModel)
 	if again {
 		next = []string{NodeModel}
@@ -289,7 +288,7 @@ func (l *loop) modelStep(ctx context.Context) (string, error) {
 	return to, nil
 }
 
-// stepLimitNote tells the model that the run has used up its steps.
+// stepLimitNote tells the model that the run is out of steps.
 const stepLimitNote = "The step limit of this run is reached and tools are off now. Answer with what you have found so far, and say what is still open."
 
 // errNoMessage means that a stage swallowed the answer.

@@ -3,7 +3,7 @@ package agent
 // StopBreakpoint is the stop reason of a run which a breakpoint ended.
 const StopBreakpoint = "breakpoint"
 
-// Stops tells whether breakpoints, names of nodes or "*", hold a node.
+// Stops reports whether breakpoints, names of nodes or "*", apply to a node.
 func Stops(breakpoints []string, node string) bool {
 	for _, b := range breakpoints {
 		if b == "*" || CanonicalNode(b) == node {
@@ -19,8 +19,8 @@ func (l *loop) halted() Outcome {
 	return l.out
 }
 
-// goOn decides which node runs behind a finished one, NodeEnd for none. A breakpoint holds
-// only where something would follow: behind a complete answer there is nothing to stop.
+// goOn selects the node after a finished one, NodeEnd for none. A breakpoint only applies if something would follow:
+// after a complete answer there is nothing to stop.
 func (l *loop) goOn(node string, next []string, end bool) string {
 	if end || len(next) == 0 || next[0] == NodeInterrupt {
 		return NodeEnd

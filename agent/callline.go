@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is how many bytes of an argument a line about a call shows.
+// maxLine limits the bytes of an argument that a line about a call shows.
 const maxLine = 200
 
-// Line is the call in one line for people: the tool's name and the argument that says what it is about.
+// Line describes the call in one line for people: the tool's name and its most telling argument.
 func (c ToolCall) Line() string {
 	var args map[string]any
 	if json.Unmarshal(c.Args, &args) != nil {

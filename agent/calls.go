@@ -10,11 +10,11 @@ import (
 	"sync"
 )
 
-// maxParallelCalls bounds the tools of one message which run at the same time.
+// maxParallelCalls limits the tools of one message which run at the same time.
 const maxParallelCalls = 16
 
-// toolStep runs all open calls of the last AI message at the same time, but for those that
-// touch the same file, and stores their results, in call order, as one step.
+// toolStep runs all open calls of the last AI message concurrently, except calls that touch the same file, and stores
+// their results in call order as one step.
 func (l *loop) toolStep(ctx context.Context) (string, error) {
 	t := l.turn
 	caller, open := l.openCalls()
@@ -78,7 +78,7 @@ type answer struct {
 	call    ToolCall
 	message string // id of the tool message
 	result  Result
-	err     error // the run cannot go on
+	err     error // the run can't continue
 }
 
 // openCalls finds the newest AI message and its calls without a result; invalid calls are
@@ -108,8 +108,8 @@ func (l *loop) openCalls() (*Message, []ToolCall) {
 	return m, open
 }
 
-// one runs a single call. Its start is durable before the tool runs and its result before
-// the step goes on, so that a crash never runs a finished call again.
+// one runs a single call. Its start is durable before the tool runs, and its result before the step continues, so a
+// crash never repeats a finished call.
 func (l *loop) one(ctx context.Context, caller *Message, c ToolCall) answer {
 	t := l.turn
 	a := answer{call: c, message: t.NewID()}
@@ -170,7 +170,7 @@ func recovered(t *Turn, what, name string, err *error) {
 	}
 }
 
-// call is the innermost ToolFunc. A panic of a tool becomes an error, which stages see.
+// call returns the innermost ToolFunc. A panic of a tool becomes an error, which stages see.
 func (l *loop) call(ctx context.Context, t *Turn, c ToolCall) (r Result, err error) {
 	tool := l.set.tool(c.Name)
 	if tool == nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Field names one stored part of [State] beside the messages.
+// Field names one stored part of [State] other than the messages.
 type Field struct {
 	Name   string
 	Hidden bool // stored, but never part of values
@@ -36,10 +36,10 @@ var Fields = []Field{
 	hidden(pointer("view", func(s *State) **View { return &s.View })),
 }
 
-// Set tells whether the field is written in s.
+// Set reports whether s writes the field.
 func (f Field) Set(s *State) bool { return f.set(s) }
 
-// Encode is the field's stored and shown form.
+// Encode returns the field's stored and shown form.
 func (f Field) Encode(s *State) ([]byte, error) { return marshal(f.get(s)) }
 
 // Decode replaces s with its stored form. null leaves the field unwritten; on an error s is untouched.
@@ -60,9 +60,8 @@ func FieldByName(name string) (Field, bool) {
 	return Field{}, false
 }
 
-// ParsePatch reads a client's partial state. Messages take every form [ParseMessage]
-// knows. Names which are no visible field are returned in order, not an error: each mount
-// decides.
+// ParsePatch reads a client's partial state. Messages take every form [ParseMessage] knows. Names of unknown fields are
+// returned in order rather than as an error: each mount decides.
 func ParsePatch(raw json.RawMessage) (p State, unknown []string, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return State{}, nil, nil

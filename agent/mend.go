@@ -9,16 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// mendDepth bounds how deep values may be nested in mended text.
+// mendDepth limits the nesting of values in mended text.
 const mendDepth = 100
 
 var errMend = errors.New("cannot be read as a JSON object")
 
-// Mend reads a JSON object as models write it when they get it wrong: with commas too many,
-// single quotes, names without quotes, Python's True and None, line ends and unknown escapes
-// inside strings, a fence around it, or as a string that holds the object. Nothing is made
-// up: with whole, the caller knows that no text is missing, and brackets left open at the
-// end are closed; a string left open never is. The result is plain JSON.
+// Mend repairs a JSON object as models miswrite it: extra commas, single quotes, unquoted names, Python's True and
+// None, line ends and unknown escapes inside strings, a surrounding fence, or a string that holds the object. It never
+// invents content: with whole, the caller knows that no text is missing, and brackets left open at the end are closed;
+// an open string never is. The result is plain JSON.
 func Mend(text string, whole bool) (json.RawMessage, error) {
 	text = unfenced(strings.TrimSpace(text))
 	m := mender{in: text, whole: whole}
@@ -93,7 +92,7 @@ func (m *mender) take(c byte) bool {
 	return false
 }
 
-// end tells whether a list or object may end here although its bracket is missing.
+// end reports whether a list or object may end here although its bracket is missing.
 func (m *mender) end() bool {
 	m.space()
 	return m.whole && m.at >= len(m.in)
@@ -233,7 +232,7 @@ func (m *mender) text(quote byte) error {
 	return m.fault("a string has no end")
 }
 
-// escape passes an escape that JSON knows, and keeps any other as the characters it is.
+// escape copies a valid JSON escape and keeps any other as plain characters.
 func (m *mender) escape() {
 	rest := m.in[m.at+1:]
 	switch {
@@ -248,7 +247,7 @@ func (m *mender) escape() {
 	case strings.IndexByte(`"\/bfnrt`, rest[0]) >= 0:
 		m.out.WriteString(`\` + rest[:1])
 		m.at += 2
-	case rest[0] == '\n': // a line that goes on
+	case rest[0] == '\n': // a line continuation
 		m.at += 2
 	default:
 		m.at++

@@ -33,7 +33,7 @@ type Message struct {
 	Name       string
 	Content    Content
 	ToolCalls  []ToolCall    // TypeAI only
-	Invalid    []InvalidCall // TypeAI only: calls whose arguments were no JSON object
+	Invalid    []InvalidCall // TypeAI only: calls whose arguments weren't a JSON object
 	ToolCallID string        // TypeTool only
 	Status     string        // TypeTool only: "success" or "error"
 	Artifact   json.RawMessage
@@ -42,15 +42,14 @@ type Message struct {
 	Meta       map[string]any // response_metadata
 }
 
-// ToolCall is a model's wish to run a tool. Args is a JSON object; ID is what the result
-// finds its call by.
+// ToolCall is a model's request to run a tool. Args is a JSON object; ID links the result to the call.
 type ToolCall struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 	ID   string          `json:"id"`
 }
 
-// MarshalJSON adds the constant type field LangChain clients look for.
+// MarshalJSON adds the constant type field expected by LangChain clients.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
 	args := c.Args
 	if len(args) == 0 {
@@ -73,7 +72,7 @@ type InvalidCall struct {
 	Error string `json:"error"`
 }
 
-// MarshalJSON adds the constant type field LangChain clients look for.
+// MarshalJSON adds the constant type field expected by LangChain clients.
 func (c InvalidCall) MarshalJSON() ([]byte, error) {
 	type plain InvalidCall
 	return marshal(struct {
@@ -82,9 +81,8 @@ func (c InvalidCall) MarshalJSON() ([]byte, error) {
 	}{plain(c), "invalid_tool_call"})
 }
 
-// Usage counts tokens of one model call. Model is the configuration's name of the model that
-// was called and Cost what it took at the price of that moment, where one is known: prices
-// and the choice of models change, what was spent does not.
+// Usage counts tokens of one model call. Model is the configured name of the called model and Cost the price at the
+// time, if known. Both are stored because prices and models change later.
 type Usage struct {
 	Input         int            `json:"input_tokens"`
 	Output        int            `json:"output_tokens"`
@@ -100,13 +98,13 @@ type Usage struct {
 // for white space between their parts.
 type Content struct {
 	Text   string
-	Blocks []json.RawMessage // when not nil, Text is empty
+	Blocks []json.RawMessage // if not nil, Text is empty
 }
 
-// Text makes plain content.
+// Text returns plain content.
 func Text(s string) Content { return Content{Text: s} }
 
-// visible is the content without control characters in its texts, see [Visible].
+// visible returns the content without control characters in its texts, see [Visible].
 func (c Content) visible() Content {
 	c.Text = Visible(c.Text)
 	for i, b := range c.Blocks {
@@ -128,7 +126,7 @@ func (c Content) visible() Content {
 	return c
 }
 
-// String is the text a reader would see: Text, or all text blocks joined.
+// String returns the text a reader would see: Text, or all text blocks joined.
 func (c Content) String() string {
 	if c.Blocks == nil {
 		return c.Text
@@ -238,7 +236,7 @@ func (m *Message) MarshalJSON() ([]byte, error) {
 		}
 		w.ToolCalls, w.Invalid = &calls, &invalid
 	case TypeTool:
-		w.ToolCallID = &m.ToolCallID // also a blank one, or the message could not be read back
+		w.ToolCallID = &m.ToolCallID // even a blank one, or the message couldn't be decoded
 		if w.Status == "" {
 			w.Status = "success"
 		}
@@ -271,14 +269,14 @@ func (m *Message) With(key string, value any) *Message {
 	return &c
 }
 
-// Flag tells whether additional_kwargs[key] is true.
+// Flag reports whether additional_kwargs[key] is true.
 func (m *Message) Flag(key string) bool {
 	v, _ := m.Kwargs[key].(bool)
 	return v
 }
 
-// Genuine tells whether a person wrote the message: human, no summary, and shown in the
-// UI or an answer to a question.
+// Genuine reports whether a person wrote the message: human, no summary, and shown in the UI or an answer to a
+// question.
 func (m *Message) Genuine() bool {
 	if m.Type != TypeHuman || m.Name == "summary" {
 		return false
@@ -302,7 +300,7 @@ func (m *Message) Calls() []string {
 	return ids
 }
 
-// LastGenuine is the newest message written by a person, or nil.
+// LastGenuine returns the newest message written by a person, or nil.
 func LastGenuine(msgs []*Message) *Message {
 	for _, m := range slices.Backward(msgs) {
 		if m.Genuine() {

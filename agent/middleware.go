@@ -2,9 +2,8 @@ package agent
 
 import "context"
 
-// Middleware is one stage around the loop; any hook may be nil. A stage is built once per
-// run, so counters are plain variables of the function which makes it. Hooks return state
-// changes; they never write t.State.
+// Middleware is one stage around the loop; any hook may be nil. A stage is built once per run, so counters are plain
+// variables of its constructor. Hooks return state changes; they never write t.State.
 type Middleware struct {
 	Name string
 	// BeforeAgent runs once, in list order; its patch joins the run's first step.
@@ -27,25 +26,23 @@ type ModelFunc func(ctx context.Context, t *Turn, req *Request) (*Message, error
 // ToolFunc makes one tool call.
 type ToolFunc func(ctx context.Context, t *Turn, c ToolCall) (Result, error)
 
-// Reply is a model's answer on its way to the log. Stages put another Message in place of
-// the one they want to change, keeping its ID.
+// Reply is a model's answer before it is logged. A stage that changes the message replaces Message and keeps its ID.
 type Reply struct {
 	Message    *Message
 	Patch      State
 	Jump       Jump
 	StopReason string // why the run ends early, for the run's record
-	Last       *Last  // when set, the run's next model call is its last
-	Final      bool   // no call follows this one, whatever a stage wants
+	Last       *Last  // if set, the run's next model call is its last
+	Final      bool   // no further call follows, even if a stage asks for one
 }
 
-// Last says why a run may make only one more model call, which has no tools: the answer is
-// made of what there is.
+// Last gives the reason why a run may make only one more model call, without tools: the model answers with what it has.
 type Last struct {
 	Reason string // the run's stop reason: token_capped, loop_capped, …
-	Note   string // what the model reads about it
+	Note   string // the note shown to the model
 }
 
-// Jump tells where the loop goes after the model step.
+// Jump selects where the loop continues after the model step.
 type Jump int
 
 // Jumps. Continue follows the message: to the tools when it calls any, else to the end.

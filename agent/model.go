@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Model is one chat model. Stream yields deltas until the answer is complete or an error
-// ends it; breaking out of the loop or cancelling ctx stops the call. An error after the
-// last chunk is yielded with a zero Chunk. Stream may be used by many goroutines.
+// Model is one chat model. Stream yields deltas until the answer is complete or an error ends it; breaking out of the
+// loop or cancelling ctx stops the call. An error after the last chunk is yielded with a zero Chunk. Stream is safe for
+// concurrent use.
 type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Chunk, error]
 }
 
-// Chunk is one delta of an answer. Usage, Finish, Model and Kwargs come once, as a rule last.
+// Chunk is one delta of an answer. Usage, Finish, Model and Kwargs arrive once, usually last.
 type Chunk struct {
 	Text      string
 	Reasoning string
@@ -36,10 +36,10 @@ type CallDelta struct {
 	Args  string `json:"args,omitempty"`
 }
 
-// Visible tells whether a person could have seen something of this chunk.
+// Visible reports whether a person could have seen something of this chunk.
 func (c Chunk) Visible() bool { return c.Text != "" || c.Reasoning != "" || len(c.Calls) > 0 }
 
-// Collector folds chunks into the message they make. The zero value is ready.
+// Collector folds chunks into a message. The zero value is ready.
 type Collector struct {
 	text, reasoning strings.Builder
 	calls           map[int]*collected
@@ -95,19 +95,19 @@ func (c *Collector) Add(k Chunk) {
 	}
 }
 
-// Empty tells whether nothing a person could see has come yet.
+// Empty reports whether nothing visible has arrived yet.
 func (c *Collector) Empty() bool {
 	return c.text.Len() == 0 && c.reasoning.Len() == 0 && len(c.calls) == 0
 }
 
-// Text is the visible text so far.
+// Text returns the visible text so far.
 func (c *Collector) Text() string { return c.text.String() }
 
 // Reasoning returns the reasoning so far.
 func (c *Collector) Reasoning() string { return c.reasoning.String() }
 
-// Message is the AI message of all chunks so far. With complete false the answer was cut
-// off: half-written calls are dropped and the finish reason says interrupted.
+// Message returns the AI message of all chunks so far. If complete is false, the answer was cut off: partial calls are
+// dropped and the finish reason is "interrupted".
 func (c *Collector) Message(id string, complete bool) *Message {
 	m := &Message{ID: id, Type: TypeAI, Content: Text(c.text.String()), Usage: c.usage, Meta: map[string]any{}}
 	if c.reasoning.Len() > 0 || len(c.kwargs) > 0 {

@@ -16,7 +16,7 @@ const (
 // FinishInterrupted marks an AI message that was cut off by a cancel, an error or a crash.
 const FinishInterrupted = "interrupted"
 
-// CanonicalNode maps aliases of a node to its name; anything unknown counts as input.
+// CanonicalNode maps aliases of a node to its name; unknown ones count as input.
 func CanonicalNode(name string) string {
 	switch name {
 	case NodeModel, "agent", "lead_agent":
@@ -27,9 +27,9 @@ func CanonicalNode(name string) string {
 	return NodeInput
 }
 
-// Next tells which nodes would run after asNode wrote s. It is pure, evaluated once per
-// checkpoint and stored there: after input or tools the model, after calls the tools,
-// nothing when an answer is complete, and NodeInterrupt while a question to the user is open.
+// Next reports which nodes would run after asNode wrote s. It is pure, evaluated once per checkpoint and stored there:
+// after input or tools the model, after calls the tools, nothing when an answer is complete, and NodeInterrupt while a
+// question to the user is open.
 func Next(s *State, asNode string) []string {
 	if CanonicalNode(asNode) == NodeStart && len(s.Messages) > 0 {
 		return []string{NodeModel}
@@ -80,7 +80,7 @@ func Unanswered(m *Message, results []*Message) []string {
 	return open
 }
 
-// Question is the tool message of a clarification nobody has answered yet, or nil.
+// Question returns the tool message of an unanswered clarification, or nil.
 func Question(s *State) *Message {
 	for i := len(s.Messages) - 1; i >= 0 && s.Messages[i].Type == TypeTool; i-- {
 		m := s.Messages[i]

@@ -8,28 +8,28 @@ import (
 // Observer measures the calls of runs. Its methods are called by many goroutines, once or twice for each call and never
 // for a token, and must not block.
 type Observer interface {
-	// Model is told of a call of a model that has ended. Each attempt is one.
+	// Model is called after each attempt of a model call.
 	Model(ctx context.Context, t *Turn, c *ModelCall)
-	// Tool is told that a call of a tool begins; known says that there is one of that name. It
-	// returns the context the tool works in, and what is to be called with how the call ended.
+	// Tool is called when a tool call begins; known reports whether the tool exists. It returns the tool's context and
+	// a function to call with the outcome.
 	Tool(ctx context.Context, t *Turn, c ToolCall, known bool) (context.Context, func(Result, error))
 }
 
 // ModelCall is one attempt to get an answer from a model.
 type ModelCall struct {
 	Began   time.Time
-	First   time.Duration // until there was something to see; 0 when nothing came
+	First   time.Duration // until the first visible output; 0 without any
 	Took    time.Duration
-	Model   string   // as it is configured, "" for one without a name
-	Request *Request // as the model got it; it must not be changed
-	Message *Message // the answer as far as it came; nil when nothing came
+	Model   string   // configured name, "" for one without a name
+	Request *Request // the model's request; it must not be changed
+	Message *Message // the answer so far; nil without any
 	Err     error
 }
 
-// Named is a model that knows the name it is configured under.
+// Named is a model that knows its configured name.
 type Named interface{ Name() string }
 
-// watch is the call of a model that has begun, for the observer of a turn.
+// watch returns the call of a model that has begun, for the observer of a turn.
 func watch(t *Turn, model Model, req *Request) *ModelCall {
 	if t.Observer == nil {
 		return nil
@@ -41,14 +41,14 @@ func watch(t *Turn, model Model, req *Request) *ModelCall {
 	return c
 }
 
-// saw notes that there is something to see now.
+// saw records the first visible output.
 func (c *ModelCall) saw() {
 	if c != nil && c.First == 0 {
 		c.First = max(time.Since(c.Began), 1)
 	}
 }
 
-// ended tells how the call ended.
+// ended reports the outcome of the call to the observer.
 func (c *ModelCall) ended(ctx context.Context, t *Turn, m *Message, err error) {
 	if c != nil {
 		c.Took, c.Message, c.Err = time.Since(c.Began), m, err
@@ -56,7 +56,7 @@ func (c *ModelCall) ended(ctx context.Context, t *Turn, m *Message, err error) {
 	}
 }
 
-// observed is f, with the observer of the turn told about each call.
+// observed wraps f to notify the turn's observer of each call.
 func (l *loop) observed(f ToolFunc) ToolFunc {
 	return func(ctx context.Context, t *Turn, c ToolCall) (r Result, err error) {
 		if t.Observer == nil {
@@ -78,7 +78,7 @@ func (o Observers) Model(ctx context.Context, t *Turn, c *ModelCall) {
 	}
 }
 
-// Tool implements Observer. The last of the observers is told first how the call ended.
+// Tool implements Observer. The outcome is reported to the observers in reverse order.
 func (o Observers) Tool(ctx context.Context, t *Turn, c ToolCall, known bool) (context.Context, func(Result, error)) {
 	ends := make([]func(Result, error), len(o))
 	for i, one := range o {

@@ -5,24 +5,23 @@ import (
 	"strings"
 )
 
-// Access are the files that a call touches, by absolute paths; a folder stands for all
-// that is in it. Calls of one answer that touch the same file run in the order of the
-// answer, unless all of them only read it.
+// Access are the files used by a call, by absolute paths; a folder includes its content. Calls of one answer that touch
+// the same file run in the answer's order, unless all of them only read it.
 type Access struct {
 	Reads, Writes []string
-	// Perhaps are paths that a command names. What it does with them is not known, so it
-	// keeps its place among other calls, but not among commands.
+	// Perhaps are paths that a command mentions. Its effect on them is unknown, so it keeps its order relative to other
+	// calls, but not to other commands.
 	Perhaps []string
 }
 
-// meets tells whether two calls must keep their order.
+// meets reports whether two calls must keep their order.
 func (a Access) meets(b Access) bool {
 	return overlap(a.Writes, b.Writes) || overlap(a.Writes, b.Reads) || overlap(a.Reads, b.Writes) ||
 		overlap(a.Writes, b.Perhaps) || overlap(a.Perhaps, b.Writes) ||
 		overlap(a.Reads, b.Perhaps) || overlap(a.Perhaps, b.Reads)
 }
 
-// overlap tells whether a path of a is a path of b, or in it, or around it.
+// overlap reports whether a path of a is a path of b, or in it, or around it.
 func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(p string) bool {
 		return slices.ContainsFunc(b, func(q string) bool {
@@ -31,7 +30,7 @@ func overlap(a, b []string) bool {
 	})
 }
 
-// order gives for each call the earlier ones it must wait for.
+// order returns for each call the earlier ones it must wait for.
 func (s *Toolset) order(calls []ToolCall) [][]int {
 	touched := make([]Access, len(calls))
 	after := make([][]int, len(calls))

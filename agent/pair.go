@@ -10,10 +10,9 @@ import (
 // InterruptedResult is the model's result for a call that never returned.
 const InterruptedResult = "[Tool call was interrupted and did not return a result.]"
 
-// PairToolCalls makes a list every provider accepts from any prefix of any log: results
-// stand right behind the message that called, in call order; a call without a result gets
-// an error result; a result without a call is dropped; calls have non-empty unique ids and
-// object arguments.
+// PairToolCalls converts any prefix of any log to a list every provider accepts: results directly follow the message
+// with their calls, in call order; a call without a result gets an error result; a result without a call is dropped;
+// calls have non-empty unique ids and object arguments.
 func PairToolCalls(msgs []*Message) []*Message {
 	answers := matchResults(msgs)
 	out := make([]*Message, 0, len(msgs))
@@ -36,8 +35,8 @@ func isCaller(m *Message) bool { return m.Type == TypeAI && len(m.ToolCalls)+len
 // [Message.Calls] counts.
 type callSlot struct{ message, place int }
 
-// matchResults gives each result to the newest call before it with its id which has none
-// yet. Some models use the same ids in every answer, so an id alone says nothing.
+// matchResults assigns each result to the newest preceding unanswered call with its id. Some models use the same ids in
+// every answer, so an id alone is ambiguous.
 func matchResults(msgs []*Message) map[callSlot]*Message {
 	answers, waiting := map[callSlot]*Message{}, map[string][]callSlot{}
 	for i, m := range msgs {
@@ -98,7 +97,7 @@ func appendCaller(out []*Message, m *Message, at int, answers map[callSlot]*Mess
 	return append(append(out, &c), results...)
 }
 
-// InvalidArguments is the result of a call with unreadable arguments.
+// InvalidArguments returns the result of a call with unreadable arguments.
 func InvalidArguments(c InvalidCall) string {
 	reason := c.Error
 	if len(reason) > 500 {

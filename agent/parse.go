@@ -33,11 +33,11 @@ func StripServerKwargs(m *Message) {
 	}
 }
 
-// MaxMessages is how many messages may be sent at once.
+// MaxMessages limits the messages of one request.
 const MaxMessages = 20_000
 
-// ParseMessages reads a list of messages or a single one, each in any form [ParseMessage]
-// knows. A two-string array is one message ("user", "hi"). The error names the index.
+// ParseMessages reads a list of messages or a single one, each in any form that [ParseMessage] accepts. A two-string
+// array is one message ("user", "hi"). The error names the index.
 func ParseMessages(raw json.RawMessage) ([]*Message, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -58,7 +58,7 @@ func ParseMessages(raw json.RawMessage) ([]*Message, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, fmt.Errorf("messages: %w: %v", ErrMessage, err)
 	}
-	for d.More() { // one by one: an empty one takes a hundred times the bytes that it is sent in
+	for d.More() { // one by one: an empty one takes a hundred times its encoded size
 		if len(out) == MaxMessages {
 			return nil, fmt.Errorf("messages: %w: want at most %d at once", ErrMessage, MaxMessages)
 		}
@@ -237,7 +237,7 @@ func (m *Message) addCall(raw json.RawMessage) error {
 	return nil
 }
 
-// nameCalls gives every call an id: results find their call by it.
+// nameCalls assigns every call an id, by which results find their call.
 func (m *Message) nameCalls() {
 	n := 0
 	name := func(id *string) {
@@ -256,9 +256,8 @@ func (m *Message) nameCalls() {
 	}
 }
 
-// AddCall appends a tool call whose arguments are given as text. Text which is no JSON
-// object is mended; where that fails it goes to Invalid with the reason. m must not be part
-// of a State yet.
+// AddCall appends a tool call whose arguments are text. Text that isn't a JSON object is mended; if that fails it goes
+// to Invalid with the reason. m must not be part of a State yet.
 func (m *Message) AddCall(id, name, args string) {
 	text := strings.TrimSpace(args)
 	if text == "" || text == "null" {

@@ -109,7 +109,7 @@ type Delegation struct {
 	CreatedAt   string `json:"created_at"`
 }
 
-// Done tells whether the helper has ended.
+// Done reports whether the helper has ended.
 func (d Delegation) Done() bool { return d.Status != "" && d.Status != "in_progress" }
 
 // SkillRef is a skill the agent has read.
@@ -120,7 +120,7 @@ type SkillRef struct {
 	LoadedAt    string `json:"loaded_at"`
 }
 
-// BackgroundTask is a tool call that goes on outside the run.
+// BackgroundTask is a tool call that continues outside the run.
 type BackgroundTask struct {
 	ID        string `json:"task_id"`
 	Name      string `json:"task_name"`
@@ -128,14 +128,14 @@ type BackgroundTask struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-// Place says where a [Note] stands in a request, relative to its message.
+// Place is the position of a [Note] relative to its message.
 type Place string
 
 // Places of a note.
 const (
-	Before Place = "before" // a message of its own before the anchor
-	Prefix Place = "prefix" // text put in front of the anchor's own
-	After  Place = "after"  // a message of its own behind the anchor
+	Before Place = "before" // a separate message before the anchor
+	Prefix Place = "prefix" // text before the anchor's own
+	After  Place = "after"  // a separate message after the anchor
 )
 
 // Note is something the server adds to requests at a message, the same bytes in every
@@ -149,16 +149,16 @@ type Note struct {
 	Text    string `json:"text,omitempty"`
 	Blob    string `json:"blob,omitempty"` // virtual path of an image
 
-	// Facts are the ids of what a note of memory tells, for whoever wants to know why.
+	// Facts are the ids of the memories the note contains, so that its origin can be shown.
 	Facts []string `json:"facts,omitempty"`
 }
 
 // View hides the older part of a long thread from requests; the log itself stays whole.
 type View struct {
-	Summary string   `json:"summary"`         // as requests have it in place of the hidden part
+	Summary string   `json:"summary"`         // as used by requests instead of the hidden part
 	Plain   string   `json:"plain,omitempty"` // the summary alone, for the next one
 	From    string   `json:"from"`            // id of the first message still sent
 	Keep    []string `json:"keep,omitempty"`  // ids of messages before From which are sent all the same
-	Cut     []string `json:"cut,omitempty"`   // ids of tool messages whose output is left out
+	Cut     []string `json:"cut,omitempty"`   // ids of tool messages with omitted output
 	Tried   string   `json:"tried,omitempty"` // id of the newest message when a summary failed
 }

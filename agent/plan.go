@@ -19,9 +19,9 @@ type PlanEdit struct {
 	After  []Todo `json:"after"`
 }
 
-// Merge makes the person's change in a list that was written at the same time. What the
-// person struck goes, what they added or rewrote is in it, and their order counts; the other
-// writer decides the rest, such as what is done. Merging twice changes nothing.
+// Merge applies the person's change to a list that was changed concurrently. Items the person deleted are removed,
+// items they added or rewrote are kept, and their order wins; the other writer decides the rest, such as status.
+// Merging twice changes nothing.
 func (e PlanEdit) Merge(list []Todo) []Todo {
 	before, after := todosByID(e.Before), todosByID(e.After)
 	out := make([]Todo, 0, len(list)+1)
@@ -45,7 +45,7 @@ func (e PlanEdit) Merge(list []Todo) []Todo {
 			continue // there, or left out by the other writer
 		}
 		at := len(out)
-		if i > 0 { // behind what it follows, where that is there
+		if i > 0 { // after its predecessor, if that exists
 			at = 0
 			for _, earlier := range e.After[:i] {
 				at = max(at, indexTodo(out, earlier.ID)+1)
@@ -61,7 +61,7 @@ func (e PlanEdit) Merge(list []Todo) []Todo {
 	return out[:min(len(out), MaxTodos)]
 }
 
-// reorders tells whether the items that stayed have another order.
+// reorders reports whether the items that stayed have another order.
 func (e PlanEdit) reorders() bool {
 	last := -1
 	for _, a := range e.After {
@@ -75,8 +75,7 @@ func (e PlanEdit) reorders() bool {
 	return false
 }
 
-// sortLike gives the items of list that are in order the order they have there. The others
-// keep their places.
+// sortLike sorts those items of list that are in order accordingly. Others keep their places.
 func sortLike(list, order []Todo) {
 	var places []int
 	var known []Todo
@@ -94,8 +93,8 @@ func sortLike(list, order []Todo) {
 	}
 }
 
-// AddPlanEdit puts an edit behind others which the model has not been told of. One that goes
-// on where the last one ended becomes one with it, and edits that change nothing go.
+// AddPlanEdit appends an edit the model hasn't been told about yet. An edit that continues the last one is merged with
+// it; edits without effect are dropped.
 func AddPlanEdit(edits []PlanEdit, e PlanEdit) []PlanEdit {
 	out := slices.Clone(edits)
 	if n := len(out); n > 0 && slices.Equal(out[n-1].After, e.Before) {
@@ -107,16 +106,14 @@ func AddPlanEdit(edits []PlanEdit, e PlanEdit) []PlanEdit {
 	return append(out, e)
 }
 
-// NumberTodos gives items without an id of their own the next free number. It leaves list
-// as it is.
+// NumberTodos assigns items without an id the next free number. It doesn't modify list.
 func NumberTodos(list []Todo) []Todo {
 	list = slices.Clone(list)
 	KeepTodoIDs(nil, list)
 	return list
 }
 
-// KeepTodoIDs gives each item of list without an id of its own the one the same item has in
-// old, or the next free number.
+// KeepTodoIDs gives each item without an id the id of the same item in old, or the next free number.
 func KeepTodoIDs(old, list []Todo) {
 	used, top := map[string]bool{}, 0
 	for _, t := range slices.Concat(old, list) {

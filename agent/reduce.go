@@ -54,8 +54,8 @@ func mergeOrClear[V any](old, patch map[string]V) map[string]V {
 	return out
 }
 
-// byKey moves re-written entries to the end and keeps the newest limit ones; of entries
-// with the same key the last one counts. Empty clears.
+// byKey moves rewritten entries to the end and keeps the newest limit ones; of entries with the same key the last one
+// counts. An empty list clears.
 func byKey[T any](old, patch []T, limit int, key func(T) string) []T {
 	if patch == nil {
 		return old
@@ -106,8 +106,8 @@ func promote(old, patch *Promoted) *Promoted {
 	return &Promoted{Catalog: old.Catalog, Names: union(old.Names, patch.Names)}
 }
 
-// delegate merges by id: the newest entry wins, but a finished one never goes back, and
-// order, creation time and run stay those of the first entry. Empty clears.
+// delegate merges by id: the newest entry wins, except that a finished one stays finished; order, creation time and run
+// stay those of the first entry. An empty list clears.
 func delegate(old, patch []Delegation) []Delegation {
 	if patch == nil {
 		return old
@@ -131,7 +131,7 @@ func delegate(old, patch []Delegation) []Delegation {
 	return out[max(0, len(out)-MaxDelegations):]
 }
 
-// addNotes appends notes with a new id, and replaces one whose id is known; empty clears.
+// addNotes appends notes with new ids and replaces known ones; an empty list clears.
 func addNotes(old, patch []Note) []Note {
 	if patch == nil {
 		return old

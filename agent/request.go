@@ -25,20 +25,19 @@ type ModelOptions struct {
 	NoImages    bool // the model cannot see
 }
 
-// BuildRequest renders the state as one call sees it: the view applied, notes at their
-// anchors, calls and results paired. The lists are the request's own; what they hold is
-// shared with the state.
+// BuildRequest renders the state for one model call: the view applied, notes at their anchors, calls and results
+// paired. The slices belong to the request; their elements are shared with the state.
 func BuildRequest(system string, s *State, tools []*Tool, o ModelOptions) *Request {
 	msgs := visible(s.View, s.Messages)
 	msgs = spoken(withNotes(msgs, s.Notes))
 	return &Request{System: system, Messages: PairToolCalls(msgs), Tools: slices.Clone(tools), Options: o}
 }
 
-// wordless stands in a request for an answer that was thought about and never begun.
+// wordless replaces an answer that consists of thoughts only.
 const wordless = "[This answer ended before its first word.]"
 
-// spoken leaves out what no provider should read: AI messages that say nothing and call
-// nothing, which some refuse, and explanations of failed calls, which no model wrote.
+// spoken drops messages no provider should see: empty AI messages without calls, which some refuse, and explanations of
+// failed calls, which no model wrote.
 func spoken(msgs []*Message) []*Message {
 	odd := func(m *Message) bool {
 		return m.Type == TypeAI && !isCaller(m) &&
@@ -60,8 +59,8 @@ func spoken(msgs []*Message) []*Message {
 	return out
 }
 
-// visible applies the compaction view. Without an anchor nothing is hidden and only
-// outputs are cut; an anchor which is gone shows everything.
+// visible applies the compaction view. Without an anchor nothing is hidden and only outputs are shortened; a missing
+// anchor shows everything.
 func visible(v *View, msgs []*Message) []*Message {
 	if v == nil || v.From == "" && len(v.Cut) == 0 {
 		return msgs

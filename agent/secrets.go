@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Masked stands where the value of a secret stood.
+// Masked replaces the value of a secret.
 const Masked = "****"
 
 const (
@@ -20,7 +20,7 @@ const (
 // memory alone: printed, logged or encoded, only their names are left.
 type Secrets map[string]string
 
-// Names are the names in order.
+// Names returns the names in order.
 func (s Secrets) Names() []string { return slices.Sorted(maps.Keys(s)) }
 
 // String implements fmt.Stringer.
@@ -41,8 +41,8 @@ func (s Secrets) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Masker returns what puts [Masked] in the place of every value: of 4 bytes and more, and
-// of single lines of 8 bytes and more. It is nil when there is nothing to mask.
+// Masker returns a replacer that masks each value of at least 4 bytes, and each of its lines of at least 8 bytes, with
+// [Masked]. It is nil when there is nothing to mask.
 func (s Secrets) Masker() func(string) string {
 	var words []string
 	for _, v := range s {
@@ -58,7 +58,7 @@ func (s Secrets) Masker() func(string) string {
 	if len(words) == 0 {
 		return nil
 	}
-	for _, w := range slices.Clone(words) { // as it looks inside JSON
+	for _, w := range slices.Clone(words) { // its form inside JSON
 		if quoted, err := marshal(w); err == nil && len(quoted) > 2 && string(quoted[1:len(quoted)-1]) != w {
 			words = append(words, string(quoted[1:len(quoted)-1]))
 		}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// State is everything a thread remembers between steps. It is its own patch type: a nil
-// field means "not written", an empty one means "cleared", which is what omitzero writes.
+// State is the data a thread keeps between steps. It is its own patch type: a nil field means "not written", an empty
+// one means "cleared", which is what omitzero writes.
 type State struct {
 	Messages      []*Message       `json:"messages,omitzero"`
 	Title         *string          `json:"title,omitzero"`
@@ -24,13 +24,13 @@ type State struct {
 	SummaryText   *string          `json:"summary_text,omitzero"`
 	Background    []BackgroundTask `json:"background_tasks,omitzero"`
 
-	// Told are the files the model knows of, whatever clients write into UploadedFiles.
+	// Told are the files the model was told about, independent of the client's UploadedFiles.
 	Told []ToldFile `json:"-"`
 
 	// Edited are changes of the plan by a person which the model has not been told of.
 	Edited []PlanEdit `json:"-"`
 
-	// Notes and View shape the request, never what an API shows as values.
+	// Notes and View shape the request; no API exposes them as values.
 	Notes []Note `json:"-"`
 	View  *View  `json:"-"`
 
@@ -50,8 +50,8 @@ var (
 	ErrPatch          = errors.New("invalid state patch")
 )
 
-// Apply writes a patch through the reducers, one line a field. It appends to s.Messages in
-// place: s belongs to one goroutine, and whoever hands its slices on clips them.
+// Apply writes a patch through the reducers, one line a field. It appends to s.Messages in place: s belongs to one
+// goroutine, and its slices must be clipped before they are shared.
 func (s *State) Apply(p State) error {
 	if err := sameSandbox(s.Sandbox, p.Sandbox); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *State) Apply(p State) error {
 	return nil
 }
 
-// maxSentImages bounds the images that clients write into a state, in bytes of base64.
+// maxSentImages limits the images that clients write into a state, in bytes of base64.
 const maxSentImages = 32 << 20
 
 func boundedImages(images map[string]Image) error {
@@ -98,8 +98,8 @@ func boundedImages(images map[string]Image) error {
 	return nil
 }
 
-// Join adds patch b behind patch a, as one write of the same step. A patch cannot say
-// "clear, then add": when a clears a list and b writes it, only b's entries are left.
+// Join appends patch b to patch a as one write of the same step. A patch can't express "clear, then add": if a clears a
+// list and b writes it, only b's entries remain.
 func Join(a, b State) (State, error) {
 	msgs := slices.Concat(a.Messages, b.Messages)
 	a.Messages, b.Messages = nil, nil
@@ -110,7 +110,7 @@ func Join(a, b State) (State, error) {
 	return a, nil
 }
 
-// Empty tells whether a patch writes nothing.
+// Empty reports whether a patch writes nothing.
 func (s *State) Empty() bool {
 	for _, f := range Fields {
 		if f.set(s) {
@@ -221,8 +221,7 @@ func (s *State) Message(id string) *Message {
 	return nil
 }
 
-// Clone copies s so that the copy can be handed to another goroutine: slices are clipped,
-// messages are shared (they are immutable).
+// Clone copies s for another goroutine: slices are clipped, messages are immutable and shared.
 func (s *State) Clone() State {
 	c := *s
 	c.index = nil

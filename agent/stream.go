@@ -2,9 +2,8 @@ package agent
 
 import "context"
 
-// stream is the innermost ModelFunc: it shows each chunk under the id the message will
-// have. Nothing is shown before there is something to see, so a call that fails until then
-// leaves no trace and can be made again: it comes back with no message.
+// stream returns the innermost ModelFunc: it shows each chunk under the message's future id. Nothing is shown before
+// the first visible output, so a call that fails earlier leaves no trace and can be retried: it returns no message.
 func (a *Agent) stream(ctx context.Context, t *Turn, req *Request) (msg *Message, err error) {
 	id := t.NewID()
 	var c Collector

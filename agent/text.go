@@ -8,9 +8,8 @@ import (
 
 var neutral = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "")
 
-// Escape is the one encoder for untrusted text inside prompts: file names, page titles,
-// metadata. Nothing of it can open or close a tag of ours, and it stays on its line:
-// line ends and other control characters become spaces.
+// Escape encodes untrusted text for prompts: file names, page titles, metadata. The result can't open or close one of
+// our tags and stays on one line: line ends and other control characters become spaces.
 func Escape(s string) string {
 	if s = neutral.Replace(s); !strings.ContainsFunc(s, unlined) {
 		return s
@@ -18,13 +17,13 @@ func Escape(s string) string {
 	return strings.Join(strings.FieldsFunc(s, unlined), " ")
 }
 
-// unlined tells whether r may end a line, or change how it is read.
+// unlined reports whether r may end a line, or change its meaning.
 func unlined(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || isBidi(r)
 }
 
-// Visible replaces control characters by visible signs, such as the one that begins terminal commands: tool output is
-// only ever text. Line ends and tabs stay.
+// Visible replaces control characters, such as the start of a terminal command, with visible signs: tool output is
+// always plain text. Line ends and tabs stay.
 func Visible(s string) string {
 	if !strings.ContainsFunc(s, commands) {
 		return s
@@ -42,7 +41,7 @@ func Visible(s string) string {
 	}, s)
 }
 
-// commands tells whether r may be a command to a terminal.
+// commands reports whether r may be a terminal command.
 func commands(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r'
 }
@@ -58,10 +57,10 @@ func EscapeLines(s string) string {
 
 var plain = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// Unescape undoes the escaping of brackets, for answers made of such text.
+// Unescape reverses the escaping of brackets, for answers made of such text.
 func Unescape(s string) string { return plain.Replace(s) }
 
-// Head is the first n characters of a text.
+// Head returns the first n characters of a text.
 func Head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -74,8 +73,8 @@ func Head(s string, n int) string {
 	return s
 }
 
-// Clip is the beginning of a text, of at most that many bytes, with a mark where it was cut. Bytes that are no text are
-// replaced.
+// Clip returns the beginning of a text, of at most that many bytes, with a mark where it was cut. Bytes that are no
+// text are replaced.
 func Clip(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {
@@ -87,7 +86,7 @@ func Clip(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// WithoutThoughts removes reasoning in tags; text behind a tag that is never closed counts as reasoning.
+// WithoutThoughts removes reasoning in tags; text after an unclosed tag counts as reasoning.
 func WithoutThoughts(text string) string {
 	for {
 		from := strings.Index(text, "<think>")
@@ -102,7 +101,7 @@ func WithoutThoughts(text string) string {
 	}
 }
 
-// isBidi tells whether r reorders text on screen.
+// isBidi reports whether r reorders text on screen.
 func isBidi(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u200e' || r == '\u200f' ||
 		r == '\u061c'

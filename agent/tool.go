@@ -6,29 +6,29 @@ import (
 	"fmt"
 )
 
-// Tool is something a model can call. Schema is a JSON Schema object of its arguments.
-// Run's error means the tool could not work at all; a result the model can act on, also a
-// bad one, is a [Result]. Calls of one message run at the same time, in order only where
-// Access says that they touch the same file: Run only reads t.State.
+// Tool is a function that a model can call. Schema is the JSON Schema of its arguments. Run returns an error if the
+// tool couldn't work at all; results that the model can act on, including failures, are a [Result]. Calls of one
+// message run concurrently, and in order only if Access reports that they touch the same file: Run may only read
+// t.State.
 type Tool struct {
 	Name        string
 	Description string
 	Group       string
-	Deferred    bool        // its schema may stay hidden until the model looks for it
-	Server      string      // whose tool it is, where results are not trusted: an MCP server's, "client" or "acp"; empty for our own
+	Deferred    bool        // its schema may be hidden until the model searches for it
+	Server      string      // origin of untrusted results: an MCP server's name, "client" or "acp"; empty for built-in tools
 	MCP         bool        // Server is the name of an MCP server
-	Native      string      // what that server calls it
-	Prefer      *Preference // when its owner wants it used before others; nil says nothing
+	Native      string      // the tool's name on that server
+	Prefer      *Preference // set when the server's owner prefers it over other tools
 	Schema      json.RawMessage
 	Access      func(c ToolCall) Access // nil touches no file
-	Resumes     bool                    // a call that a crash cut off is made again: Run finds what it had done
+	Resumes     bool                    // a call interrupted by a crash runs again: Run detects what was done already
 	Run         func(ctx context.Context, t *Turn, c ToolCall) (Result, error)
 }
 
-// Preference tells models when to use a tool rather than others.
+// Preference tells models when to prefer a tool.
 type Preference struct {
 	Priority int      // higher ones first
-	Keywords []string // of texts that ask for it; none means always
+	Keywords []string // of requests that it is preferred for; none means always
 }
 
 // Result is a tool's result.
@@ -40,17 +40,16 @@ type Result struct {
 	Patch    State           // applied with the tool messages, as one step
 	End      bool            // end the run after this step
 
-	// Cut says that the run was cut off before the call ended. A tool that resumes is called
-	// again instead; for others the result says so.
+	// Cut means the run was interrupted before the call ended. A resumable tool is called again; otherwise the result
+	// mentions it.
 	Cut bool
 
-	// Whole is where all of a text is whose middle Content lacks; nil where nothing is
-	// missing. It is for stages and never stored.
+	// Whole locates the full text if Content lacks its middle; nil if nothing is missing. It is for stages and never
+	// stored.
 	Whole *Whole
 
-	// MessageID is the id of the tool message when readers know it or must be able to find
-	// it: a result that was recorded before the run was cut off, a question. It is unique
-	// in the thread. "" makes a new one.
+	// MessageID is the tool message's id if readers must know it in advance, as for a question or a result recorded
+	// before an interruption. It is unique in the thread. "" creates a new id.
 	MessageID string
 }
 
@@ -62,7 +61,7 @@ type Whole struct {
 	Stored int64 // bytes of it that are in the file, from its beginning
 }
 
-// Note says where the text is and how much of it.
+// Note describes the location and size of the text.
 func (w *Whole) Note() string {
 	if w.Stored < w.Bytes {
 		return fmt.Sprintf("[The first %d of %d bytes are in %s. The rest is lost: the thread's storage is full, except for the part reserved for other files]",
@@ -71,13 +70,13 @@ func (w *Whole) Note() string {
 	return fmt.Sprintf("[All %d bytes of the output are in %s]", w.Bytes, w.Path)
 }
 
-// TextResult is a plain result.
+// TextResult returns a plain result.
 func TextResult(s string) Result { return Result{Content: Text(s)} }
 
-// ErrorResult tells the model about a failure.
+// ErrorResult returns a result that reports a failure to the model.
 func ErrorResult(s string) Result { return Result{Content: Text(s), IsError: true} }
 
-// Message is the tool message that answers call c.
+// Message returns the tool message that answers call c.
 func (r Result) Message(id string, c ToolCall) *Message {
 	m := &Message{ID: id, Type: TypeTool, Name: c.Name, ToolCallID: c.ID, Content: r.Content.visible(),
 		Artifact: r.Artifact, Kwargs: r.Kwargs, Status: "success"}

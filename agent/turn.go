@@ -11,7 +11,7 @@ type Options struct {
 	ModelName              string
 	Thinking               bool
 	ThinkingAsked          bool // the caller said so; else Thinking is the default
-	ThinkingGiven          bool // the caller said whether to
+	ThinkingGiven          bool // the caller made a choice
 	ReasoningEffort        string
 	PlanMode               bool
 	Subagents              bool
@@ -20,16 +20,16 @@ type Options struct {
 	Bootstrap              bool     // the conversation is about making the agent of that name
 	Vision                 bool     // the resolved model reads images
 	DisableClarification   bool     // questions are answered by "decide yourself"
-	NonInteractive         bool     // nobody is there to answer; never set by a client
-	Interactive            bool     // the client shows questions to a person who answers them
-	Guest                  bool     // for somebody who is nobody's account: no commands, servers, memory or helpers
+	NonInteractive         bool     // no person can answer; never set by a client
+	Interactive            bool     // the client shows questions to a person
+	Guest                  bool     // for people without an account: no commands, servers, memory or helpers
 	Timezone               string   // IANA name of the person's zone, for dates told to the model
 	Secrets                Secrets  // variables of this run's commands only; never stored
-	LostSecrets            []string // names of those which a restart has lost
+	LostSecrets            []string // names of secrets lost in a restart
 	ClientTools            []ClientTool
 }
 
-// ClientTool is a tool that the client of a run carries out, as it describes it.
+// ClientTool is a tool carried out by a run's client, as described by it.
 type ClientTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -39,13 +39,13 @@ type ClientTool struct {
 // Turn is one run's private working set. It is never shared between runs; only the loop
 // goroutine writes State.
 type Turn struct {
-	Owner    string // for whom it works
+	Owner    string // account it works for
 	ThreadID string
 	RunID    string
 	NS       string // "" for the lead agent, "tools:<call id>" for a helper
 	Options  Options
 	State    State
-	From     []string          // nodes to go on at, past breakpoints before them; nil means a fresh start at the model
+	From     []string          // nodes to continue at, past breakpoints before them; nil means a fresh start at the model
 	Results  map[string]Result // results of calls which ended before the run was cut off, by call id
 	MaxSteps int               // model and tool steps before the last turn; 0 means 100
 
@@ -60,19 +60,17 @@ type Turn struct {
 	Log   *slog.Logger
 	NewID func() string // ids of messages; unique
 
-	// Plan is the plan with what a person has changed in it since the last step. It may be nil;
-	// use [Turn.Todos].
+	// Plan returns the plan including the person's changes since the last step. It may be nil; use [Turn.Todos].
 	Plan func() []Todo
 
-	// Observer is told what calls took. It may be nil.
+	// Observer receives durations of calls. It may be nil.
 	Observer Observer
 
-	// Remark notes something about the run that its caller should find in the run's metadata.
-	// It may be nil; use [Turn.Note].
+	// Remark records a note about the run for its caller in the run's metadata. It may be nil; use [Turn.Note].
 	Remark func(key, text string)
 }
 
-// Todos is the plan of this moment.
+// Todos returns the plan of this moment.
 func (t *Turn) Todos() []Todo {
 	if t.Plan != nil {
 		return t.Plan()
@@ -80,7 +78,7 @@ func (t *Turn) Todos() []Todo {
 	return t.State.Todos
 }
 
-// Note makes a remark about the run where there is somebody to take it.
+// Note adds a remark to the run if the sink accepts remarks.
 func (t *Turn) Note(key, text string) {
 	if t.Remark != nil {
 		t.Remark(key, text)
@@ -89,17 +87,17 @@ func (t *Turn) Note(key, text string) {
 
 // Sink stores the events of a run and shows them to readers.
 type Sink interface {
-	// Emit takes a delta or notice. Safe for concurrent use; it may block while storage is
-	// behind, and never fails: a storage error cancels the run.
+	// Emit publishes a delta or notice. It is safe for concurrent use; it may block while storage is slow, and never
+	// fails: a storage error cancels the run.
 	Emit(ev Event)
 	// Record is Emit which returns once the event would survive a crash.
 	Record(ctx context.Context, ev Event) error
-	// Step stores a finished step: a checkpoint and what follows from it. It is called by
-	// the loop goroutine only, after the patch was applied.
+	// Step stores a finished step: a checkpoint and its events. Only the loop goroutine calls it, after the patch was
+	// applied.
 	Step(ctx context.Context, s Step) error
 }
 
-// EventKind says which fields of an [Event] are set.
+// EventKind determines which fields of an [Event] are set.
 type EventKind uint8
 
 // Kinds of events.
@@ -107,7 +105,7 @@ const (
 	EventChunk      EventKind = iota + 1 // Message, Chunk
 	EventCustom                          // Data: any JSON object
 	EventToolStart                       // Call
-	EventToolOutput                      // Call.ID, Data: output of a tool while it runs
+	EventToolOutput                      // Call.ID, Data: output of a running tool
 	EventToolResult                      // Call, Message, Result
 )
 
@@ -122,10 +120,10 @@ type Event struct {
 	Data    json.RawMessage
 }
 
-// Step is one checkpoint's worth of change.
+// Step is the change of one checkpoint.
 type Step struct {
 	Node  string   // NodeInput, NodeModel, NodeTools, NodeEnd or "update"
-	Patch State    // what was written
+	Patch State    // the written values
 	State *State   // the state after it; only valid during the call
 	Next  []string // nodes which would run next
 	Last  bool     // none of them runs in this run

@@ -17,8 +17,8 @@ var inputMarks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+USER[ \t]+INPUT[ \t]*-{2,}`)
 })
 
-// MarkInput puts a person's words between lines that say so, for a request only. Such lines among the
-// words lose their dashes; blank words stay as they are, and nothing is marked twice.
+// MarkInput surrounds a person's words with marker lines, in requests only. Existing marker lines in the words lose
+// their dashes; blank words stay as they are, and nothing is marked twice.
 func MarkInput(text string) string {
 	text = UnmarkInput(text)
 	if strings.TrimSpace(text) == "" {
@@ -32,7 +32,7 @@ func MarkInput(text string) string {
 	return beginInput + "\n" + text + "\n" + endInput
 }
 
-// UnmarkInput is the person's words of a text that [MarkInput] made; others stay as they are.
+// UnmarkInput returns the person's words in a text of [MarkInput]; other texts are unchanged.
 func UnmarkInput(text string) string {
 	if inside, ok := strings.CutPrefix(text, beginInput+"\n"); ok {
 		if inside, ok = strings.CutSuffix(inside, "\n"+endInput); ok {

@@ -40,59 +40,59 @@ const (
 	// ShareScript is all that a page for readers of a link has.
 	ShareScript = "share.js"
 
-	// PagesStyle is that of settings, tasks and the other pages without a chat.
+	// PagesStyle styles settings, tasks and other pages without a chat.
 	PagesStyle = "pages.css"
 
-	// NoticesText is the list of what others made, with the texts of the licences.
+	// NoticesText lists third-party components with their licenses.
 	NoticesText = "notices.txt"
 
 	// FilesStyle is loaded with the first file that is shown.
 	FilesStyle = "files.css"
 
-	// CardsStyle is that of questions, plans, queues, helpers and failures in a chat.
+	// CardsStyle styles questions, plans, queues, helpers and failures in a chat.
 	CardsStyle = "cards.css"
 
-	// Those of the palette, loaded when somebody opens it.
+	// Assets of the palette, loaded when it is opened.
 	PaletteScript = "palette.js"
 	PaletteStyle  = "palette.css"
 
-	// Those of the list of commands in the message box.
+	// Assets of the command list in the message box.
 	SlashScript = "slash.js"
 	SlashStyle  = "slash.css"
 
-	// Those of the tools that a chat has.
+	// Assets of a chat's tools.
 	ToolsScript = "tools.js"
 	ToolsStyle  = "tools.css"
 
 	// GripScript moves the lines between the columns.
 	GripScript = "grip.js"
 
-	// HelloStyle is that of pages with a large title: the welcome and what went wrong.
+	// HelloStyle styles pages with a large title: the welcome and error pages.
 	HelloStyle = "hello.css"
 
-	// NotifyScript tells of news while a page is not on screen.
+	// NotifyScript notifies people while the page is hidden.
 	NotifyScript = "notify.js"
 
-	// RowMenuScript is that of the menus in the side bar.
+	// RowMenuScript implements the menus in the side bar.
 	RowMenuScript = "rowmenu.js"
 
 	// GapsScript loads the turns that the page of a long conversation leaves out.
 	GapsScript = "gaps.js"
 
-	// EditScript looks after a text that somebody edits.
+	// EditScript supports text being edited.
 	EditScript = "edit.js"
 
-	// PreviewScript is that of sheets, PDFs and pictures in the panel.
+	// PreviewScript shows sheets, PDFs and images in the panel.
 	PreviewScript = "preview.js"
 
-	// Those of signing in and of accounts.
+	// Assets of sign-in and accounts.
 	AccountScript = "account.js"
 	AccountStyle  = "account.css"
 
 	// TrailScript follows a helper at work in the panel.
 	TrailScript = "trail.js"
 
-	// GlideScript moves what a change of the layout moves.
+	// GlideScript animates layout changes.
 	GlideScript = "glide.js"
 
 	// PasteScript shows the text of a large paste.
@@ -101,10 +101,10 @@ const (
 	// EnterScript leads from a first message into its chat.
 	EnterScript = "enter.js"
 
-	// CompareStyle is that of answers beside one another.
+	// CompareStyle styles answers shown side by side.
 	CompareStyle = "compare.css"
 
-	// InsightStyle is that of the pages that show what runs did and took.
+	// InsightStyle styles the pages about runs and their usage.
 	InsightStyle = "insight.css"
 
 	// Script and style of the panel with the agent's browser.
@@ -113,14 +113,14 @@ const (
 
 	// AppsScript is the host of apps of MCP servers.
 	AppsScript = "apps.js"
-	// StayScript says that a temporary chat is on screen.
+	// StayScript reports that a temporary chat is visible.
 	StayScript = "stay.js"
 
-	// JumpScript leads between messages, AskScript asks about what is selected.
+	// JumpScript navigates between messages, AskScript asks about selected text.
 	JumpScript = "jump.js"
 	AskScript  = "ask.js"
 
-	// Those of the frame that draws a diagram.
+	// Assets of the frame that draws diagrams.
 	Mermaid       = "mermaid.js"
 	DiagramScript = "diagram.js"
 	DiagramStyle  = "diagram.css"
@@ -135,9 +135,8 @@ func Names() []string {
 		AccountScript, AccountStyle, BrowseScript, BrowseStyle, AppsScript, StayScript, JumpScript, AskScript, Mermaid, DiagramScript, DiagramStyle}
 }
 
-// URL is the address of an asset, for example URL("app.css") or
-// URL("img/sprite.svg"). It does not check that the asset exists; Check and the
-// tests do.
+// URL returns the address of an asset, for example URL("app.css") or URL("img/sprite.svg"). It does not check that the
+// asset exists; Check and the tests do.
 func URL(name string) string { return Prefix + version() + "/" + name }
 
 // Check reports the first asset of Names that is missing or empty. Call it when
@@ -155,7 +154,7 @@ func Check() error {
 	return nil
 }
 
-// read is the content of an asset as it is embedded.
+// read returns the content of an asset as it is embedded.
 func read(name string) ([]byte, error) {
 	b, err := files.ReadFile(pathOf(name))
 	if err != nil {
@@ -164,7 +163,7 @@ func read(name string) ([]byte, error) {
 	return b, nil
 }
 
-// sizeOf is the length in bytes of what read returns.
+// sizeOf returns the length in bytes of read's result.
 func sizeOf(name string) (int64, error) {
 	info, err := fs.Stat(files, pathOf(name))
 	if err != nil || info.IsDir() {
@@ -173,7 +172,7 @@ func sizeOf(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// pathOf is where an asset is embedded; "" for a name that is none, which no file has.
+// pathOf returns where an asset is embedded; "" for a name that is none, which no file has.
 func pathOf(name string) string {
 	switch {
 	case strings.HasPrefix(name, "dist/"), strings.HasPrefix(name, "vendor/"):
@@ -186,7 +185,7 @@ func pathOf(name string) string {
 	return name
 }
 
-// packed tells of large files of others that are embedded compressed and read so.
+// packed reports whether a large third-party file is embedded and read compressed.
 func packed(name string) bool { return name == Mermaid }
 
 // version is a hash over the names and contents of all files.

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// fontURL is where a style sheet names a font.
+// fontURL matches a font's URL in a style sheet.
 var fontURL = regexp.MustCompile(`url\("?(fonts/[\w-]+\.woff2)"?\)`)
 
-// Inline is a style sheet with its fonts inside, for a document that may load nothing. Fonts that use refuses keep
+// Inline returns a style sheet with its fonts inside, for a document that may load nothing. Fonts that use refuses keep
 // their addresses, which lead nowhere then.
 func Inline(name string, use func(font string) bool) (string, error) {
 	css, err := read(name)
@@ -26,7 +26,7 @@ func Inline(name string, use func(font string) bool) (string, error) {
 	}), nil
 }
 
-// Symbols is the sprite with the icons, without what stands in front of its root.
+// Symbols returns the icon sprite, starting at its root element.
 func Symbols() (string, error) {
 	b, err := read(Sprite)
 	if err != nil {

@@ -90,8 +90,7 @@ func (s *server) compressed(name string, body []byte, by func([]byte) []byte) []
 	return z
 }
 
-// unzip is the content of a file that is embedded compressed, for the rare client
-// that does not understand that.
+// unzip returns the content of a file that is embedded compressed, for the rare client that does not understand that.
 func unzip(b []byte) []byte {
 	zr, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {

@@ -1,10 +1,9 @@
-// Package backup puts everything a data folder holds into one file, checks such a file, and puts it back.
+// Package backup packs a data folder into one file, verifies such a file, and restores it.
 //
-// A backup is a gzipped tar: the files below data/, the database first as a compact copy of one moment,
-// then SHA256SUMS with a line for each of them, and manifest.json. It is written while a server works:
-// the database is copied before the files, so that a file which a row speaks of is there unless it was
-// deleted in between, and folders of threads that the copy does not know are left out. Whatever a backup
-// says about itself is checked before anything of it is put in place.
+// A backup is a gzipped tar: the files below data/, beginning with a compact snapshot of the database, then SHA256SUMS
+// with a line for each of them, and manifest.json. It is written while a server runs: the database is copied before the
+// files, so a file that a row mentions is included unless it was deleted in between, and folders of threads missing
+// from the copy are left out. A restore verifies all checksums and the manifest before it changes anything.
 package backup
 
 import (
@@ -22,14 +21,14 @@ const (
 	maxName      = 4096 // bytes
 )
 
-// Manifest says what a backup is.
+// Manifest describes a backup.
 type Manifest struct {
 	Format  int       `json:"format"`
 	Program string    `json:"program"` // version that made it
 	Created time.Time `json:"created"`
 	Schema  int       `json:"schema"` // of the database
 	Threads int       `json:"threads"`
-	Files   int       `json:"files"` // beside the database
+	Files   int       `json:"files"` // besides the database
 	Bytes   int64     `json:"bytes"` // of all, unpacked
 	Secrets bool      `json:"secrets"`
 }

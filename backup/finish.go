@@ -10,17 +10,16 @@ import (
 	"fawn/store"
 )
 
-// How far a restore is stands at the end of the name of the folder with what was unpacked, so that it
-// can go on after a crash. Without any of these it is not all unpacked, and nothing else has changed.
+// The suffix of the unpacked folder's name records the progress of a restore, so that it can resume after a crash.
+// Without a suffix, unpacking isn't complete, and nothing else has changed.
 const (
-	stateAside    = ".aside"    // what was there is being put aside
+	stateAside    = ".aside"    // the old content is being moved aside
 	stateDatabase = ".database" // the same, but only the database
-	statePlace    = ".place"    // what was unpacked is being put in place
+	statePlace    = ".place"    // the unpacked content is being moved into place
 )
 
-// Finish goes on with restores of a data folder that were cut off, and removes what those left that had
-// not changed anything yet. done tells whether there was one to go on with. A folder that another process
-// uses is left alone.
+// Finish resumes interrupted restores of a data folder, and removes leftovers of those that hadn't changed anything
+// yet. done reports whether it resumed one. A folder in use by another process is left alone.
 func Finish(dir string) (done bool, err error) {
 	if list, err := stages(dir); err != nil || len(list) == 0 {
 		return false, err
@@ -36,7 +35,7 @@ func Finish(dir string) (done bool, err error) {
 	return done, errors.Join(err, release())
 }
 
-// stages are the folders of restores that are under way or were cut off.
+// stages returns the folders of current and interrupted restores.
 func stages(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -73,13 +72,13 @@ func stateOf(name string) (base, state string) {
 	return name, ""
 }
 
-// asideOf is the folder for what was there before a restore.
+// asideOf returns the folder for the content replaced by a restore.
 func asideOf(stage string) string {
 	base, _ := stateOf(stage)
 	return asidePrefix + strings.TrimPrefix(base, stagePrefix)
 }
 
-// finish goes on with the restore whose stage has a name.
+// finish resumes the restore with that staging folder.
 func finish(dir, name string) error {
 	base, state := stateOf(name)
 	stage := filepath.Join(dir, name)

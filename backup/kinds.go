@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// class is what something in a data folder is to a backup.
+// class determines how a backup treats an entry of a data folder.
 type class int
 
 const (
 	data          class = iota
-	passing             // made anew, or of this machine only
+	passing             // made again, or of this machine only
 	secret              // keys and certificates
 	configuration       // may have keys in it
 	thread              // the folder of a thread
 )
 
-// kind says what a path in a data folder is.
+// kind classifies a path in a data folder.
 func kind(name string, dir bool) class {
 	parts := strings.Split(name, "/")
 	base := path.Base(name)
@@ -37,7 +37,7 @@ func kind(name string, dir bool) class {
 	return data
 }
 
-// isPassing tells of entries of a data folder that are caches, locks, or left by work that was cut off.
+// isPassing reports whether an entry of a data folder is a cache, a lock, or a leftover.
 func isPassing(name string, dir bool) bool {
 	if dir {
 		return slices.Contains([]string{"backups", "converter", "documents", "pictures", "program", "run", "shown",
@@ -49,13 +49,13 @@ func isPassing(name string, dir bool) bool {
 			strings.HasSuffix(name, ".db-shm"))
 }
 
-// isSecret tells of files which hold nothing but keys.
+// isSecret reports whether a file contains only keys.
 func isSecret(base string) bool {
 	return slices.Contains([]string{".pem", ".key", ".p12", ".pfx"}, strings.ToLower(path.Ext(base))) ||
 		base == ".env" || strings.HasSuffix(base, ".env")
 }
 
-// inThread tells of paths among the files of a thread or of a project, where links may be.
+// inThread reports whether a path is among the files of a thread or project, where links are allowed.
 func inThread(name string) bool {
 	parts := strings.Split(name, "/")
 	return len(parts) >= 4 && (parts[0] == "threads" || parts[0] == "projects")

@@ -26,8 +26,8 @@ func Verify(ctx context.Context, file string) (Manifest, error) {
 	return m, err
 }
 
-// read goes through a backup and hands its entries to take; nil only checks them. digest is the sum of all
-// sums, which tells whether the file is still the same when it's read again.
+// read reads a backup and passes its entries to take; nil only verifies them. digest is a hash of all checksums, to
+// detect a changed file when it's read again.
 func read(ctx context.Context, file string, take func(h *tar.Header, body io.Reader) error) (m Manifest, digest string,
 	err error) {
 	f, err := os.Open(file)
@@ -59,7 +59,7 @@ func read(ctx context.Context, file string, take func(h *tar.Header, body io.Rea
 
 // reader is a backup being read.
 type reader struct {
-	Manifest // as it says
+	Manifest // as stored
 	ctx      context.Context
 	take     func(h *tar.Header, body io.Reader) error
 	sums     *os.File // a line for each file that was read
@@ -72,7 +72,7 @@ type reader struct {
 	done     bool // manifest.json came
 }
 
-// invalid is an error that says what is wrong with a backup.
+// invalid returns an error that describes a backup's defect.
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
@@ -100,7 +100,7 @@ func (r *reader) archive(from io.Reader) error {
 		}
 	}
 	r.at = ""
-	// The checksum of the compression comes behind what tar reads.
+	// The compression's checksum follows the data that tar reads.
 	if n, err := io.Copy(io.Discard, io.LimitReader(zip, 1<<20)); err != nil || n == 1<<20 {
 		return invalid("there is something behind its end: %v", err)
 	}

@@ -21,17 +21,17 @@ const (
 	stagePrefix = ".restore-"
 )
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
 	Manifest
-	Aside    string // folder that what was there was moved to, "" for nothing
-	Database bool   // only the database was put back, from a copy of one
+	Aside    string // folder with the replaced content, "" for none
+	Database bool   // only the database was restored, from a copy
 }
 
-// Restore puts a backup into a data folder that no server uses. The whole backup is checked, then
-// unpacked beside what is there, and only then put in place; from then on [Finish] goes on with it,
-// should it be cut off. A folder that has something in it is ErrNotEmpty, unless force moves that into
-// a folder inside. A bare copy of a database, such as migrations leave, replaces only the database.
+// Restore restores a backup into a data folder that no server uses. The backup is verified completely, unpacked next to
+// the existing content, and then moved into place; from then on [Finish] can resume it. A non-empty folder is
+// ErrNotEmpty, unless force moves its content into a folder inside. A bare database copy, as left by migrations,
+// replaces only the database.
 func Restore(ctx context.Context, file, dir string, force bool) (r Restored, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return r, err
@@ -90,7 +90,7 @@ func (r *Restored) prepare(ctx context.Context, file, stage string) (err error) 
 	return fits(ctx, filepath.Join(stage, store.FileName), &r.Manifest)
 }
 
-// contents are the names in a folder that a restore is about; the lock is held meanwhile.
+// contents returns the names in a folder that a restore is about; the lock is held meanwhile.
 func contents(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func contents(dir string) ([]string, error) {
 	return names, nil
 }
 
-// databaseOf are the names of a database and its log.
+// databaseOf returns the names of a database and its log.
 func databaseOf(names []string) (out []string) {
 	for _, n := range names {
 		if rest, ok := strings.CutPrefix(n, store.FileName); ok && (rest == "" || rest == "-wal" || rest == "-shm") {
@@ -212,10 +212,10 @@ type unpacker struct {
 	root  *os.Root
 	left  int64 // bytes that may still be written
 	made  string
-	later []tar.Header // links: made last, so that nothing is ever written through one
+	later []tar.Header // links: created last, so that nothing is written through one
 }
 
-// maxLinks bounds what is kept of links.
+// maxLinks limits the recorded links.
 const maxLinks = 1 << 20
 
 func (u *unpacker) take(h *tar.Header, body io.Reader) error {
@@ -254,7 +254,7 @@ func (u *unpacker) take(h *tar.Header, body io.Reader) error {
 	return err
 }
 
-// folder makes a folder and those above it.
+// folder creates a folder and its parents.
 func (u *unpacker) folder(name string) error {
 	if name == u.made {
 		return nil

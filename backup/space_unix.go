@@ -4,7 +4,7 @@ package backup
 
 import "golang.org/x/sys/unix"
 
-// freeSpace is how many bytes may be written to the disk of a folder.
+// freeSpace returns how many bytes may be written to the disk of a folder.
 func freeSpace(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

@@ -2,7 +2,7 @@ package backup
 
 import "golang.org/x/sys/windows"
 
-// freeSpace is how many bytes may be written to the disk of a folder.
+// freeSpace returns how many bytes may be written to the disk of a folder.
 func freeSpace(dir string) (uint64, error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"fawn/store"
 )
 
-// Options say what goes into a backup.
+// Options configure a backup.
 type Options struct {
 	Dir     string            // data folder
 	Extra   map[string]string // files that are elsewhere, by their name in the data folder
@@ -33,7 +33,7 @@ type Options struct {
 	Program string // version
 }
 
-// Result is what was written.
+// Result describes the written backup.
 type Result struct {
 	Manifest
 	Path string
@@ -167,14 +167,14 @@ func (w *writer) contents(database string) error {
 	return err
 }
 
-// leave notes a file that is not in the backup.
+// leave records a file omitted from the backup.
 func (w *writer) leave(name string, err error) {
 	if len(w.Left) < maxLeft {
 		w.Left = append(w.Left, fmt.Sprintf("%s: %v", name, err))
 	}
 }
 
-// folder adds what is below a folder of the data folder. What is gone by now is left out.
+// folder adds the content of a folder below the data folder. Entries deleted meanwhile are skipped.
 func (w *writer) folder(name string) error {
 	dir, err := w.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -284,7 +284,7 @@ func (w *writer) config(name string, b []byte) error {
 	return w.add(name, &tar.Header{Size: int64(len(b)), Mode: 0o600, ModTime: w.Created}, bytes.NewReader(b))
 }
 
-// file adds an open file as long as it is now.
+// file adds an open file up to its current length.
 func (w *writer) file(name string, f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -299,7 +299,7 @@ func (w *writer) add(name string, h *tar.Header, from io.Reader) error {
 		return err
 	}
 	sum := sha256.New()
-	// One that is being cut off meanwhile keeps its length, with zeros at its end.
+	// A file truncated meanwhile keeps its recorded length, padded with zeros.
 	_, err := io.CopyN(io.MultiWriter(w.tar, sum), io.MultiReader(from, zeros{}), h.Size)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -318,7 +318,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sumLine is a line as sha256sum writes it.
+// sumLine returns a line as sha256sum writes it.
 func sumLine(name string, sum []byte) string {
 	escaped := strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`).Replace(name)
 	mark := ""

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// maxAnswer bounds what a model may say to a lesson, in bytes, and maxItems what a list in it
-// may hold.
+// maxAnswer limits a model's answer to a lesson, in bytes, and maxItems a list in it.
 const (
 	maxAnswer = 256 << 10
 	maxItems  = 50
@@ -15,10 +14,10 @@ const (
 
 var errAnswer = errors.New("the model's answer is not the JSON that was asked for")
 
-// answer is what a model says is worth knowing. Items that are not as asked are left out.
+// answer is the parsed answer of a model. Invalid items are left out.
 type answer struct {
 	sections   map[string]sectionChange
-	facts      []*newFact // nil for those left out, so that indexes fit
+	facts      []*newFact // nil for invalid ones, to keep indexes
 	remove     []removal
 	reinforce  []string
 	staleGone  []string
@@ -57,7 +56,7 @@ type extension struct {
 	Days int    `json:"expected_valid_days"`
 }
 
-// parseAnswer reads what a model said: one JSON object, perhaps thought about before and fenced.
+// parseAnswer parses a model's answer: one JSON object, possibly after thoughts and in a fence.
 func parseAnswer(text string) (answer, error) {
 	if len(text) > maxAnswer {
 		return answer{}, errAnswer
@@ -97,7 +96,7 @@ func parseAnswer(text string) (answer, error) {
 	return a, nil
 }
 
-// object is the part of a text from its first brace to its last.
+// object returns the part of a text from its first brace to its last.
 func object(text string) string {
 	if i := strings.LastIndex(text, "</think>"); i >= 0 {
 		text = text[i:]

@@ -1,17 +1,14 @@
-// Package memory keeps what Fawn knows about people across threads: summaries and single facts,
-// each with where it was said.
+// Package memory stores facts about people across threads: summaries and single facts, each with its source.
 //
 // # Rows and document
 //
-// The truth is rows in the database. The API shows them as DeerFlow's document, and takes such a
+// Memory is stored in database rows. The API shows them as DeerFlow's document, and takes such a
 // document to replace them. Every change goes through [Service.change]: it is made on a copy,
-// and only what differs is written, as one commit which names the revision it started from.
+// and only the differences are written, in one commit based on a known revision.
 //
 // # Learning
 //
-// What people and the agent said in a run becomes a [Lesson], stored with the run's end. When
-// its thread has been quiet for a while, one model call says what is worth knowing, and the
-// [gate] decides: only lasting, described facts about the person, said clearly enough. The
+// The conversation of a run becomes a [Lesson], stored with the run's end. When its thread has been quiet for a while, one model call extracts facts, and the [gate] decides: only lasting, described facts about the person, said clearly enough. The
 // change and the end of the lesson are one commit, so a crash neither loses nor repeats it.
 // Without a model only explicit wishes count: "remember that …".
 //

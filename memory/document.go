@@ -12,17 +12,17 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is remembered, in bytes.
+// Limits of stored memory, in bytes.
 const (
-	MaxContent  = 4000    // of a fact
-	maxSummary  = 8000    // of a summary
-	maxLabel    = 64      // of a category
-	maxID       = 128     // of a fact
+	MaxContent  = 4000    // limit of a fact
+	maxSummary  = 8000    // limit of a summary
+	maxLabel    = 64      // limit of a category's name
+	maxID       = 128     // limit of a fact's id
 	maxImported = 10_000  // facts of an imported document
 	maxExtra    = 4 << 10 // of a fact's unknown keys
 )
 
-// timeLayout is how the document writes moments.
+// timeLayout is the document's time format.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // Document is the memory of one owner as the API shows it.
@@ -31,7 +31,7 @@ type Document struct {
 	Updated  time.Time
 	Sections map[string]Section // by the names of [SectionNames]
 	Facts    []Fact
-	Extra    map[string]json.RawMessage // keys this package does not know
+	Extra    map[string]json.RawMessage // unknown keys
 }
 
 // Section is one of the summaries.
@@ -40,36 +40,36 @@ type Section struct {
 	Updated string `json:"updatedAt"`
 }
 
-// SectionNames are the summaries in the order they are shown, each below user or history.
+// SectionNames returns the summaries in the order they are shown, each below user or history.
 func SectionNames() []string {
 	return []string{"user.workContext", "user.personalContext", "user.topOfMind",
 		"history.recentMonths", "history.earlierContext", "history.longTermBackground"}
 }
 
-// Fact is one thing known about a person.
+// Fact is one fact about a person.
 type Fact struct {
 	ID         string
 	Content    string
 	Category   string
 	Confidence float64 // 0 to 1
 	Source     string  // the thread it was said in, Manual or Imported
-	Message    string  // of that thread
-	Avoid      string  // of a correction: what was wrong
-	ValidDays  int     // how long it is likely to hold; 0 = as long as the rules say
-	Agent      string  // whose it is; "" is the lead agent
+	Message    string  // id of the message in that thread
+	Avoid      string  // of a correction: the wrong statement
+	ValidDays  int     // expected validity; 0 = as the rules say
+	Agent      string  // the agent it belongs to; "" is the lead agent
 	Revision   int64   // the document's at its last change
 	Created    time.Time
 	Updated    time.Time
-	Extra      map[string]json.RawMessage // keys this package does not know
+	Extra      map[string]json.RawMessage // unknown keys
 }
 
-// Sources of facts that come from no thread.
+// Sources of facts that aren't from a thread.
 const (
 	Manual   = "manual"
 	Imported = "import"
 )
 
-// Thread is the thread a fact was said in, or "".
+// Thread returns the thread a fact was said in, or "".
 func (f *Fact) Thread() string {
 	if f.Source == Manual || f.Source == Imported || f.Source == "consolidation" {
 		return ""
@@ -83,12 +83,12 @@ const (
 	CategoryDefault    = "context"
 )
 
-// Categories are the usual ones; others are allowed.
+// Categories returns the usual ones; others are allowed.
 func Categories() []string {
 	return []string{"preference", "knowledge", CategoryDefault, "behavior", "goal", CategoryCorrection}
 }
 
-// DocumentError says what is wrong with a document.
+// DocumentError describes an invalid document.
 type DocumentError struct{ Field, Why string }
 
 // Error names the field.
@@ -145,7 +145,7 @@ func (d Document) MarshalJSON() ([]byte, error) {
 	}{"1.0", d.Revision, stamp(d.Updated), groups["user"], groups["history"], facts}, d.Extra)
 }
 
-// withExtra is v as an object with more keys behind its own.
+// withExtra returns v as an object with extra keys appended.
 func withExtra(v any, extra map[string]json.RawMessage) ([]byte, error) {
 	b, err := encode(v)
 	if err != nil || len(extra) == 0 {
@@ -166,8 +166,8 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// Parse reads a document: one of this package, or a memory.json of DeerFlow's. What it leaves
-// out is empty. Errors are *DocumentError.
+// Parse parses a document of this package, or a memory.json of DeerFlow's. Missing parts are empty. Errors are
+// *DocumentError.
 func Parse(data []byte) (Document, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil || raw == nil {
@@ -195,7 +195,7 @@ func Parse(data []byte) (Document, error) {
 	return d, nil
 }
 
-// place is the line where JSON breaks off.
+// place returns the line where JSON breaks off.
 func place(data []byte, err error) string {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -285,7 +285,7 @@ func parseFact(raw json.RawMessage) (Fact, error) {
 	return f, nil
 }
 
-// check refuses values that cannot be, and makes the others uniform.
+// check rejects invalid values and normalizes others.
 func (f *Fact) check() error {
 	f.Content, f.Category = clean(f.Content), strings.ToLower(clean(f.Category))
 	switch {
@@ -310,7 +310,7 @@ func (f *Fact) check() error {
 	return nil
 }
 
-// clean is a text on one line, without what is not text.
+// clean returns a text as one line without control characters.
 func clean(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -318,7 +318,7 @@ func clean(s string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\x00", "")), " ")
 }
 
-// folded is what two texts share that say the same in the same words.
+// folded normalizes a text for comparing statements.
 func folded(s string) string { return strings.ToLower(clean(s)) }
 
 func stamp(t time.Time) string {
@@ -328,7 +328,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// moment reads the forms of times that documents have; none is the zero time.
+// moment parses the documents' time formats; others are the zero time.
 func moment(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999"} {
 		if t, err := time.Parse(layout, s); err == nil && t.Year() > 1970 && t.Year() < 9999 {

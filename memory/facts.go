@@ -13,20 +13,20 @@ import (
 	"fawn/store"
 )
 
-// Spaces of the database's values. Those of threads go with their thread.
+// Spaces of database values. Those keyed by thread are deleted with their thread.
 const (
 	fileSpace    = "memory_file"    // of an owner: the hash of the memory.json that was taken in
-	lessonSpace  = "thread_lesson"  // by thread: what is to be learned
+	lessonSpace  = "thread_lesson"  // by thread: the pending lesson
 	learnedSpace = "thread_learned" // by thread: id of the last message learned from
-	offSpace     = "thread_memory"  // by thread: nothing is learned or recalled
-	mutedSpace   = "memory_switch"  // of an owner: nothing is learned or recalled in any thread
+	offSpace     = "thread_memory"  // by thread: memory is off
+	mutedSpace   = "memory_switch"  // by owner: memory is off in all threads
 	mutedKey     = "off"
 )
 
-// now is the moment as the database keeps it.
+// now returns the moment as the database keeps it.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
 
-// Document is what is known about an owner.
+// Document returns an owner's memory.
 func (s *Service) Document(ctx context.Context, owner string) (Document, error) {
 	b, err := s.snapshot(ctx, owner)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Service) Document(ctx context.Context, owner string) (Document, error) 
 	return b.document(), nil
 }
 
-// All are the facts of an owner, whichever agent's they are.
+// All returns the facts of an owner, whichever agent's they are.
 func (s *Service) All(ctx context.Context, owner string) ([]Fact, error) {
 	b, err := s.snapshot(ctx, owner)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Service) Add(ctx context.Context, owner string, at At, f Fact) (Documen
 type Edit struct {
 	Content, Category *string
 	Confidence        *float64
-	Revision          int64 // of the fact as it was seen; 0 takes any
+	Revision          int64 // revision last seen by the caller; 0 accepts any
 }
 
 // Change changes a fact of the lead agent's. Errors: ErrNotFound, ErrDuplicate, ErrChanged,
@@ -126,8 +126,8 @@ func (s *Service) Delete(ctx context.Context, owner string, at At, id string) (D
 	})
 }
 
-// Clear forgets everything that an owner's memory has, of all agents, and what waits to be learned into it. Other
-// memories that threads of the same person teach stay, as does what waits for them.
+// Clear deletes an owner's memory of all agents and the pending lessons for it. Other memories taught by the same
+// person's threads stay, with their pending lessons.
 func (s *Service) Clear(ctx context.Context, owner string, at At) (Document, error) {
 	lessons, err := s.lessons(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Service) Import(ctx context.Context, owner string, at At, d Document) (
 	})
 }
 
-// take replaces what is known by a document.
+// take replaces the memory with a document.
 func (b *snapshot) take(d Document, now time.Time, most int) {
 	b.sections, b.extra = map[string]Section{}, d.Extra
 	maps.Copy(b.sections, d.Sections)
@@ -196,7 +196,7 @@ func (b *snapshot) take(d Document, now time.Time, most int) {
 	b.trim("", most)
 }
 
-// Forget deletes what a thread taught, and what it would teach.
+// Forget deletes facts learned from a thread, and its pending lesson.
 func (s *Service) Forget(ctx context.Context, owner, thread string) (n int, err error) {
 	lesson := store.KV{Owner: store.Global, Space: lessonSpace, Key: thread}
 	if owner, err = s.Learner(ctx, owner, thread); err != nil {
@@ -231,7 +231,7 @@ func (s *Service) Taught(ctx context.Context, owner, thread string) (n int, err 
 	return n, nil
 }
 
-// edit is a change by hand, which can be undone.
+// edit returns a change by hand, which can be undone.
 func (s *Service) edit(ctx context.Context, owner string, at At, f func(*snapshot) error) (Document, error) {
 	b, err := s.change(ctx, owner, also{undo: true}, func(b *snapshot) error {
 		if err := at.check(b.revision); err != nil {
@@ -245,8 +245,8 @@ func (s *Service) edit(ctx context.Context, owner string, at At, f func(*snapsho
 	return b.document(), nil
 }
 
-// Undo takes the last change by hand back, as long as nothing has changed since and the server
-// still runs: what somebody deletes is not kept. Errors: ErrNoUndo.
+// Undo reverts the last manual change, if nothing has changed since and the server still runs: deleted facts aren't
+// stored. Errors: ErrNoUndo.
 func (s *Service) Undo(ctx context.Context, owner string) (Document, error) {
 	was := s.cache(owner).undo.Load()
 	if was == nil {
@@ -265,8 +265,7 @@ func (s *Service) Undo(ctx context.Context, owner string) (Document, error) {
 	return b.document(), nil
 }
 
-// Reload takes in the memory.json of the configuration when its content has changed since the
-// last time, and returns what is known then.
+// Reload imports the configured memory.json if it changed since the last time, and returns the resulting memory.
 func (s *Service) Reload(ctx context.Context, owner string) (Document, error) {
 	data, err := fileOf(s.Rules().Path)
 	if err != nil {
@@ -299,13 +298,13 @@ func (s *Service) Reload(ctx context.Context, owner string) (Document, error) {
 	return b.document(), nil
 }
 
-// Off tells whether a thread neither teaches nor recalls anything: it was switched off for it, or it is temporary.
+// Off reports whether a thread uses no memory: it was switched off for it, or the thread is temporary.
 func (s *Service) Off(ctx context.Context, thread string) (bool, error) {
 	metadata, off, _, err := s.DB.ThreadKV(ctx, thread, offSpace, learnedSpace)
 	return len(off) > 0 || store.Thread{Metadata: metadata}.Temporary(), err
 }
 
-// Muted tells whether an owner has switched off memory in all chats.
+// Muted reports whether an owner has switched off memory in all chats.
 func (s *Service) Muted(ctx context.Context, owner string) (bool, error) {
 	_, err := s.DB.KV(ctx, owner, mutedSpace, mutedKey)
 	if errors.Is(err, store.ErrNotFound) {
@@ -314,8 +313,8 @@ func (s *Service) Muted(ctx context.Context, owner string) (bool, error) {
 	return err == nil, err
 }
 
-// SetMuted switches memory off or on in all chats of an owner. What is known stays. What waits to be learned is dropped
-// when its time comes.
+// SetMuted switches an owner's memory off or on in all chats. Stored facts stay. Pending lessons are dropped when they
+// are due.
 func (s *Service) SetMuted(ctx context.Context, owner string, muted bool) error {
 	kv := store.KV{Owner: owner, Space: mutedSpace, Key: mutedKey}
 	if muted {
@@ -327,7 +326,7 @@ func (s *Service) SetMuted(ctx context.Context, owner string, muted bool) error 
 	return nil
 }
 
-// silent tells whether a thread of an owner has nothing to do with memory.
+// silent reports whether a thread of an owner has nothing to do with memory.
 func (s *Service) silent(ctx context.Context, owner, thread string) (bool, error) {
 	if muted, err := s.Muted(ctx, owner); muted || err != nil {
 		return muted, err
@@ -335,7 +334,7 @@ func (s *Service) silent(ctx context.Context, owner, thread string) (bool, error
 	return s.Off(ctx, thread)
 }
 
-// SetOff switches the memory of a thread off or on. What waits to be learned from it is dropped.
+// SetOff switches a thread's memory off or on. Its pending lesson is dropped.
 func (s *Service) SetOff(ctx context.Context, thread string, off bool) error {
 	kv := store.KV{Owner: store.Global, Space: offSpace, Key: thread}
 	list := []store.KV{kv}

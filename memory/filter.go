@@ -21,14 +21,13 @@ const (
 	maxLesson = 48 << 10 // of all; the newest count
 )
 
-// blocks are what clients put around lists of uploads.
+// blocks match lists of uploads added by clients.
 var blocks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)<(uploaded_files|current_uploads)>.*?(</(uploaded_files|current_uploads)>|$)`)
 })
 
-// Filter leaves what there is to learn from: no lists of uploads, no message that was nothing
-// else, no mere acknowledgement, and not the answers to these. It is nothing when one of the two
-// sides has said nothing.
+// Filter keeps the messages worth learning from: it drops lists of uploads, messages that are nothing else, mere
+// acknowledgements, and the answers to these. It returns nothing if one of the two sides is silent.
 func Filter(said []Said) []Said {
 	var out []Said
 	var people, answers, size int
@@ -63,7 +62,7 @@ func Filter(said []Said) []Said {
 	return out
 }
 
-// acknowledges tells whether a message only says that the last one arrived.
+// acknowledges reports whether a message only confirms the previous one.
 func acknowledges(text string) bool {
 	if len(text) > 64 {
 		return false

@@ -9,17 +9,17 @@ import (
 // maxDays is the longest a fact may be said to hold.
 const maxDays = 36500
 
-// gate applies what a model says to a snapshot, as far as the rules let it.
+// gate applies a model's answer to a snapshot as far as the rules allow.
 type gate struct {
 	rules   Rules
 	now     time.Time
 	agent   string
 	thread  string
-	message string   // the last one of a person, from which facts come that name none
+	message string   // the person's last message, the default source of facts
 	stale   []string // ids of facts that were up for review
 }
 
-// outcome counts what came of an answer.
+// outcome counts the results of an answer.
 type outcome struct{ added, confirmed, removed, rejected int }
 
 func (g gate) apply(b *snapshot, a answer) (o outcome) {
@@ -50,7 +50,7 @@ func (g gate) apply(b *snapshot, a answer) (o outcome) {
 	return o
 }
 
-// summaries takes those that speak of the person as they are.
+// summaries applies summaries that describe the person as they are.
 func (g gate) summaries(b *snapshot, a answer) {
 	for _, name := range SectionNames() {
 		c, ok := a.sections[name]
@@ -86,21 +86,20 @@ func (g gate) admit(b *snapshot, n *newFact) (id string, fresh bool) {
 	return f.ID, true
 }
 
-// lifetime bounds how long a new fact is said to hold.
+// lifetime limits the validity of a new fact.
 func (g gate) lifetime(days int) int {
 	most := int(math.Min(float64(g.rules.StaleDays)*g.rules.StaleLifetime, maxDays))
 	return max(0, min(days, most))
 }
 
-// confirm notes that a fact was said again.
+// confirm records that a fact was said again.
 func (g gate) confirm(b *snapshot, i int, confidence float64) {
 	f := b.facts[i]
 	f.Confidence, f.Updated = math.Max(f.Confidence, confidence), g.now
 	b.facts[i] = f
 }
 
-// corrections removes what the answer says is not so, as long as what takes its place was
-// admitted.
+// corrections removes facts that the answer contradicts if their replacement was admitted.
 func (g gate) corrections(b *snapshot, a answer, landed map[int]string) (n int) {
 	for _, r := range a.remove {
 		if r.Scope != "user" {
@@ -120,7 +119,7 @@ func (g gate) corrections(b *snapshot, a answer, landed map[int]string) (n int) 
 	return n
 }
 
-// review removes old facts that hold no longer, and gives others more time.
+// review removes expired facts, and extends others.
 func (g gate) review(b *snapshot, a answer) (n int) {
 	for _, id := range a.staleGone {
 		i := b.find(g.agent, id)
@@ -144,8 +143,7 @@ func (g gate) review(b *snapshot, a answer) (n int) {
 	return n
 }
 
-// stale are an agent's facts that are older than they are likely to hold, when there are enough
-// of them to be worth a review.
+// stale returns an agent's facts past their expected validity, if there are enough for a review.
 func (r Rules) stale(b *snapshot, agent string, now time.Time) []Fact {
 	if !r.Review {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"fawn/store"
 )
 
-// Weights of BM25. Facts are short, so that their lengths say little.
+// BM25 parameters. Facts are short, so their lengths matter little.
 const (
 	saturation = 1.2
 	lengths    = 0.4
-	maxTerms   = 48 // of a request
+	maxTerms   = 48 // limit of words in a request
 )
 
 // index finds an agent's facts by their words.
@@ -31,7 +31,7 @@ type posting struct {
 	count float64
 }
 
-// indexes are those of a snapshot's agents, made when they are first needed.
+// indexes are the search indexes of a snapshot's agents, built on first use.
 type indexes struct {
 	mu   sync.Mutex
 	made map[string]*index
@@ -70,7 +70,7 @@ func newIndex(facts []Fact) *index {
 	return x
 }
 
-// scores are what a request has in common with each fact, 0 for most.
+// scores returns each fact's relevance to a request, 0 for most.
 func (x *index) scores(request string) []float64 {
 	scores := make([]float64, len(x.facts))
 	seen := map[string]bool{}
@@ -92,8 +92,7 @@ func (x *index) scores(request string) []float64 {
 	return scores
 }
 
-// stems are the words of a text without their endings, and without those that every sentence
-// has.
+// stems returns the stemmed words of a text without common ones.
 func stems(text string) []string {
 	list := store.Words(text)
 	out := list[:0]
@@ -105,7 +104,7 @@ func stems(text string) []string {
 	return out
 }
 
-// common words tell nothing apart.
+// common are words that don't distinguish texts.
 func common(w string) bool {
 	switch w {
 	case "a", "an", "the", "and", "or", "but", "if", "of", "to", "in", "on", "at", "by", "for", "with", "from",
@@ -122,8 +121,8 @@ func common(w string) bool {
 	return false
 }
 
-// endings of English words, the longest of a kind first: those of forms, and those that make one word of another. Each
-// leaves a number of letters at least.
+// endings are suffixes of English words, longest first within a kind: inflections, then derivations. Each leaves a
+// minimum number of letters.
 func endings() []ending {
 	return []ending{
 		{"ically", 4}, {"ations", 4}, {"ation", 4}, {"itions", 4}, {"ition", 4}, {"ional", 4}, {"ities", 4}, {"ments", 4}, {"ment", 4},

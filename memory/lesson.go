@@ -13,7 +13,7 @@ import (
 	"fawn/store"
 )
 
-// Lesson is what a thread has to teach: what was said since the last one.
+// Lesson is the conversation of a thread since the last lesson.
 type Lesson struct {
 	Owner  string `json:"owner"`
 	Agent  string `json:"agent,omitempty"` // "" is the lead agent
@@ -23,27 +23,27 @@ type Lesson struct {
 	Due    int64  `json:"due"`             // in milliseconds
 	Said   []Said `json:"said"`
 
-	body []byte // as it is stored
+	body []byte // stored form
 }
 
-// maxPending bounds the runs that have taught something and not ended yet.
+// maxPending limits the runs that have taught something and not ended yet.
 const maxPending = 4096
 
-// pending are the lessons of runs that are about to end, and the threads whose lessons are stored.
+// pending holds lessons of runs that are about to end, and the threads with stored lessons.
 type pending struct {
 	mu      sync.Mutex
 	runs    map[string]Lesson
-	waiting map[string]bool // set anew with each look at what is stored, so it may be off for a moment
+	waiting map[string]bool // refreshed with each poll of the store, so it may be outdated for a moment
 }
 
-// full tells whether no lesson of another thread should be stored.
+// full reports whether no lesson of another thread should be stored.
 func (p *pending) full(thread string, depth int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return depth > 0 && len(p.waiting) >= depth && !p.waiting[thread]
 }
 
-// stored notes that a thread's lesson waits.
+// stored records a pending lesson of a thread.
 func (p *pending) stored(thread string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,22 +60,21 @@ func (p *pending) seen(list []Lesson) {
 	}
 }
 
-// done notes that nothing waits of a thread.
+// done records that a thread has no pending lesson.
 func (p *pending) done(thread string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.waiting, thread)
 }
 
-// Queued counts the threads from which something is still to be learned, as of the last look.
+// Queued counts the threads with pending lessons, as of the last poll.
 func (s *Service) Queued() int {
 	s.pending.mu.Lock()
 	defer s.pending.mu.Unlock()
 	return len(s.pending.waiting)
 }
 
-// Learn takes what was said in a thread, at the end of a run. It is stored with the run's end:
-// see [Service.Ending].
+// Learn queues a thread's conversation at the end of a run. It is stored with the run's end: see [Service.Ending].
 func (s *Service) Learn(ctx context.Context, l Lesson) error {
 	rules := s.Rules()
 	if !rules.Enabled {
@@ -106,7 +105,7 @@ func (s *Service) Learn(ctx context.Context, l Lesson) error {
 	return nil
 }
 
-// Ending is what is stored in the commit that ends a run, and what to call once it is.
+// Ending returns the values to store in the commit that ends a run, and the function to call afterwards.
 func (s *Service) Ending(run string) (list []store.KV, stored func()) {
 	s.pending.mu.Lock()
 	l, ok := s.pending.runs[run]
@@ -126,7 +125,7 @@ func (s *Service) Ending(run string) (list []store.KV, stored func()) {
 	}
 }
 
-// Look has [Service.Run] look for lessons, such as those of other servers.
+// Look wakes [Service.Run] to find lessons, for instance of other servers.
 func (s *Service) Look() {
 	select {
 	case s.wake <- struct{}{}:
@@ -134,7 +133,7 @@ func (s *Service) Look() {
 	}
 }
 
-// learned is the id of the last message of a thread that was learned from.
+// learned returns the id of the last message of a thread that was learned from.
 func (s *Service) learned(ctx context.Context, thread string) (string, error) {
 	id, err := s.DB.KV(ctx, store.Global, learnedSpace, thread)
 	if errors.Is(err, store.ErrNotFound) {
@@ -143,12 +142,12 @@ func (s *Service) learned(ctx context.Context, thread string) (string, error) {
 	return string(id), err
 }
 
-// since is what was said behind a message; all when it is not there.
+// since returns the messages after one; all if it is missing.
 func since(said []Said, id string) []Said {
 	return said[slices.IndexFunc(said, func(m Said) bool { return m.ID == id })+1:]
 }
 
-// lessons are those that wait, the first due first.
+// lessons returns the pending lessons in order of due time.
 func (s *Service) lessons(ctx context.Context) ([]Lesson, error) {
 	rows, err := s.DB.KVs(ctx, store.Global, lessonSpace, "")
 	if err != nil {
@@ -168,31 +167,29 @@ func (s *Service) lessons(ctx context.Context) ([]Lesson, error) {
 	return list, nil
 }
 
-// Waiting counts the threads that are still to be learned from.
+// Waiting counts the threads with pending lessons.
 func (s *Service) Waiting(ctx context.Context) (int, error) {
 	keys, err := s.DB.Keys(ctx, store.Global, lessonSpace)
 	return len(keys), err
 }
 
-// How often a lesson is tried, and how long it waits after each failure.
+// Number of attempts for a lesson, and the delay after each failure.
 const (
 	maxAttempts = 3
 	pause       = time.Minute
 )
 
-// failed says how often a lesson has failed, and when it is tried again.
+// failed records a lesson's failures and its next attempt.
 type failed struct {
 	body  string
 	times int
 	again time.Time
 }
 
-// batch is the least time between two looks at what waits, so that lessons which become due one
-// after the other are read together.
+// batch is the minimum interval of polling for lessons, so that lessons due in short succession are read together.
 const batch = time.Second
 
-// Run learns what is due until ctx ends. What waits then is stored and learned by the next
-// server.
+// Run processes due lessons until ctx ends. The next server processes the rest.
 func (s *Service) Run(ctx context.Context) {
 	tried := map[string]failed{}
 	for ctx.Err() == nil {
@@ -201,7 +198,7 @@ func (s *Service) Run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-s.wake:
-				next = s.Now().Add(s.Rules().Debounce) // when what was just stored is due at the earliest
+				next = s.Now().Add(s.Rules().Debounce) // the earliest due time of lessons stored just now
 			}
 		}
 		select {
@@ -211,7 +208,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// work learns what is due and returns when the next lesson is; zero when none waits.
+// work processes due lessons and returns the due time of the next; zero without one.
 func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.Time) {
 	list, err := s.lessons(ctx)
 	if err != nil {
@@ -259,7 +256,7 @@ func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.
 	return next
 }
 
-// drop gives a lesson up, unless a newer one has taken its place.
+// drop gives up a lesson, unless a newer one has replaced it.
 func (s *Service) drop(ctx context.Context, l Lesson) {
 	_, err := s.change(ctx, l.Owner, also{drop: []store.KV{l.row()}}, func(*snapshot) error { return nil })
 	if err != nil && ctx.Err() == nil {
@@ -271,8 +268,8 @@ func (l *Lesson) row() store.KV {
 	return store.KV{Owner: store.Global, Space: lessonSpace, Key: l.Thread, Body: l.body}
 }
 
-// learn asks a model what a lesson teaches and applies it. Without a model, and when the last
-// attempt fails, only what people ask to be remembered counts.
+// learn asks a model to extract facts from a lesson and applies them. Without a model, and when the last attempt fails,
+// only explicit wishes count.
 func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	rules := s.Rules()
 	mark, err := s.learned(ctx, l.Thread)
@@ -333,7 +330,7 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	return err
 }
 
-// extract asks a model.
+// extract calls a model.
 func (s *Service) extract(ctx context.Context, l Lesson, said []Said, b *snapshot, stale []Fact) (answer, error) {
 	text, err := s.Ask(ctx, l, s.prompt(l, said, b, stale))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 const (
 	sure   = 0.15 // of the best match's score, for a confidence of 1
 	recent = 0.10 // the same, for a fact of today
-	weak   = 0.25 // of the best match's score: what is below has little to do with a request
+	weak   = 0.25 // of the best match's score: lower ones are irrelevant
 	spare  = 3    // a part of the places for facts that have nothing to do with it
 )
 
@@ -24,20 +24,19 @@ const (
 type Question struct {
 	Owner, Agent, Thread string
 	Text                 string
-	Told                 []string // what the conversation has already: ids of facts and of summaries
+	Told                 []string // ids of facts and summaries that the conversation already contains
 }
 
-// Recalled is what is told to a model.
+// Recalled is the memory text for a model.
 type Recalled struct {
 	Text string
 	IDs  []string // of the facts, and of the summaries, which begin with [SummaryID]
 }
 
-// SummaryID begins the ids of what summaries said at a moment.
+// SummaryID is the id prefix of a summary's version.
 const SummaryID = "summary:"
 
-// Recall finds what is known that matters for a request, and not told yet. It is empty when
-// memory is switched off.
+// Recall finds facts relevant to a request that aren't told yet. It is empty if memory is switched off.
 func (s *Service) Recall(ctx context.Context, q Question) (Recalled, error) {
 	rules := s.Rules()
 	if !rules.Enabled || !rules.Inject {
@@ -51,7 +50,7 @@ func (s *Service) Recall(ctx context.Context, q Question) (Recalled, error) {
 		return Recalled{}, err
 	}
 	var all Recalled
-	for _, owner := range scope.Read { // each takes of what the one before has left
+	for _, owner := range scope.Read { // each uses the budget left by the previous one
 		b, err := s.snapshot(ctx, owner)
 		if err != nil {
 			return Recalled{}, err
@@ -66,7 +65,7 @@ func (s *Service) Recall(ctx context.Context, q Question) (Recalled, error) {
 	return all, nil
 }
 
-// render writes what is chosen within the budget.
+// render writes the chosen facts within the budget.
 func (s *Service) render(rules Rules, b *snapshot, q Question) (r Recalled) {
 	left := rules.InjectTokens
 	summary := s.summary(b)
@@ -121,9 +120,8 @@ func (s *Service) line(f Fact) string {
 	return line
 }
 
-// choose picks facts for a request: those of guaranteed categories first, as far as their own
-// budget and half of the places go, then those that fit best. At the beginning of a
-// conversation a few that are simply sure come along.
+// choose selects facts for a request: those of guaranteed categories first, up to their own budget and half of the
+// places, then the best matches. At the start of a conversation it adds a few with high confidence.
 func (r Rules) choose(x *index, q Question, now time.Time) []Fact {
 	scores, best := x.scores(q.Text), 0.0
 	for _, v := range scores {
@@ -184,7 +182,7 @@ func (r Rules) choose(x *index, q Question, now time.Time) []Fact {
 	return out
 }
 
-// tokens estimates how many a text takes: four letters one, a character of other scripts one.
+// tokens estimates the tokens of a text: one per four letters, or per character of other scripts.
 func tokens(s string) int {
 	letters, others := 0, 0
 	for _, r := range s {

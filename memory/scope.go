@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Scope is whose memory a thread has to do with. An owner here is any name under which facts are kept.
+// Scope lists the memories a thread uses. An owner here is any name under which facts are stored.
 type Scope struct {
-	Learn string   // gets what the thread teaches
+	Learn string   // receives the thread's facts
 	Read  []string // are told to models, the first of them first
 }
 
-// scope is that of a thread of owner's at this moment.
+// scope returns the current scope of an owner's thread.
 func (s *Service) scope(ctx context.Context, owner, thread string) (Scope, error) {
 	if s.Scope == nil {
 		return Scope{owner, []string{owner}}, nil
@@ -24,13 +24,13 @@ func (s *Service) scope(ctx context.Context, owner, thread string) (Scope, error
 	return scope, nil
 }
 
-// Learner is the owner whose memory gets what a thread of owner's teaches.
+// Learner returns the owner whose memory receives the facts of an owner's thread.
 func (s *Service) Learner(ctx context.Context, owner, thread string) (string, error) {
 	scope, err := s.scope(ctx, owner, thread)
 	return scope.Learn, err
 }
 
-// Known are all facts that a thread of owner's reads or has taught, whichever agent's they are.
+// Known returns all facts that a thread of owner's reads or has taught, whichever agent's they are.
 func (s *Service) Known(ctx context.Context, owner, thread string) ([]Fact, error) {
 	scope, err := s.scope(ctx, owner, thread)
 	if err != nil {

@@ -20,7 +20,7 @@ var (
 	ErrChanged   = errors.New("the memory was changed meanwhile")
 	ErrNotFound  = errors.New("no such fact")
 	ErrNoUndo    = errors.New("there is nothing to undo")
-	// ErrNoModel is what [Ask] returns when no model can be asked.
+	// ErrNoModel is returned by [Ask] if no model is available.
 	ErrNoModel = errors.New("no model can be asked")
 )
 
@@ -32,34 +32,34 @@ type Rules struct {
 	QueueDepth int           // threads that may wait; 0 = no limit
 	Path       string        // of a memory.json to take in; "" = none
 
-	MaxFacts   int     // of an agent
+	MaxFacts   int     // limit per agent
 	Confidence float64 // that a fact needs
 
-	InjectFacts      int // in a request
+	InjectFacts      int // limit per request
 	InjectTokens     int
-	Guaranteed       []string // categories that come first
-	GuaranteedTokens int      // for these
+	Guaranteed       []string // categories included first
+	GuaranteedTokens int      // token budget for these
 
 	Review        bool // whether old facts still hold
 	StaleDays     int
-	StaleLeast    int // candidates that are worth a review
+	StaleLeast    int // minimum number of candidates for a review
 	StaleMost     int // removals in one
 	StaleKeep     []string
 	StaleLifetime float64 // longest life of a new fact, in StaleDays
 	StaleExtend   int     // longest life after an extension, in days
 }
 
-// Ask makes one call of a model for a lesson. ErrNoModel: there is none.
+// Ask makes one model call for a lesson. It returns ErrNoModel if there is no model.
 type Ask func(ctx context.Context, l Lesson, prompt string) (string, error)
 
 // Config are the parts a Service needs.
 type Config struct {
 	DB    *store.DB
 	Rules func() Rules
-	Ask   Ask // nil asks nobody
-	// Scope tells whose memory a thread of an owner's has to do with; nil is the owner's alone.
+	Ask   Ask // nil uses no model
+	// Scope returns the memories used by an owner's thread; nil is the owner's alone.
 	Scope  func(ctx context.Context, owner, thread string) (Scope, error)
-	Escape func(string) string // makes untrusted text safe for a prompt
+	Escape func(string) string // escapes untrusted text for a prompt
 	Now    func() time.Time    // nil is the clock of DB
 	After  func(time.Duration) <-chan time.Time
 	Log    *slog.Logger
@@ -80,13 +80,13 @@ type ownerCache struct {
 	mu      sync.Mutex   // held while it is changed
 	read    atomic.Int64 // when current was read or written, in nanoseconds; for databases that others change
 	current atomic.Pointer[snapshot]
-	undo    atomic.Pointer[snapshot] // what was before the last change, when that was made by hand
+	undo    atomic.Pointer[snapshot] // the state before the last change, if that was manual
 }
 
-// maxOwners bounds the owners that are cached.
+// maxOwners limits the owners that are cached.
 const maxOwners = 64
 
-// New makes a Service. Call [Service.Run] for it to learn.
+// New returns a Service. Call [Service.Run] for it to learn.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = c.DB.Now
@@ -106,7 +106,7 @@ func (s *Service) cache(owner string) *ownerCache {
 	defer s.mu.Unlock()
 	oc := s.caches[owner]
 	if oc == nil {
-		if len(s.caches) >= maxOwners { // whoever still works with one finds out at its commit
+		if len(s.caches) >= maxOwners { // a user of an evicted one notices at its commit
 			clear(s.caches)
 		}
 		oc = &ownerCache{}
@@ -138,14 +138,14 @@ func (s *Service) load(ctx context.Context, oc *ownerCache, owner string) (*snap
 	return b, nil
 }
 
-// fresh is how long a memory that another server may change is believed to be as it was read.
+// fresh is the time for which a cached memory is trusted while other servers may change it.
 const fresh = time.Second
 
 func (s *Service) old(oc *ownerCache) bool {
 	return s.DB.Clustered() && time.Since(time.Unix(0, oc.read.Load())) > fresh
 }
 
-// snapshot returns what is known of an owner at this moment.
+// snapshot returns an owner's current memory.
 func (s *Service) snapshot(ctx context.Context, owner string) (*snapshot, error) {
 	oc := s.cache(owner)
 	if b := oc.current.Load(); b != nil && !s.old(oc) {
@@ -156,17 +156,16 @@ func (s *Service) snapshot(ctx context.Context, owner string) (*snapshot, error)
 	return s.load(ctx, oc, owner)
 }
 
-// also is what is written in the commit of a change.
+// also is written in the same commit as a change.
 type also struct {
 	put, drop []store.KV
-	undo      bool // what was before can be had back
+	undo      bool // the previous state can be restored
 }
 
-// tries is how often a change is made anew which another one came before.
+// tries limits the attempts of a change that conflicts with others.
 const tries = 3
 
-// change makes a change of an owner's memory, which f makes on a copy. It returns what is there
-// then.
+// change applies f to a copy of an owner's memory and returns the result.
 func (s *Service) change(ctx context.Context, owner string, with also, f func(*snapshot) error) (*snapshot, error) {
 	oc := s.cache(owner)
 	oc.mu.Lock()
@@ -191,7 +190,7 @@ func (s *Service) change(ctx context.Context, owner string, with also, f func(*s
 	}
 }
 
-// write stores what differs. oc.mu is held.
+// write stores the differences. oc.mu is held.
 func (s *Service) write(ctx context.Context, oc *ownerCache, owner string, with also, before, after *snapshot) error {
 	c, differs, err := difference(before, after)
 	if err != nil {
@@ -230,7 +229,7 @@ func (s *Service) write(ctx context.Context, oc *ownerCache, owner string, with 
 	return nil
 }
 
-// fileOf reads a memory.json, or nothing when there is none.
+// fileOf reads a memory.json; a missing one is empty.
 func fileOf(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
@@ -248,5 +247,5 @@ func fileOf(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// maxFile bounds a memory.json, in bytes.
+// maxFile limits a memory.json, in bytes.
 const maxFile = 16 << 20

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// signal is something in a person's words that tells an extraction where to look.
+// signal is a hint in a person's words for the extraction.
 type signal struct {
 	name, hint string
 	is         *regexp.Regexp
 }
 
-// signalMessages is how many of the last messages are searched for signals.
+// signalMessages limits the last messages searched for signals.
 const signalMessages = 6
 
 var signals = sync.OnceValue(func() []signal {
@@ -34,7 +34,7 @@ var signals = sync.OnceValue(func() []signal {
 	}
 })
 
-// hints are what the last messages of people signal, in a fixed order.
+// hints returns the signals in people's last messages, in a fixed order.
 func hints(said []Said) []string {
 	var list []string
 	for _, sig := range signals() {
@@ -48,7 +48,7 @@ func hints(said []Said) []string {
 	return list
 }
 
-// Words that ask to remember what follows, at the beginning of a sentence.
+// Sentence beginnings that ask to remember the rest.
 var asks = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?i)^(?:and |also |so |ok,? |hi,? |hello,? |hey,? )?(?:please |can you |could you |would you )?(?:please )?(?:always )?(?:remember|keep in mind|don(?:'|’)?t forget)(?: for (?:the future|later|next time))?(?: that |: ?|,? (?:my |i |i'm |i’m |we |our ))`),
@@ -56,8 +56,7 @@ var asks = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
-// explicit are the facts that people ask to be remembered in so many words. It is all that is
-// learned without a model.
+// explicit returns the facts that people explicitly ask to remember, the only ones learned without a model.
 func explicit(said []Said) []newFact {
 	var list []newFact
 	for _, m := range said {
@@ -74,8 +73,8 @@ func explicit(said []Said) []newFact {
 	return list
 }
 
-// Wishes are what a text asks to remember in so many words, without regard to whether memory is on.
-// only says that it asks for nothing else.
+// Wishes returns the explicit requests to remember in a text, even if memory is off. only reports whether it contains
+// nothing else.
 func Wishes(text string) (wishes []string, only bool) {
 	only = true
 	for _, sentence := range sentences(text) {
@@ -88,7 +87,7 @@ func Wishes(text string) (wishes []string, only bool) {
 	return wishes, only && len(wishes) > 0
 }
 
-// wish is what a sentence asks to remember, or "".
+// wish returns the fact a sentence asks to remember, or "".
 func wish(sentence string) string {
 	end, _ := utf8.DecodeLastRuneInString(sentence)
 	if end == '?' || end == '？' || strings.HasSuffix(sentence, "吗") || strings.HasSuffix(sentence, "了没") {
@@ -115,7 +114,7 @@ func wish(sentence string) string {
 	return ""
 }
 
-// ownWord is the pronoun that ends a wish's opening.
+// ownWord returns the pronoun that ends a wish's opening.
 func ownWord(head string) string {
 	words := strings.Fields(head)
 	if len(words) == 0 {
@@ -128,7 +127,7 @@ func ownWord(head string) string {
 	return ""
 }
 
-// sentences are the parts of a text up to a line's end or a full stop.
+// sentences returns the parts of a text up to a line's end or a full stop.
 func sentences(text string) []string {
 	var list []string
 	add := func(s string) {
@@ -152,7 +151,7 @@ func sentences(text string) []string {
 	return list
 }
 
-// category is a guess at the kind of a fact from its words.
+// category returns a guess at the kind of a fact from its words.
 func category(content string) string {
 	for _, sig := range signals() {
 		switch sig.name {

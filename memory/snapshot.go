@@ -26,14 +26,14 @@ type snapshot struct {
 
 func newID() string { return "fact_" + strings.ToLower(rand.Text()[:16]) }
 
-// clone is a copy to be changed. Sections and facts are values, replaced as a whole.
+// clone returns a copy for modification. Sections and facts are values, replaced as a whole.
 func (b *snapshot) clone() *snapshot {
 	c := *b
 	c.sections, c.extra, c.facts = maps.Clone(b.sections), maps.Clone(b.extra), slices.Clone(b.facts)
 	return &c
 }
 
-// of are the facts of one agent.
+// of returns the facts of one agent.
 func (b *snapshot) of(agent string) []Fact {
 	var list []Fact
 	for _, f := range b.facts {
@@ -44,12 +44,12 @@ func (b *snapshot) of(agent string) []Fact {
 	return list
 }
 
-// find is the place of an agent's fact, or -1.
+// find returns the place of an agent's fact, or -1.
 func (b *snapshot) find(agent, id string) int {
 	return slices.IndexFunc(b.facts, func(f Fact) bool { return f.Agent == agent && f.ID == id })
 }
 
-// same is the place of an agent's fact that says the same, or -1.
+// same returns the index of an agent's fact with the same statement, or -1.
 func (b *snapshot) same(agent, content string) int {
 	want := folded(content)
 	return slices.IndexFunc(b.facts, func(f Fact) bool { return f.Agent == agent && folded(f.Content) == want })
@@ -87,12 +87,12 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// document is what the API shows: the lead agent's facts.
+// document returns the document for the API: the lead agent's facts.
 func (b *snapshot) document() Document {
 	return Document{Revision: b.revision, Updated: b.updated, Sections: b.sections, Facts: b.of(""), Extra: b.extra}
 }
 
-// read decodes what is stored.
+// read decodes stored memory.
 func read(m store.Memory) (*snapshot, error) {
 	d, err := Parse(m.Body)
 	if err != nil {
@@ -121,7 +121,7 @@ func read(m store.Memory) (*snapshot, error) {
 	return b, nil
 }
 
-// body is what is stored beside the facts.
+// body returns the stored data other than facts.
 func (b *snapshot) body() (json.RawMessage, error) {
 	d := Document{Sections: b.sections, Extra: b.extra}
 	return d.MarshalJSON()
@@ -148,7 +148,7 @@ func row(f Fact) (store.Fact, error) {
 		Created: f.Created, Updated: f.Updated, Extra: b}, err
 }
 
-// difference is the change that makes after of before. It is nothing when ok is false.
+// difference returns the change from before to after. ok is false if there is none.
 func difference(before, after *snapshot) (c store.MemoryChange, ok bool, err error) {
 	c.From = before.revision
 	was, err := before.body()

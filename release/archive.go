@@ -56,7 +56,7 @@ func (r release) tarball(w io.Writer, files []entry) error {
 	return errors.Join(tw.Close(), gz.Close())
 }
 
-// zip is a tarball for systems that don't know them.
+// zip converts a tarball for systems without tar.
 func (r release) zip(w io.Writer, files []entry) error {
 	zw := zip.NewWriter(w)
 	for _, e := range files {

@@ -20,8 +20,8 @@ import (
 //go:embed deb
 var scripts embed.FS
 
-// deb writes a package for Debian and its kin (deb(5)): the program, the units of systemd and the
-// user that they name. It starts nothing by itself: whoever may reach the port may use it.
+// deb writes a package for Debian and derivatives (deb(5)): the program, its systemd units and their user. It doesn't
+// start the service, because anyone who can reach the port may use it.
 func (r release) deb(w io.Writer, p program) error {
 	files, err := r.debFiles(p)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r release) deb(w io.Writer, p program) error {
 	return nil
 }
 
-// debFiles are the files that a package installs.
+// debFiles returns the files that a package installs.
 func (r release) debFiles(p program) ([]entry, error) {
 	const doc, units = "./usr/share/doc/fawn/", "./usr/lib/systemd/system/"
 	text := func(name string) (string, error) {
@@ -102,7 +102,7 @@ func (r release) debFiles(p program) ([]entry, error) {
 	}, nil
 }
 
-// uncommented is a unit without its first line, which says where to copy it by hand.
+// uncommented returns a unit without its first line, a note for manual installation.
 func uncommented(unit string) string {
 	if first, rest, ok := strings.Cut(unit, "\n"); ok && strings.HasPrefix(first, "# Copy to") {
 		return rest
@@ -110,7 +110,7 @@ func uncommented(unit string) string {
 	return unit
 }
 
-// debControl are the files about a package.
+// debControl returns the files about a package.
 func (r release) debControl(p program, files []entry) ([]entry, error) {
 	var size int64
 	var sums strings.Builder
@@ -119,7 +119,7 @@ func (r release) debControl(p program, files []entry) ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		h := md5.New() // what debsums(1) reads; who hands the package out vouches with SHA256SUMS
+		h := md5.New() // for debsums(1); the download is verified by SHA256SUMS
 		_, err = io.Copy(h, from)
 		from.Close()
 		if err != nil {
@@ -157,7 +157,7 @@ Description: agent you chat with, with its web page, in one program
 	return all, nil
 }
 
-// withFolders adds the folders that files lie in, each before what is in it.
+// withFolders adds the parent folders of files, each before its content.
 func withFolders(files []entry) []entry {
 	all, seen := []entry{{name: "./", mode: 0o755}}, map[string]bool{".": true}
 	var folder func(string)
@@ -175,7 +175,7 @@ func withFolders(files []entry) []entry {
 	return all
 }
 
-// debVersion is a version as dpkg orders them: a commit without a tag comes before all with one.
+// debVersion returns a version as dpkg orders them: a commit without a tag comes before all with one.
 func debVersion(v string) string {
 	v = regexp.MustCompile(`[^A-Za-z0-9.+~]`).ReplaceAllString(v, "+")
 	if t := strings.TrimPrefix(v, "v"); t != v && t != "" && t[0] >= '0' && t[0] <= '9' {

@@ -1,11 +1,9 @@
-// Command release makes what is handed out from built binaries: an archive and a list of parts
-// (SBOM) for each, a Debian package for those of Linux, the script that installs them, and the
-// checksums of all. The same binaries give the same bytes, wherever and whenever. `make release`
-// runs it.
+// Command release creates the release files from built binaries: an archive and an SBOM for each, Debian packages for
+// Linux, the installation script, and all checksums. The output is reproducible. `make release` runs it.
 //
 // Goreleaser would do most of this. It isn't used because it needs about 370 modules and often a newer Go than this
-// module, runs syft, a second program as large, for the list of parts, and that list lacks what is embedded (fonts, htmx) and
-// its licence. This package needs no module that the program lacks, and no network.
+// module, runs syft, a second program as large, for the SBOM, and that SBOM lacks embedded files (fonts, htmx) and its
+// licence. This package needs no module that the program lacks, and no network.
 package main
 
 import (
@@ -35,7 +33,7 @@ func main() {
 	}
 }
 
-// release is what all files of one have in common.
+// release holds the attributes common to all files of a release.
 type release struct {
 	version, out, root string
 	time               time.Time
@@ -70,7 +68,7 @@ func (r release) make(binaries []string) error {
 	return sums(r.out)
 }
 
-// read finds out what a binary is by what the Go command wrote into it.
+// read identifies a binary by the data that the Go command embedded.
 func read(path string) (program, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {

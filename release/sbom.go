@@ -61,8 +61,7 @@ type (
 	}
 )
 
-// parts writes the list of what is in a binary: the modules and the version of Go that it says
-// itself, and the files of others that it embeds.
+// parts writes a binary's SBOM: its modules and Go version as embedded in it, and its third-party files.
 func (r release) parts(w io.Writer, p program) error {
 	sum, err := digest(p.path)
 	if err != nil {
@@ -103,7 +102,7 @@ func (r release) parts(w io.Writer, p program) error {
 		Metadata: metadata{r.time.Format(time.RFC3339), self}, Dependencies: deps})
 }
 
-// library is a module as go.sum vouches for it.
+// library returns a module as go.sum vouches for it.
 func library(m *debug.Module, license string) (component, error) {
 	if m.Replace != nil {
 		m = m.Replace
@@ -128,7 +127,7 @@ func purl(path, version string) string {
 	return "pkg:golang/" + strings.Join(parts, "/") + "@" + url.PathEscape(version)
 }
 
-// terms are the licences of a part, which all hold.
+// terms returns the licences of a part, which all hold.
 func terms(list string) []licence {
 	switch {
 	case list == "":

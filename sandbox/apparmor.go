@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 )
 
-// AppArmorProfile is the text that lets this program make user namespaces where
-// AppArmor restricts them.
+// AppArmorProfile returns the profile that lets this program create user namespaces where AppArmor restricts them.
 func AppArmorProfile() string {
 	path, err := os.Executable()
 	if err == nil {
@@ -19,7 +18,7 @@ func AppArmorProfile() string {
 	return AppArmorProfileOf(path)
 }
 
-// AppArmorProfileOf is that for the program at a path.
+// AppArmorProfileOf returns the profile for the program at a path.
 func AppArmorProfileOf(path string) string {
 	return fmt.Sprintf("abi <abi/4.0>,\nprofile fawn %s flags=(unconfined) {\n  userns,\n}\n", path)
 }

@@ -2,8 +2,7 @@ package sandbox
 
 import "time"
 
-// Record is what the audit keeps of one command. It holds names of variables,
-// never values.
+// Record is the audit entry of one command. It holds names of variables, never values.
 type Record struct {
 	Time     time.Time
 	Thread   string
@@ -20,7 +19,7 @@ type Record struct {
 	Signal string
 	Took   time.Duration
 	Bytes  int64
-	// What happened to the command and its sandbox.
+	// Events of the command and its sandbox.
 	Truncated, TimedOut, Cancelled, OOM, Quota, Restarted bool
 	Background                                            int
 	// Error is set when nothing ran.

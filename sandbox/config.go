@@ -25,7 +25,7 @@ const (
 
 // Modes of the network inside.
 const (
-	// NetworkNone has loopback only.
+	// NetworkNone provides loopback only.
 	NetworkNone = "none"
 	// NetworkProxy is loopback and a listener there, see Config.Proxy.
 	NetworkProxy = "proxy"
@@ -39,8 +39,7 @@ const (
 	LifetimeCall   = "call"
 )
 
-// Config is what a provider needs to know about the host. Take DefaultConfig
-// and change it.
+// Config describes the host to a provider. Start from DefaultConfig.
 type Config struct {
 	// Provider is one of the Provider constants.
 	Provider string
@@ -52,25 +51,23 @@ type Config struct {
 	Secrets []string
 	// Strict refuses a provider with any degraded layer.
 	Strict bool
-	// RequireLayers makes auto pass over a provider that lacks one of them. The
-	// list of DefaultConfig does not ask a provider without namespaces for them, so
-	// that auto can still fall back on it; any other list is meant as it stands.
+	// RequireLayers makes auto skip a provider that lacks one of them. The list of DefaultConfig doesn't apply to
+	// providers without namespaces, so that auto can still fall back to them; any other list applies literally.
 	RequireLayers []string
 	// AllowHostBash must be set for ProviderHost, which isolates nothing.
 	AllowHostBash bool
 	// AllowEngine lets auto use a container engine.
 	AllowEngine bool
-	// MaxSandboxes is how many may run at one time; idle ones give way.
+	// MaxSandboxes limits concurrent sandboxes; idle ones are stopped to make room.
 	MaxSandboxes int
-	// Shared says that several people use the server: none of them gets all places.
+	// Shared means that several people use the server: none of them gets all places.
 	Shared bool
-	// IdleTimeout stops a sandbox without background processes; those that have
-	// some are stopped after BackgroundTimeout.
+	// IdleTimeout stops a sandbox without background processes; BackgroundTimeout one with them.
 	IdleTimeout, BackgroundTimeout time.Duration
 	// UIDBase is the first of the user ids that threads get when the server is
 	// root; it uses 65536 of them.
 	UIDBase int
-	// Engine is for ProviderDocker.
+	// Engine configures ProviderDocker.
 	Engine Engine
 	// Proxy serves the listener that commands reach at 127.0.0.1:3128 in
 	// NetworkProxy mode, until it is closed. It is called once for each start of a
@@ -79,12 +76,12 @@ type Config struct {
 	Proxy func(thread string, l net.Listener)
 	// Audit gets a record of each command after it ended; it must not block.
 	Audit func(Record)
-	// Started is told how long the start of a sandbox took, or why it failed; nil = nobody.
+	// Started is called with the duration of a sandbox's start, or its error; nil = unused.
 	Started func(took time.Duration, err error)
-	// Kept is told when a sandbox has started that is kept between commands, and when it is gone; nil = nobody. It must
-	// not block, and the end of one may be told after the start of the next.
+	// Kept is called when a permanent sandbox has started or ended; nil = unused. It must not block, and an end may be
+	// reported after the next start.
 	Kept func(thread string, starts bool)
-	// Log gets what concerns the owner.
+	// Log receives messages for the owner.
 	Log *slog.Logger
 
 	// TestOnly is for tests; servers leave it empty.
@@ -98,31 +95,30 @@ type TestOnly struct {
 	// FailStep fails with the error number FailErrno.
 	FailStep  string
 	FailErrno int
-	// KillTime is what ending a command may take.
+	// KillTime limits the time to end a command.
 	KillTime time.Duration
 	// Machine is the memory of the machine, in bytes.
 	Machine int64
 }
 
-// Engine says which container engine runs commands, and how.
+// Engine configures the container engine.
 type Engine struct {
 	// Socket is the path at which it listens; empty means DOCKER_HOST, else the
 	// usual places of Docker and Podman.
 	Socket string
 	// Image must have bash; empty means a small one of Debian.
 	Image string
-	// HostDataDir is what the engine calls Dirs.Root, if the server runs in a
-	// container itself.
+	// HostDataDir is the engine's path of Dirs.Root if the server runs in a container.
 	HostDataDir string
-	// Pull lets a probe fetch a missing image.
+	// Pull lets a probe download a missing image.
 	Pull bool
 }
 
-// Policy is what the commands of a thread may do.
+// Policy limits the commands of a thread.
 type Policy struct {
 	// Lifetime is LifetimeThread or LifetimeCall.
 	Lifetime string
-	// Timeout ends a command without a time limit of its own.
+	// Timeout ends a command without its own time limit.
 	Timeout time.Duration
 	// OutputChars are kept of a command's output for the result; 0 keeps as much
 	// as fits in 4 MiB.
@@ -133,8 +129,7 @@ type Policy struct {
 	Limits Limits
 	// Network is one of the Network constants.
 	Network string
-	// SeccompAllow names system calls that the filter lets pass although it
-	// refuses them by default.
+	// SeccompAllow names system calls permitted despite the filter's defaults.
 	SeccompAllow []string
 	// Binds are further folders of the host.
 	Binds []Bind
@@ -166,7 +161,7 @@ type Bind struct {
 	ReadOnly  bool
 }
 
-// DefaultConfig is the configuration without a file. Dirs must be set.
+// DefaultConfig returns the configuration without a file. Dirs must be set.
 func DefaultConfig() Config {
 	return Config{
 		Provider:          ProviderAuto,
@@ -178,7 +173,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// DefaultPolicy is the policy without a file.
+// DefaultPolicy returns the policy without a file.
 func DefaultPolicy() Policy {
 	return Policy{
 		Lifetime:    LifetimeThread,
@@ -193,7 +188,7 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Validate finds what no provider can follow.
+// Validate rejects options that no provider supports.
 func (c Config) Validate() error {
 	providers := []string{ProviderAuto, ProviderNamespace, ProviderLandlock, ProviderDocker, ProviderSeatbelt,
 		ProviderHost, ProviderOff}
@@ -214,8 +209,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Validate finds what no sandbox can follow. Paths of binds are checked against
-// the host when the sandbox starts.
+// Validate rejects options that no sandbox supports. Paths of binds are checked when the sandbox starts.
 func (p Policy) Validate() error {
 	switch {
 	case p.Lifetime != LifetimeThread && p.Lifetime != LifetimeCall:
@@ -238,10 +232,10 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// validate refuses places that the sandbox makes itself.
+// validate rejects places that the sandbox creates itself.
 func (b Bind) validate() error { return CheckMountPath(b.Path) }
 
-// CheckMountPath tells whether a folder can be shown at a path of the sandbox. The error is an ErrConfig.
+// CheckMountPath reports whether a folder can be shown at a path of the sandbox. The error is an ErrConfig.
 func CheckMountPath(p string) error {
 	if !path.IsAbs(p) || path.Clean(p) != p || strings.ContainsRune(p, 0) {
 		return fmt.Errorf("%w: mount %q is not a clean absolute path", ErrConfig, p)

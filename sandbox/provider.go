@@ -10,32 +10,29 @@ import (
 	"time"
 )
 
-// Provider runs commands of threads apart from the host. All methods may be
-// called by many goroutines.
+// Provider runs commands of threads apart from the host. It is safe for concurrent use.
 type Provider interface {
-	// Name is what configuration, status pages and audit call the provider.
+	// Name is the provider's name in the configuration, status pages and audit.
 	Name() string
 	// Probe tries everything the provider needs, with a throw-away thread, and
 	// remembers the answer for Status pages. It takes some tens of milliseconds.
 	Probe(ctx context.Context) Report
-	// Acquire returns the sandbox of a thread. It makes the thread's folders if
-	// need be; processes start with the first command. Calling it again for the
-	// same thread gives the same sandbox, with the newer policy in force as soon
-	// as no command runs in it. Errors match ErrUnavailable, ErrThread or ErrGone.
+	// Acquire returns the sandbox of a thread. It creates the thread's folders if necessary; processes start with the
+	// first command. A repeated call returns the same sandbox, with the newer policy in force as soon as no command
+	// runs in it. Errors match ErrUnavailable, ErrThread or ErrGone.
 	Acquire(ctx context.Context, thread ThreadRef, policy Policy) (Sandbox, error)
-	// Destroy ends every process of a thread and forgets its sandbox. Files stay.
-	// A sandbox that was handed out before answers ErrGone from then on.
+	// Destroy ends every process of a thread and forgets its sandbox. Files stay. Sandboxes acquired before return
+	// ErrGone from then on.
 	Destroy(ctx context.Context, thread ThreadRef, reason string) error
-	// Restart ends every process of a thread; its next command starts anew. Commands that
-	// run, or else the next one, are told the reason. It says whether anything was running.
+	// Restart ends every process of a thread; its next command starts a new sandbox. Running commands, or else the next
+	// one, report the reason. It returns whether anything was running.
 	Restart(ctx context.Context, thread ThreadRef, reason string) (bool, error)
 	// Close ends every process of every thread and waits for them. Later calls of
 	// any method fail with ErrGone; closing again does nothing.
 	Close(ctx context.Context) error
 }
 
-// Sandbox is where the commands of one thread run. All methods may be called by
-// many goroutines; commands run in parallel then and share files, /tmp,
+// Sandbox runs the commands of one thread. It is safe for concurrent use; concurrent commands share files, /tmp,
 // loopback and processes.
 type Sandbox interface {
 	// ID is "{provider}:{thread}".
@@ -48,16 +45,16 @@ type Sandbox interface {
 	Exec(ctx context.Context, req ExecReq) (ExecResult, error)
 	// Status describes the sandbox now. It waits for at most one second.
 	Status() Status
-	// Paths translates between the paths commands see and those of the host.
+	// Paths returns the translation between paths of commands and of the host.
 	Paths() PathMapper
 }
 
-// PathMapper translates between the paths that the agent uses and those that
-// commands see, for providers that cannot show files at their virtual paths.
+// PathMapper translates between the agent's paths and those of commands, for providers that can't show files at their
+// virtual paths.
 type PathMapper interface {
-	// Identity says that nothing is translated.
+	// Identity reports whether paths are unchanged.
 	Identity() bool
-	// In rewrites virtual paths in a command or a value to what works inside.
+	// In rewrites virtual paths in a command or value to inside paths.
 	In(text string) string
 	// Out rewrites paths of the host in output or errors to virtual ones.
 	Out(text string) string
@@ -67,14 +64,14 @@ type PathMapper interface {
 type ThreadRef struct {
 	// ID is the id of the thread, as for Dirs.
 	ID string
-	// Owner is whose thread it is, for Acquire; "" for the server itself.
+	// Owner is the thread's owner for Acquire; "" for the server itself.
 	Owner string
 	// Lost is why processes of the thread have ended that ran elsewhere, for Acquire: the next command is told, if none
 	// runs here. "" for nothing.
 	Lost string
 }
 
-// Stream says where a chunk of output came from.
+// Stream is the origin of a chunk of output.
 type Stream uint8
 
 // StreamOutput is standard output and standard error in the order in which they arrive.
@@ -88,64 +85,61 @@ type ExecReq struct {
 	Args []string
 	// Cwd is an absolute path inside; empty means the workspace.
 	Cwd string
-	// Env adds variables to those of the policy.
+	// Env adds variables to the policy's.
 	Env map[string]string
 	// Secrets are variables too; their values are masked in the output.
 	Secrets map[string]string
 	// Timeout ends the command; zero means that of the policy.
 	Timeout time.Duration
-	// Stdin is what the command can read; none gives /dev/null.
+	// Stdin is the command's input; without it, /dev/null.
 	Stdin []byte
 	// OnOutput gets output while the command runs, in pieces that end between
 	// characters, at most Policy.StreamBytes in all. It is called by one goroutine
 	// at a time, never after Exec has returned, and holds up the command while it
 	// runs. The chunk is only valid during the call.
 	OnOutput func(stream Stream, chunk []byte)
-	// All gets all output as OnOutput would without a limit; nil does not want it. Its
-	// errors are ignored.
+	// All receives the output like OnOutput, but unlimited; nil discards it. Its errors are ignored.
 	All io.Writer
 	// Origin is copied into the audit record.
 	Origin Origin
 	// In and Out are standard input and output, in place of Stdin and of the result's Output. Exec
 	// closes them. Sandboxes without namespaces refuse them, and Apart.
 	In, Out *os.File
-	// Apart gives the command a sandbox of its own with that policy, beside the one of the thread. Its
-	// lifetime is the call.
+	// Apart runs the command in a separate sandbox with that policy, for the duration of the call.
 	Apart *Policy
 }
 
-// Origin says on whose behalf a command runs.
+// Origin identifies the caller of a command.
 type Origin struct{ User, Run, ToolCall string }
 
-// ExecResult is what became of a command.
+// ExecResult is the outcome of a command.
 type ExecResult struct {
-	// ExitCode is that of bash; 128 + n after signal n.
+	// ExitCode is bash's exit code; 128 + n after signal n.
 	ExitCode int
 	// Signal that ended the command, such as "SIGKILL", or empty.
 	Signal string
-	// TimedOut, Cancelled, OOM and Quota say why the command was ended, if it was.
+	// TimedOut, Cancelled, OOM and Quota are reasons for ending the command.
 	TimedOut, Cancelled, OOM, Quota bool
-	// Truncated says that Output or Errors lacks its middle.
+	// Truncated means that Output or Errors lacks its middle.
 	Truncated bool
-	// Output and Errors hold what came from standard output and standard error. Together
-	// they have at most Policy.OutputChars characters, and each a line that tells how many
-	// were skipped, if any.
+	// Output and Errors hold standard output and standard error. Together they have at most Policy.OutputChars
+	// characters, with a line that gives the number of skipped ones.
 	Output, Errors []byte
 	// TotalBytes were written by the command until it ended.
 	TotalBytes int64
-	// Background processes of this command go on.
+	// Background processes of this command continue.
 	Background int
-	// SandboxRestarted says that all other processes and /tmp are lost.
+	// SandboxRestarted means that all other processes and /tmp are lost.
 	SandboxRestarted bool
 	// Notes are sentences for the model about limits that struck.
 	Notes []string
-	// Usage is what bash and those of its children that it waited for consumed.
+	// Usage is the resource usage of bash and its reaped children.
 	Usage Rusage
 	// Took is the time from the request to the result.
 	Took time.Duration
 }
 
-// Rusage is what processes consumed.
+// Rusage is the resource usage of processes.
 type Rusage struct {
 	User, System time.Duration
 	// MaxRSS is the largest memory of a single process, in bytes.
@@ -167,23 +161,22 @@ type Status struct {
 	Restarts int       `json:"restarts"` // for a reason other than idleness
 }
 
-// Report is the answer of a probe: what protects the host, what is missing and
-// what the owner can do about it.
+// Report is the result of a probe: active protections, missing ones, and advice for the owner.
 type Report struct {
 	Provider string   `json:"provider"`
 	OK       bool     `json:"ok"`
 	Layers   []string `json:"layers,omitempty"`   // in force
 	Degraded []string `json:"degraded,omitempty"` // weaker than they could be, in words
-	Step     string   `json:"step,omitempty"`     // where it failed
-	Errno    string   `json:"errno,omitempty"`    // what the system said there, such as "EPERM"
+	Step     string   `json:"step,omitempty"`     // the failed step
+	Errno    string   `json:"errno,omitempty"`    // the system's error there, such as "EPERM"
 	Reason   string   `json:"reason,omitempty"`   // a code such as "userns_forbidden"
 	Detail   string   `json:"detail,omitempty"`   // for the owner; may name paths of the host
-	Hint     string   `json:"hint,omitempty"`     // what to do, for the owner
+	Hint     string   `json:"hint,omitempty"`     // advice for the owner
 	Tried    []Report `json:"tried,omitempty"`    // providers that auto passed over
 	TookMS   int64    `json:"took_ms"`
 }
 
-// String tells the outcome in one line without paths of the host.
+// String describes the outcome in one line without paths of the host.
 func (r Report) String() string {
 	var b strings.Builder
 	b.WriteString(r.Provider)
@@ -214,7 +207,7 @@ var (
 	ErrInit = errors.New("the sandbox did not start")
 	// ErrBusy is a host that ran as many sandboxes as it may, none of them idle, for as long as a command may take.
 	ErrBusy = errors.New("all sandboxes are busy, try again later")
-	// ErrGone is a sandbox whose thread was deleted or whose provider was closed.
+	// ErrGone means that the sandbox's thread was deleted or its provider closed.
 	ErrGone = errors.New("the sandbox is gone")
 	// ErrRequest is a request that cannot be run as written.
 	ErrRequest = errors.New("invalid request")
@@ -222,10 +215,10 @@ var (
 	ErrConfig = errors.New("invalid sandbox configuration")
 )
 
-// UnavailableError says why nothing can run. It matches ErrUnavailable.
+// UnavailableError is the reason why nothing can run. It matches ErrUnavailable.
 type UnavailableError struct{ Reason, Hint string }
 
-// Error is a sentence for the model; it names no path of the host.
+// Error returns a sentence for the model; it names no path of the host.
 func (e *UnavailableError) Error() string {
 	return fmt.Sprintf(`bash is disabled: no sandbox is available on this host (reason: %s). Ask the owner to run "fawn doctor", or set sandbox.provider explicitly.`, e.Reason)
 }
@@ -233,8 +226,7 @@ func (e *UnavailableError) Error() string {
 // Is matches ErrUnavailable.
 func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailable }
 
-// InitError is the step at which a sandbox failed to start and what the system
-// said. It matches ErrInit and the error number.
+// InitError is the failed step of a sandbox's start with the system's error. It matches ErrInit and the error number.
 type InitError struct {
 	Step   string
 	Err    error
@@ -249,5 +241,5 @@ func (e *InitError) Error() string {
 // Is matches ErrInit.
 func (e *InitError) Is(target error) bool { return target == ErrInit }
 
-// Unwrap gives what the system said.
+// Unwrap returns the system's error.
 func (e *InitError) Unwrap() error { return e.Err }

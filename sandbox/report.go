@@ -2,7 +2,7 @@ package sandbox
 
 import "strings"
 
-// Tested notes what a self test found missing, or why there was none.
+// Tested records the failed checks of a self test, or the reason why there was none.
 func (r *Report) Tested(missed []string, err error) {
 	switch {
 	case err != nil:
@@ -12,7 +12,7 @@ func (r *Report) Tested(missed []string, err error) {
 	}
 }
 
-// Built notes the layers of a sandbox, and those that are weaker than they could be.
+// Built records the layers of a sandbox, and the weakened ones.
 func (r *Report) Built(layers []string) {
 	for _, l := range layers {
 		if name, ok := strings.CutPrefix(l, "DEGRADED:"); ok {

@@ -20,7 +20,7 @@ const (
 	maxEnvBytes   = 1 << 20
 )
 
-// Validate says what is wrong with a request, for the model.
+// Validate returns the error of a request, worded for the model.
 func (r ExecReq) Validate() error {
 	refuse := func(format string, a ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrRequest}, a...)...)
@@ -63,8 +63,8 @@ func (r ExecReq) Validate() error {
 
 func plain(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// ValidVariable says why commands cannot have a variable of that name, or nil. It refuses names
-// that are none, and variables that make every program load or run something else.
+// ValidVariable returns the reason why commands can't have a variable with that name, or nil. It rejects invalid names,
+// and variables that make every program load or run something else.
 func ValidVariable(name string) error {
 	for i, c := range []byte(name) {
 		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
@@ -81,7 +81,7 @@ func ValidVariable(name string) error {
 	return nil
 }
 
-// ValidateApart says why what only sandboxes of namespaces can do cannot be done.
+// ValidateApart returns the reason why features limited to namespaces aren't available.
 func (r ExecReq) ValidateApart(provider string) error {
 	if provider != ProviderNamespace {
 		return fmt.Errorf("%w: a sandbox of the kind %q has neither streams nor policies of its own for a command",
@@ -96,7 +96,7 @@ func (r ExecReq) ValidateApart(provider string) error {
 	return r.Apart.Validate()
 }
 
-// CloseEnds lets go of the streams that came with a request; closing them again does nothing.
+// CloseEnds closes the request's streams; it is idempotent.
 func (r ExecReq) CloseEnds() {
 	for _, f := range []*os.File{r.In, r.Out} {
 		if f != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Announcement is a text that administrators show on everybody's pages.
+// Announcement is a text that administrators show on everyone's pages.
 type Announcement struct {
 	ID        string
 	Text      string

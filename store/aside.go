@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 )
 
-// OpenCopy opens a copy of the database of a folder that cannot be written to. The copy is made
-// where temporary files are and goes with [DB.Close]. A folder that another process holds gives a
-// *LockedError.
+// OpenCopy opens a copy of a read-only folder's database. The copy is in the temporary folder and is deleted by
+// [DB.Close]. A folder used by another process returns a *LockedError.
 func OpenCopy(ctx context.Context, cfg Config) (*DB, error) {
 	f, held, err := holdForReading(filepath.Join(cfg.Dir, "lock"))
 	if held {

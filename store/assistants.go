@@ -63,8 +63,7 @@ func (db *DB) EachAssistant(ctx context.Context, owner string, f func(Assistant)
 	return nil
 }
 
-// CreateAssistant stores a new assistant as version 1 and returns it as stored. ErrExists
-// when the id is taken, by anybody.
+// CreateAssistant stores a new assistant as version 1 and returns it. ErrExists if the id is taken, by any owner.
 func (db *DB) CreateAssistant(ctx context.Context, a Assistant) (Assistant, error) {
 	a.Owner, a.Version = orDefault(a.Owner, DefaultOwner), 1
 	a.CreatedAt = db.Now().UTC().Truncate(time.Millisecond)
@@ -147,8 +146,8 @@ func (db *DB) UseAssistantVersion(ctx context.Context, owner, id string, version
 	return a, nil
 }
 
-// AssistantVersions returns all versions of an assistant of owner that keep says yes to,
-// newest first. UpdatedAt is when the version was made.
+// AssistantVersions returns all versions of owner's assistant for which keep returns true, newest first. UpdatedAt is
+// when the version was created.
 func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func(Assistant) bool, limit,
 	offset int) ([]Assistant, error) {
 	now, err := db.Assistant(ctx, owner, id)

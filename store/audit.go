@@ -16,7 +16,7 @@ const (
 // auditCosts is the approximate size of a row besides its body.
 const auditCosts = 128
 
-// AuditRow tells of one thing that happened in a thread's sandbox.
+// AuditRow is one audit event of a thread's sandbox.
 type AuditRow struct {
 	ID     int64 // order of writing; given by the store
 	Thread string
@@ -77,16 +77,16 @@ func (p *batch) putAudit() {
 	if len(p.Audit) == 0 || p.auditRows == 0 {
 		return
 	}
-	// Numbers and sums never go down, so both bounds are a place in the order. Rows of
-	// deleted threads leave holes, which only makes less be kept.
+	// Numbers and sums never decrease, so both limits are a position in the order. Gaps left by deleted threads only
+	// make less be kept.
 	p.add("drop old rows of", "audit", `DELETE FROM audit WHERE id < {greatest}((SELECT max(id) FROM audit) - ? + 1,
 		coalesce((SELECT id FROM audit
 		WHERE upto > (SELECT upto FROM audit ORDER BY id DESC LIMIT 1) - ? ORDER BY id LIMIT 1), 0))`,
 		p.auditRows, p.auditBytes)
 }
 
-// TrimAudit drops the oldest rows beyond the bounds, for databases that several servers have. One that is alone does it
-// with each row that it adds.
+// TrimAudit deletes the oldest rows beyond the limits, in databases with several servers. A single server does so with
+// each added row.
 func (db *DB) TrimAudit(ctx context.Context) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`DELETE FROM audit WHERE id < {greatest}((SELECT max(id) FROM audit) - ? + 1,

@@ -9,31 +9,31 @@ import (
 // skipped. The thread that rows are written to must exist or be the batch's own, else ErrNotFound. Slices in a batch
 // must not change until the commit has returned without a context error.
 type Batch struct {
-	Thread      *Thread      // written whole, in place of what is there
+	Thread      *Thread      // replaces the stored row
 	NewThread   bool         // with Thread: ErrExists when the id is taken
 	CopyFrom    string       // with Thread: its messages, fields and checkpoints up to Thread.Head come along
 	Patch       *ThreadPatch // parts of the row of ThreadID
 	ThreadID    string       // owner of Patch, Messages, Fields, Checkpoints, Events and Delete; Thread.ID when empty
-	Run         *Run         // written whole, in place of what is there
+	Run         *Run         // replaces the stored row
 	NewRun      bool         // with Run: ErrExists when the id is taken
-	Outbound    []Outbound   // first messages to chats; those that are there stay as they are
+	Outbound    []Outbound   // first messages to chats; existing ones are unchanged
 	Line        *Line        // of ThreadID
-	Wishes      []Wish       // of any runs; those of runs that have ended are left out
+	Wishes      []Wish       // for any runs; those of ended runs are skipped
 	Messages    []MessageRow // numbers the thread never gave, else ErrConflict
 	Fields      []FieldRow   // new versions only, else ErrConflict
 	Checkpoints []Checkpoint // new ids only, else ErrConflict
 	Events      []Event      // new rows only, else ErrConflict
 	Delete      *Delete
 	KV          []KV
-	Audit       []AuditRow // of any threads; those of threads that do not exist are left out
-	Spending    []Spending // of any threads; those of threads that do not exist are left out
+	Audit       []AuditRow // of any threads; those of missing threads are skipped
+	Spending    []Spending // of any threads; those of missing threads are skipped
 }
 
 // ThreadPatch changes parts of a thread; nil keeps.
 type ThreadPatch struct {
 	Status, Title, Head *string
 	Metadata, Config    json.RawMessage // replace as a whole
-	Merge               json.RawMessage // members written over those of the metadata as it is in that moment
+	Merge               json.RawMessage // members merged into the metadata current at that time
 	MergeNew            json.RawMessage // members written where the metadata has none of that name
 	Touch               bool            // UpdatedAt becomes now
 	StateTouch          bool            // StateUpdatedAt becomes now
@@ -41,18 +41,18 @@ type ThreadPatch struct {
 
 // Delete takes rows of a thread away.
 type Delete struct {
-	Thread               bool       // the thread with everything that is its; ErrNotFound when there is none
+	Thread               bool       // the whole thread; ErrNotFound if it doesn't exist
 	Runs                 []string   // run rows by id
 	Checkpoints          []string   // by id, in all namespaces
 	EventsFrom, EventsTo int64      // rows that start in this range, both ends included; EventsTo 0 means none
 	MessagesFrom         int64      // rows with this number or a greater one, 0 means none
 	Fields               []FieldRow // by name and version
-	History              bool       // all but the head and what it needs: no run may be open
+	History              bool       // all but the head and its dependencies: no run may be open
 }
 
 // KV is one value of a small named space. A nil Body deletes it.
 type KV struct {
-	Owner      string // whose space, [Global] for what the server keeps for itself or everybody
+	Owner      string // owner of the space, [Global] for the server's own data
 	Space, Key string
 	Body       []byte
 }

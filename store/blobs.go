@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// minBlob is how long base64 in a row must be to be stored beside it, in bytes.
+// minBlob is the length in bytes from which base64 is stored separately.
 const minBlob = 4 << 10
 
 // blobMark precedes, in a stored row, the hash that replaces a base64 value. The rows stay valid JSON. A client's own
@@ -62,7 +62,7 @@ func (p *batch) takeBlobs() {
 	}
 }
 
-// withoutBlobs is body with references; ok says that it is another one.
+// withoutBlobs returns body with references; ok means that it differs.
 func (p *batch) withoutBlobs(body []byte, use blobUse) (out []byte, ok bool) {
 	if bytes.Contains(body, []byte(blobMark)) {
 		body, ok = bytes.ReplaceAll(body, []byte(blobMark), []byte(otherMark)), true
@@ -96,7 +96,7 @@ func (p *batch) withoutBlobs(body []byte, use blobUse) (out []byte, ok bool) {
 	return append(out, body[done:]...), true
 }
 
-// blobPlace tells whether base64 is a string of its own or the end of a data URL.
+// blobPlace reports whether base64 is a complete string or the end of a data URL.
 func blobPlace(body []byte, from, to int) bool {
 	before := body[:from]
 	return to < len(body) && body[to] == '"' &&
@@ -163,8 +163,8 @@ func (p *batch) dropBlobs() {
 // readBlob is the query [filled] needs.
 const readBlob = `SELECT data FROM blob WHERE thread = ? AND hash = ?`
 
-// filled is a stored body of a thread with the base64 itself in the place of references.
-// ErrNotFound when one is gone.
+// filled returns a stored body of a thread with the base64 itself in the place of references. ErrNotFound when one is
+// gone.
 func filled(ctx context.Context, one *sql.Stmt, thread string, body []byte) ([]byte, error) {
 	if !bytes.Contains(body, []byte(blobMark)) {
 		return body, nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ChannelChat is a chat, or a topic of one, and the thread that goes on in it.
+// ChannelChat is a chat or topic with the thread that continues in it.
 type ChannelChat struct {
 	Provider  string
 	Chat      string
@@ -17,9 +17,9 @@ type ChannelChat struct {
 	Alias     string // the topic it is another name of
 	Thread    string
 	Owner     string
-	Kind      string // private, group, or delivered: a message of the bot that a reply to goes on in Thread
+	Kind      string // private, group, or delivered: a message of the bot whose replies continue Thread
 	Name      string
-	EnabledBy string // who let Fawn into the group
+	EnabledBy string // account that let Fawn into the group
 	Settings  json.RawMessage
 	UpdatedAt time.Time
 }
@@ -45,8 +45,8 @@ func (db *DB) ChannelChat(ctx context.Context, provider, chat, topic string) (Ch
 	return c, nil
 }
 
-// ChannelChats returns a page of the chats and topics of a provider, or of all, without other names of
-// topics, those used last first.
+// ChannelChats returns a page of the chats and topics of a provider, or of all, without topic aliases, most recently
+// used first.
 func (db *DB) ChannelChats(ctx context.Context, provider string, limit, offset int) ([]ChannelChat, error) {
 	list := []ChannelChat{}
 	err := db.each(ctx, `SELECT `+chatColumns+` FROM channel_chat WHERE (? = '' OR provider = ?) AND alias = ''
@@ -62,8 +62,8 @@ func (db *DB) ChannelChats(ctx context.Context, provider string, limit, offset i
 	return list, nil
 }
 
-// ChatsToTell returns the private chats of an owner, and the groups that Fawn was let into by anybody, without
-// topics, those used last first, at most limit.
+// ChatsToTell returns an owner's private chats, and the groups that anyone let Fawn into, without topics, most recently
+// used first, at most limit.
 func (db *DB) ChatsToTell(ctx context.Context, owner string, limit int) ([]ChannelChat, error) {
 	list := []ChannelChat{}
 	err := db.each(ctx, `SELECT `+chatColumns+` FROM channel_chat WHERE topic = '' AND alias = '' AND
@@ -116,7 +116,7 @@ func (db *DB) ForgetChannelChat(ctx context.Context, provider, chat string) erro
 type ChannelTurn struct {
 	Run     string
 	Numbers []int64     // the messages it answers
-	Chat    ChannelChat // where it goes on
+	Chat    ChannelChat // the chat that continues it
 	Thread  *Thread     // made unless it is there
 	Out     Outbound    // the first piece of the answer
 }

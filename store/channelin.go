@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// ChannelSpace is where the database keeps how far each platform was read. Keys begin with the
-// platform's name and a space.
+// ChannelSpace holds the read position of each platform. Keys begin with the platform's name and a space.
 const ChannelSpace = "channel"
 
 // States of an [Inbound]. The first three are open.
 const (
 	InboundNew     = "new"
-	InboundWaiting = "waiting" // let in, and for the next run of its line
+	InboundWaiting = "waiting" // admitted, for the next run of its line
 	InboundStarted = "started" // the input of Run
 	InboundDone    = "done"
 	InboundRefused = "refused"
@@ -80,7 +79,7 @@ func (db *DB) TakeInbound(ctx context.Context, provider string, list []Inbound,
 	return fresh, nil
 }
 
-// SettleInbound changes the state of messages. What is no longer open loses its body.
+// SettleInbound changes the state of messages. Messages that are no longer open lose their body.
 func (db *DB) SettleInbound(ctx context.Context, state, reason string, numbers ...int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.settleInbound(state, reason, numbers) }})
 	if err != nil {
@@ -89,8 +88,8 @@ func (db *DB) SettleInbound(ctx context.Context, state, reason string, numbers .
 	return nil
 }
 
-// EndInbound is SettleInbound for the messages that a run has taken. Their numbers would not do: SQLite gives those of
-// rows that went with a deleted thread to the next ones.
+// EndInbound is SettleInbound for the messages that a run took. It doesn't use their numbers, because SQLite reuses
+// numbers of rows deleted with a thread.
 func (db *DB) EndInbound(ctx context.Context, state, reason, run string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE channel_in SET state = ?, reason = ?, body = CAST('' AS {bytes})
@@ -113,8 +112,8 @@ func (w *writer) settleInbound(state, reason string, numbers []int64) error {
 	return nil
 }
 
-// WaitingInbound returns the oldest messages of a line that no run has taken, at most limit. The condition of the
-// index stands in the query as it is in the schema, since SQLite does not find out that another one implies it.
+// WaitingInbound returns the oldest messages of a line that no run has taken, at most limit. The condition of the index
+// is in the query as it is in the schema, since SQLite does not find out that another one implies it.
 func (db *DB) WaitingInbound(ctx context.Context, provider, chat, topic string, limit int) ([]Inbound, error) {
 	return db.inbound(ctx, `SELECT `+inboundColumns+` FROM channel_in WHERE provider = ? AND chat = ? AND topic = ?
 		AND state IN ('new', 'waiting', 'started') AND state <> 'started' ORDER BY n LIMIT ?`, provider, chat, topic, limit)
@@ -147,7 +146,7 @@ func (db *DB) OpenLines(ctx context.Context, provider string) ([]ChannelLine, er
 	return list, nil
 }
 
-// CountWaiting tells how many messages of a provider no run has taken yet.
+// CountWaiting returns the number of a provider's messages not taken by a run yet.
 func (db *DB) CountWaiting(ctx context.Context, provider string) (n int, err error) {
 	err = db.queryRow(ctx, `SELECT count(*) FROM channel_in WHERE provider = ? AND state IN ('new', 'waiting', 'started')
 		AND state <> 'started'`, []any{provider}, &n)

@@ -10,7 +10,7 @@ import (
 // States of an [Outbound]. The first three are open.
 const (
 	OutboundPlanned = "planned"
-	OutboundSending = "sending" // a call is under way: nobody knows yet whether the message is there
+	OutboundSending = "sending" // a call is under way: it is unknown whether the message exists
 	OutboundOpen    = "open"    // it shows a part of the answer
 	OutboundDone    = "done"
 	OutboundFailed  = "failed"
@@ -24,11 +24,11 @@ type Outbound struct {
 	Provider string
 	Chat     string
 	Topic    string
-	Place    []byte // where to and in answer to what
+	Place    []byte // destination and message replied to
 	Message  string // the platform's id
 	State    string
 	Hash     string // of the text that shows
-	Cursor   int64  // how much of the run's log it shows
+	Cursor   int64  // shown part of the run's log
 	Tries    int    // that failed in a row
 	NextAt   time.Time
 	Error    string
@@ -100,7 +100,7 @@ func (db *DB) Outbound(ctx context.Context, run string) ([]Outbound, error) {
 	return db.outbound(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE run = ? ORDER BY piece`, run)
 }
 
-// OpenAnswers returns the first message of each answer of a provider with something left to send, oldest first.
+// OpenAnswers returns the first message of each unfinished answer of a provider, oldest first.
 func (db *DB) OpenAnswers(ctx context.Context, provider string) ([]Outbound, error) {
 	return db.outbound(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE piece = '0' AND provider = ? AND run IN
 		(SELECT run FROM channel_out WHERE state IN ('planned', 'sending', 'open')) ORDER BY at, run`, provider)
@@ -117,7 +117,7 @@ func (db *DB) LastAnswer(ctx context.Context, provider, chat, topic string) (Out
 	return o, nil
 }
 
-// LostBefore tells whether a message of the answer before one, in the same chat or topic, may not have been sent.
+// LostBefore reports whether a message of the answer before one, in the same chat or topic, may not have been sent.
 func (db *DB) LostBefore(ctx context.Context, o Outbound) (lost bool, err error) {
 	err = db.queryRow(ctx, `SELECT count(*) > 0 FROM channel_out WHERE state = 'unknown' AND run = (SELECT run FROM channel_out
 		WHERE provider = ? AND chat = ? AND topic = ? AND piece = '0' AND (at < ? OR at = ? AND run < ?)
@@ -147,7 +147,7 @@ func (db *DB) EndAnswer(ctx context.Context, run, reason string) error {
 	return nil
 }
 
-// RenewAnswer has an answer sent anew, as new messages. ErrNotFound when there is none.
+// RenewAnswer sends an answer again as new messages. ErrNotFound if there is none.
 func (db *DB) RenewAnswer(ctx context.Context, run string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if err := w.exec(`DELETE FROM channel_out WHERE run = ? AND piece <> '0'`, run); err != nil {

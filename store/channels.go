@@ -15,7 +15,7 @@ const (
 	Revoked   = "revoked"
 )
 
-// Connection says that a person on a chat app is one of our users.
+// Connection links a chat app's account to a user.
 type Connection struct {
 	ID            string
 	Owner         string
@@ -94,7 +94,7 @@ func (w *writer) useCode(provider, hash string, now time.Time) (owner string, er
 	return owner, translate(err)
 }
 
-// BurnChannelCode makes a code useless.
+// BurnChannelCode invalidates a code.
 func (db *DB) BurnChannelCode(ctx context.Context, provider, hash string) error {
 	return db.w.do(ctx, &job{apply: func(w *writer) error {
 		_, err := w.useCode(provider, hash, db.Now())
@@ -131,7 +131,7 @@ func (db *DB) Connect(ctx context.Context, hash string, c Connection) (Connectio
 	return c, nil
 }
 
-// ConnectionOf is the connection of an account that is not revoked, or ErrNotFound.
+// ConnectionOf returns the connection of an account that is not revoked, or ErrNotFound.
 func (db *DB) ConnectionOf(ctx context.Context, provider, account, workspace string) (Connection, error) {
 	c, err := scanConnection(db.one(ctx, `SELECT `+connectionColumns+` FROM channel_connection
 		WHERE provider = ? AND account = ? AND workspace = ? AND status <> 'revoked'`, provider, account, workspace))

@@ -27,15 +27,15 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Card says which rows make a state: message numbers in the order of the
-// conversation, one version of each field, and one of the files.
+// Card lists the rows of a state: message numbers in conversation order, one version of each field, and one of the
+// files.
 type Card struct {
 	Messages []Range          `json:"messages,omitempty"`
 	Fields   map[string]int64 `json:"fields,omitempty"`
-	Tree     int64            `json:"tree,omitempty"` // version of the files, where those are kept in versions; or NoTree
+	Tree     int64            `json:"tree,omitempty"` // version of the files, if they are versioned; or NoTree
 }
 
-// Has tells whether the card names a message.
+// Has reports whether the card names a message.
 func (c Card) Has(message int64) bool {
 	for _, r := range c.Messages {
 		if r.From <= message && message <= r.To {
@@ -45,7 +45,7 @@ func (c Card) Has(message int64) bool {
 	return false
 }
 
-// Last is the number of the newest message, 0 without any.
+// Last returns the number of the newest message, 0 without any.
 func (c Card) Last() int64 {
 	if n := len(c.Messages); n > 0 {
 		return c.Messages[n-1].To
@@ -153,12 +153,12 @@ func (db *DB) Checkpoints(ctx context.Context, thread, ns string, before string,
 	return list, nil
 }
 
-// Standing is where a thread's next rows go on from.
+// Standing is the position after which a thread's next rows are added.
 type Standing struct {
 	Head   string
 	Top    int64            // greatest message number the thread ever gave, 0 when none
 	Fields map[string]int64 // greatest version of each field, never nil
-	Next   int64            // number of the next event; 0 when only [DB.LastSeq] can say
+	Next   int64            // number of the next event; 0 if only [DB.LastSeq] can tell
 }
 
 // Standing reads it all as of one moment. ErrNotFound when there is no such thread.

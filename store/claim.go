@@ -8,18 +8,18 @@ import (
 // Self is this server's number in the database.
 func (db *DB) Self() int64 { return db.w.node }
 
-// Shared says that other servers can reach the database, too.
+// Shared reports whether other servers can reach the database.
 func (db *DB) Shared() bool {
 	_, file := db.engine.(*sqliteEngine)
 	return !file
 }
 
-// Crowded says whether this server has no room for more runs. As long as it is so, those that its batches bring to
-// the front are for any server that has.
+// Crowded sets whether this server has no room for more runs. As long as it is so, runs that its batches bring to
+// the front may be claimed by any server.
 func (db *DB) Crowded(full bool) { db.w.crowded.Store(full) }
 
-// TakeOver gives this server the runs at the front of all lines. For start-up: whoever had them is
-// not there any more, as a database has one server at a time.
+// TakeOver assigns all runs at the front of lines to this server. It is for start-up of a database with one server at a
+// time, whose previous owner is gone.
 func (db *DB) TakeOver(ctx context.Context) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE run SET node = ?1 WHERE front = 1 AND node <> ?1`, w.node)

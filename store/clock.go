@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// clock is the time that the servers of a database have in common: that of the database, as it was told last, and by
-// how much has passed here since then. The nil one is that of this machine, for a database that is a file.
+// clock is the common time of a database's servers: the database's last reported time plus the local time passed since.
+// A nil clock is the machine's, for a database in a file.
 type clock struct {
 	told atomic.Pointer[reading]
 }
@@ -14,12 +14,11 @@ type clock struct {
 // reading is the database's time at a moment of the local monotonic clock.
 type reading struct{ here, there time.Time }
 
-// Now is the time by the clock that all servers of the database share. What is stored for others, and what they have
-// stored, is to be compared with it, as the clocks of servers may differ. It is not for measuring how long something
-// takes: the clock may be set.
+// Now returns the time by the common clock of the database's servers, whose own clocks may differ. Use it for stored
+// times. It isn't suited for measuring durations, since the clock may be adjusted.
 func (db *DB) Now() time.Time { return db.w.clock.now() }
 
-// clockOf is the clock of an engine's database.
+// clockOf returns the clock of an engine's database.
 func clockOf(e engine) *clock {
 	if pg, ok := e.(*postgresEngine); ok {
 		return &pg.node.clock
@@ -38,8 +37,8 @@ func (c *clock) now() time.Time {
 	return r.there.Add(time.Since(r.here))
 }
 
-// hear updates the clock from a time that the database reported between two local moments. As long as it could have
-// said what we think, nothing changes, so that the clock doesn't waver with how long answers take.
+// hear updates the clock with a time that the database reported between two local moments. While the estimate is
+// consistent with it nothing changes, so the clock doesn't fluctuate with response times.
 func (c *clock) hear(sent, got, said time.Time) {
 	if r := c.told.Load(); r != nil {
 		least, most := r.there.Add(sent.Sub(r.here)), r.there.Add(got.Sub(r.here))

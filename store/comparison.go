@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Comparison is a question that several models answer, each in a thread of its own.
+// Comparison is a question answered by several models, each in a separate thread.
 type Comparison struct {
 	ID        string
 	Owner     string
 	Sides     []ComparisonSide
-	Chosen    string // the thread whose answer was preferred, "" for none yet
+	Chosen    string // the thread with the preferred answer, "" if undecided
 	CreatedAt time.Time
 }
 
@@ -81,13 +81,13 @@ func (db *DB) ChooseSide(ctx context.Context, owner, id, thread string) error {
 	return nil
 }
 
-// ModelRecord is how a model did in comparisons that were decided.
+// ModelRecord is a model's record in decided comparisons.
 type ModelRecord struct {
 	Model     string
 	Won, Seen int
 }
 
-// ModelRecords counts, for each model, the comparisons of all owners that were decided, and those it won; the best first.
+// ModelRecords counts for each model the decided comparisons of all owners and those it won; the best first.
 func (db *DB) ModelRecords(ctx context.Context) (list []ModelRecord, err error) {
 	err = db.each(ctx, `SELECT s.model, {number}sum(CASE WHEN s.thread = c.chosen THEN 1 ELSE 0 END){number end}, count(*)
 		FROM comparison c JOIN comparison_side s ON s.comparison = c.id WHERE c.chosen <> '' GROUP BY s.model`, nil,

@@ -22,7 +22,7 @@ func decodeJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-// containsAll says whether JSON has everything want has. What is not JSON has nothing.
+// containsAll reports whether JSON contains everything in want. Invalid JSON contains nothing.
 func containsAll(raw []byte, want map[string]any) bool {
 	if len(want) == 0 {
 		return true
@@ -31,8 +31,7 @@ func containsAll(raw []byte, want map[string]any) bool {
 	return err == nil && contains(have, want)
 }
 
-// contains says whether have has everything want has: objects by key and
-// recursively, arrays and scalars by equality.
+// contains reports whether have contains want: objects by key and recursively, arrays and scalars by equality.
 func contains(have, want any) bool {
 	w, ok := want.(map[string]any)
 	if !ok {
@@ -83,7 +82,7 @@ func equal(a, b any) bool {
 	return a == b // string, bool or nil
 }
 
-// maxDigits bounds the exact comparison: 1e999999999 is a valid number.
+// maxDigits limits the exact comparison: 1e999999999 is a valid number.
 const maxDigits = 64
 
 // equalNumbers compares by value, so that 1 and 1.0 are the same.

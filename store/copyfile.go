@@ -14,7 +14,7 @@ import (
 // FileName is the name of the database in a data folder.
 const FileName = fileName
 
-// Schema is the newest schema version that this program knows.
+// Schema returns the newest schema version supported by this program.
 func Schema() int {
 	names, err := fs.Glob(migrationFiles, migrationNames)
 	if err != nil {
@@ -23,8 +23,8 @@ func Schema() int {
 	return len(names)
 }
 
-// Copy writes a consistent, compact copy of the database of a data folder to path, which must not exist.
-// It doesn't need the folder's lock: a server may go on writing to it.
+// Copy writes a consistent, compact copy of the database of a data folder to path, which must not exist. It doesn't
+// need the folder's lock: a server may continue writing to it.
 func Copy(ctx context.Context, dir, path string) error {
 	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
 		return fmt.Errorf("copy database: %w", err)
@@ -46,7 +46,7 @@ func Copy(ctx context.Context, dir, path string) error {
 type Copied struct {
 	Schema  int
 	Threads int
-	Problem string // what SQLite finds wrong with the file, "" for nothing
+	Problem string // problem that SQLite found in the file, "" for none
 	pool    *sql.DB
 }
 
@@ -78,18 +78,18 @@ func OpenCopied(ctx context.Context, path string) (_ *Copied, err error) {
 	return c, nil
 }
 
-// Has tells whether a thread is in the copy.
+// Has reports whether a thread is in the copy.
 func (c *Copied) Has(ctx context.Context, thread string) (bool, error) {
 	var n int
 	err := c.pool.QueryRowContext(ctx, `SELECT count(*) FROM thread WHERE id = ?`, thread).Scan(&n)
 	return n > 0, translate(err)
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (c *Copied) Close() error { return c.pool.Close() }
 
-// Hold takes a data folder without opening its database, until release. A folder that another process
-// holds gives a *LockedError.
+// Hold locks a data folder without opening its database, until release. A folder used by another process returns a
+// *LockedError.
 func Hold(dir string) (release func() error, err error) {
 	l, err := lockDir(dir, "")
 	if err != nil {
@@ -98,7 +98,7 @@ func Hold(dir string) (release func() error, err error) {
 	return l.release, nil
 }
 
-// Holder is the process that has a data folder, if one has.
+// Holder returns the process that has a data folder, if one has.
 func Holder(dir string) (*LockedError, error) {
 	f, held, err := holdForReading(filepath.Join(dir, "lock"))
 	switch {
@@ -113,15 +113,15 @@ func Holder(dir string) (*LockedError, error) {
 	return nil, f.Close()
 }
 
-// olderCopy is the newest copy in a data folder that a program with an older schema can read, "" if
-// there is none. Migrations leave them, named after the schema they have.
+// olderCopy returns the newest copy in a data folder readable by a program with an older schema, "" if there is none.
+// Migrations create them, named after their schema.
 func olderCopy(dir string, schema int) string {
 	best, at := "", 0
 	copies, err := filepath.Glob(filepath.Join(dir, "fawn-v*.db"))
 	if err != nil {
 		return ""
 	}
-	for _, path := range copies { // sorted, so that of one schema the newest comes last
+	for _, path := range copies { // sorted: within a schema, the newest is last
 		n := 0
 		_, err := fmt.Sscanf(strings.TrimPrefix(filepath.Base(path), "fawn-v"), "%d-", &n)
 		if err == nil && n <= schema && n >= at {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Shape is how a database is built and how full it is; nothing of what is in it.
+// Shape describes a database's structure and size, without any content.
 type Shape struct {
 	Schema int              `json:"schema"` // number of the last migration
 	Bytes  int64            `json:"bytes"`

@@ -29,11 +29,11 @@ type Cron struct {
 	EndAt     time.Time // nothing starts after it
 	NextAt    time.Time // when a run is due
 	Enabled   bool
-	After     string // "keep" or "delete": what becomes of a thread made for a run
-	Overlap   string // "skip" starts nothing while the last run goes on
+	After     string // "keep" or "delete": handling of a thread created for a run
+	Overlap   string // "skip" doesn't start while the last run is active
 	Title     string
 	Task      bool            // made as one of DeerFlow's scheduled tasks
-	Deliver   string          // the chat its results are sent to, as JSON; "" is none
+	Deliver   string          // the chat for its results, as JSON; "" is none
 	Payload   json.RawMessage // the request for a run; nil is written as {}, like Metadata
 	Metadata  json.RawMessage
 	CreatedAt time.Time
@@ -97,7 +97,7 @@ func (db *DB) CreateCron(ctx context.Context, c Cron) (Cron, error) {
 
 const selectCron = `SELECT ` + cronColumns + ` FROM cron WHERE id = ? AND (? = '' OR owner = ?)`
 
-// Cron returns a cron, or ErrNotFound. An empty owner means anybody's.
+// Cron returns a cron, or ErrNotFound. An empty owner matches any.
 func (db *DB) Cron(ctx context.Context, owner, id string) (Cron, error) {
 	c, err := scanCron(db.one(ctx, selectCron, id, owner, owner))
 	if err != nil {
@@ -187,7 +187,7 @@ func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, e
 	return due, nil
 }
 
-// NextCron is when the next cron that DueCrons will return is due, the zero time when none is.
+// NextCron returns when the next cron that DueCrons will return is due, the zero time when none is.
 func (db *DB) NextCron(ctx context.Context) (time.Time, error) {
 	var at int64
 	query := `SELECT coalesce(min(next_at), 0) FROM cron WHERE next_at > 0 AND ` + ofEnabled

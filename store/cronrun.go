@@ -28,10 +28,10 @@ type CronRun struct {
 	Error      string
 	DueAt      time.Time
 	StartedAt  time.Time // zero when nothing was started
-	FinishedAt time.Time // zero while something is left to do
+	FinishedAt time.Time // zero until everything is done
 }
 
-// keptCronRuns is how many starts of one cron are remembered.
+// keptCronRuns is the number of starts kept per cron.
 const keptCronRuns = 1000
 
 const cronRunColumns = `id, cron, run, thread, "trigger", status, error, due_at, started_at, finished_at`
@@ -73,8 +73,8 @@ func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) err
 	return nil
 }
 
-// PutCronRun stores the progress of a start, together with messages to a chat about it. One whose cron was deleted is
-// forgotten.
+// PutCronRun stores the progress of a start, together with messages about it for a chat. A start of a deleted cron is
+// dropped.
 func (db *DB) PutCronRun(ctx context.Context, r CronRun, told ...Outbound) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		for _, o := range told {
@@ -91,7 +91,7 @@ func (db *DB) PutCronRun(ctx context.Context, r CronRun, told ...Outbound) error
 	return nil
 }
 
-// OpenCronRuns returns the starts of all crons with something left to do, oldest first.
+// OpenCronRuns returns the unfinished starts of all crons, oldest first.
 func (db *DB) OpenCronRuns(ctx context.Context) ([]CronRun, error) {
 	return db.cronRuns(ctx, `SELECT `+cronRunColumns+` FROM cron_run WHERE finished_at = 0 ORDER BY due_at, id`)
 }
@@ -102,8 +102,7 @@ func (db *DB) CronRuns(ctx context.Context, cron string, limit, offset int) ([]C
 		` FROM cron_run WHERE cron = ? ORDER BY due_at DESC, id DESC LIMIT ? OFFSET ?`, cron, limit, offset)
 }
 
-// CountCronRuns tells how many starts of a cron are remembered which started something, and
-// how many of them are open.
+// CountCronRuns returns the number of recorded starts of a cron that started something, and the number of open ones.
 func (db *DB) CountCronRuns(ctx context.Context, cron string) (started, open int, err error) {
 	err = db.queryRow(ctx, `SELECT count(*) FILTER (WHERE started_at > 0), count(*) FILTER (WHERE finished_at = 0)
 		FROM cron_run WHERE cron = ?`, []any{cron}, &started, &open)

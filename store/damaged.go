@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// DamagedError says that the database file cannot be opened. It is left as it is.
+// DamagedError means that the database file can't be opened. It is left unchanged.
 type DamagedError struct {
 	Path   string
-	Backup string    // the newest copy or backup beside it, "" when there is none
+	Backup string    // the newest copy or backup next to it, "" for none
 	At     time.Time // of the copy
 	Err    error
 }
 
-// Error says how the file is damaged and how to repair it.
+// Error reports how the file is damaged and how to repair it.
 func (e *DamagedError) Error() string {
 	kept := "It is left as it is"
 	if errors.Is(e.Err, errMissing) {
@@ -29,7 +29,7 @@ func (e *DamagedError) Error() string {
 		e.Path, e.Err, kept, filepath.Dir(e.Path), e.Remedy())
 }
 
-// Remedy says how to go back to the newest copy.
+// Remedy reports how to go back to the newest copy.
 func (e *DamagedError) Remedy() string {
 	if e.Backup == "" {
 		return "There is no copy next to it; restore one from your backups"
@@ -44,7 +44,7 @@ func (e *DamagedError) Remedy() string {
 		e.Backup, when, filepath.Base(e.Path))
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 // errEmpty means that the database is an empty file although threads have files.
@@ -65,7 +65,7 @@ func checkPresent(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		lost = errMissing
 	case err != nil || info.Size() > 0:
-		return nil // opening it tells
+		return nil // opening it reports the error
 	}
 	used, err := hasThreads(dir)
 	if err == nil && used {
@@ -74,8 +74,8 @@ func checkPresent(dir string) error {
 	return err
 }
 
-// damaged adds advice to an error of opening the database. Other failures, such as a schema that is too new or a
-// missing permission, say that themselves.
+// damaged adds advice to an error of opening the database. Other failures, such as a too new schema or a missing
+// permission, explain themselves.
 func damaged(dir string, err error) error {
 	switch code(err) {
 	case codeCorrupt, codeNotADB, codeCantOpen, codeIOErr:
@@ -102,11 +102,10 @@ func damaged(dir string, err error) error {
 	return d
 }
 
-// probePrefix begins the names of the throw-away threads that try the sandbox. A crash
-// leaves their folders behind.
+// probePrefix begins the names of temporary threads for testing the sandbox. A crash leaves their folders behind.
 const probePrefix = "probe-"
 
-// hasThreads tells whether threads have files in a data folder.
+// hasThreads reports whether threads have files in a data folder.
 func hasThreads(dir string) (bool, error) {
 	f, err := os.Open(filepath.Join(dir, "threads"))
 	if errors.Is(err, fs.ErrNotExist) {

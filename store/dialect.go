@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Statements are written once, in SQLite's form. What other kinds of databases say with other words
-// stands in braces, and bind puts in those of the kind.
+// Statements are written once in SQLite's form. Parts that differ between databases are in braces, and bind substitutes
+// the words of the database.
 var sqliteWords = strings.NewReplacer(
 	"{greatest}", "max", // of its arguments, not of rows
 	"{list}", "(SELECT value FROM json_each(?))", // the strings of a JSON array
@@ -20,10 +20,10 @@ var sqliteWords = strings.NewReplacer(
 	"{text}", "CAST(", "{text end}", " AS TEXT)", // of bytes
 	"{lock}", "", // the rows that are selected
 	"{held}", "FALSE", // a server that lives holds the thread of a run
-	"{living}", "(node > 0)", // the server is that has a run
+	"{living}", "(node > 0)", // the run's server is alive
 	"{boxed}", "(0 > coalesce(", "{boxed end}", ", 0))", // another server that lives has the sandbox of the thread ?2
 	"{tail from}", "0", // see the migration 22 of PostgreSQL
-	"{gone}", "FALSE", // a row of the tail is of a server that is not there any more
+	"{gone}", "FALSE", // a tail row of a dead server
 	"{elsewhere}", "(? < 0)", // a thread's run is under way at a server that is another than the parameter
 	"{like}", "LIKE", // whatever the case of letters is
 	"{position}", "instr", // of a text in another, from 1
@@ -35,14 +35,14 @@ var sqliteWords = strings.NewReplacer(
 	"{words}", "", "{words end}", "",
 	"{unindex}", "INSERT INTO passage_word(passage_word, rowid, words) VALUES ('delete', ?1, ?2)",
 	"{found}", "passage_word MATCH ?1",
-	"{rank}", "rank", // of what was found, the best having the least
-	"{unindexed}", "+", // a column that no index is to be used for
+	"{rank}", "rank", // of search results, lowest is best
+	"{unindexed}", "+", // a column excluded from index use
 )
 
 // noLimit is for a LIMIT that takes all rows.
 const noLimit = math.MaxInt
 
-// postgresWords are PostgreSQL's words. Its functions with names of ours are in its migrations.
+// postgresWords are PostgreSQL's words. Its migrations define our functions.
 var postgresWords = strings.NewReplacer(
 	"{greatest}", "greatest",
 	"{list}", "(SELECT json_array_elements_text(as_json(?)))",

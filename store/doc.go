@@ -2,33 +2,28 @@
 //
 // # Cards over logs
 //
-// A thread's messages and the versions of its state fields are append-only logs, numbered separately. A checkpoint is a
-// small card that says which rows of these logs make the state: ranges of message numbers in the order of the
+// A thread's messages and the versions of its state fields are append-only logs, numbered separately. A checkpoint is a small card that lists the rows of a state: ranges of message numbers in the order of the
 // conversation and one version of each field. Replacing a message appends a row and splits a range, going back moves
 // the thread's head to an older card, and every card, old or new, is read the same way. Nothing is ever replayed, and
 // storage grows with the content, not with the number of steps.
 //
-// Bodies are JSON in exactly the form the API shows, so that a state can be sent by putting them one after the other.
+// Bodies are JSON in exactly the form of the API, so a state is sent by concatenating them.
 //
 // # Events and the tail
 //
-// Everything a run tells its readers has a number which counts per thread and is never given twice. Finished steps are
+// Everything a run publishes has a number, counted per thread and never reused. Finished steps are
 // rows of the table event; a row may stand for many numbers. Deltas of an answer that is still growing are too many and
 // too small for rows of their own: all deltas of all runs between two commits are packed into one row of the table
-// tail. When a step is done, its event row carries the deltas and they are folded: the tail does not need them any
-// more, and its rows are deleted in bulk once nobody needs what is in them. The tail is read only at the next start, to
+// tail. When a step is done, its event row contains the deltas and they are folded: their tail rows are no longer needed and deleted in bulk. The tail is read only at the next start, to
 // find what a crash interrupted.
 //
-// Where several servers share a database each has rows of its own in the tail, one for each group it commits, in order
-// and without holes. A row also says which threads are folded up to where, so that whoever reads the rows of another
-// server knows everything that server has shown, and has shown so far. They stay for half a minute after they are
-// needed, and those of a server that is gone until nobody needs them to take its runs up.
+// In a shared database each server has its own rows in the tail, one for each group it commits, in order and without gaps. A row also records up to where threads are folded, so readers of another server's rows know everything that server has published. Rows stay for half a minute after they are needed, and those of a dead server until its runs have been taken over.
 //
 // # One writer
 //
 // A single goroutine owns the only writing connection and commits groups: the deltas of all lanes and the batches that
 // wait, in one transaction. Deltas alone are committed at most every 3 ms, or 6 ms when there are many; a batch or a
-// flush at once. A batch is all or nothing and fails alone when the fault is its own. When the transaction itself
+// flush at once. A batch is atomic, and an invalid batch fails alone. When the transaction itself
 // fails, as on a full disk, nothing of the group is durable: its batches and lanes get the error, a reserve file is
 // deleted so that the end of the runs can still be written, and DB.Healthy tells until a commit works and the reserve
 // is back.

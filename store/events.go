@@ -40,8 +40,7 @@ func (db *DB) Events(ctx context.Context, thread string, after, until int64, lim
 	return events, nil
 }
 
-// LastEvents calls more for the rows of a thread's log, the newest first, until it
-// says stop.
+// LastEvents calls more with rows of a thread's log, newest first, until it returns false.
 func (db *DB) LastEvents(ctx context.Context, thread string, more func(Event) (bool, error)) error {
 	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? ORDER BY "to" DESC`,
 		[]any{thread}, func(rows *sql.Rows) (bool, error) {
@@ -57,8 +56,8 @@ func (db *DB) LastEvents(ctx context.Context, thread string, more func(Event) (b
 	return nil
 }
 
-// EventsBack calls more for the rows of a thread's log that end at or before a cursor, the
-// newest first, until it says stop.
+// EventsBack calls more with the rows of a thread's log that end at or before a cursor, newest first, until it returns
+// false.
 func (db *DB) EventsBack(ctx context.Context, thread string, until int64, more func(Event) (bool, error)) error {
 	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event
 		WHERE thread = ? AND "to" <= ? ORDER BY "to" DESC`,
@@ -75,8 +74,7 @@ func (db *DB) EventsBack(ctx context.Context, thread string, until int64, more f
 	return nil
 }
 
-// LastSeq returns the greatest number that is or ever was durable for a thread,
-// 0 when there is none.
+// LastSeq returns the greatest number that is or ever was durable for a thread, 0 for none.
 func (db *DB) LastSeq(ctx context.Context, thread string) (int64, error) {
 	last, err := db.lastSeq(ctx, thread)
 	if err != nil {
@@ -85,8 +83,8 @@ func (db *DB) LastSeq(ctx context.Context, thread string) (int64, error) {
 	return last, nil
 }
 
-// seqHere is the greatest number of a thread's events that are not folded, as far as this process knows. all is
-// false if there may be others: in the tail up to row old, or in those of other servers.
+// seqHere returns the greatest number of a thread's unfolded events known to this process. all is false if there may be
+// others: in the tail up to row old, or on other servers.
 func (db *DB) seqHere(thread string) (last, old int64, all bool) {
 	w := db.w
 	w.mu.Lock()

@@ -9,9 +9,9 @@ import (
 
 // Link grants its bearer the right to do something once.
 type Link struct {
-	Hash      []byte // of what the address carries
+	Hash      []byte // of the token in the address
 	Kind      string // setup, invite or reset
-	User      string // whose password it sets
+	User      string // user whose password it sets
 	Email     string // of the user to be
 	Role      string // of the user to be
 	CreatedAt time.Time
@@ -31,7 +31,7 @@ type Factor struct {
 	ID        string
 	User      string
 	Kind      string // totp, recovery or passkey
-	Ref       string // what a device presents, "" for none; no two of a kind have the same
+	Ref       string // the device's reference, "" for none; unique per kind
 	Name      string
 	Data      []byte
 	Step      int64 // the last one used
@@ -40,8 +40,8 @@ type Factor struct {
 	UsedAt    time.Time // zero: never
 }
 
-// PutLink stores a link. Those that are over go, and so do the earlier ones of the same kind for
-// the same user or address, but for as many as keep says: the newest ones.
+// PutLink stores a link. It deletes expired ones, and earlier ones of the same kind for the same user or address except
+// for the newest keep.
 func (db *DB) PutLink(ctx context.Context, l Link, keep int) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		err := w.exec(`DELETE FROM link WHERE expires_at <= ? OR kind = ? AND "user" = ? AND email = ? AND hash NOT IN
@@ -72,8 +72,7 @@ func (db *DB) LinkByHash(ctx context.Context, hash []byte) (l Link, err error) {
 	return l, nil
 }
 
-// TakeLink removes a link: whoever gets no error may use it, and nobody else. ErrNotFound
-// when it is not there any more.
+// TakeLink removes a link: the caller without an error may use it, and no one else. ErrNotFound if it is gone.
 func (db *DB) TakeLink(ctx context.Context, hash []byte) error {
 	return db.deleteOne(ctx, "use link", `DELETE FROM link WHERE hash = ?`, hash)
 }
@@ -96,7 +95,7 @@ func (db *DB) AddIdentity(ctx context.Context, i Identity) error {
 	return nil
 }
 
-// Identity returns the one a service knows by subject, or ErrNotFound.
+// Identity returns a service's identity for a subject, or ErrNotFound.
 func (db *DB) Identity(ctx context.Context, issuer, subject string) (Identity, error) {
 	list, err := db.identities(ctx, `SELECT issuer, subject, "user", email, created_at FROM identity
 		WHERE issuer = ? AND subject = ?`, issuer, subject)

@@ -21,8 +21,8 @@ type Feedback struct {
 
 const feedbackColumns = `id, owner, thread, run, message, rating, comment, created_at`
 
-// AddFeedback stores feedback on a run. replace takes away what its owner said before on
-// the same message. ErrNotFound when the run is not there.
+// AddFeedback stores feedback on a run. replace removes its owner's earlier feedback on the same message. ErrNotFound
+// if the run doesn't exist.
 func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedback, error) {
 	f.Owner = orDefault(f.Owner, DefaultOwner)
 	f.CreatedAt = db.Now().UTC().Truncate(time.Millisecond)

@@ -15,8 +15,8 @@ type Filter map[string]any
 // operators compare a member with a value of a filter.
 func operators() []string { return []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} }
 
-// ParseFilter reads a filter: an object whose members are plain values (objects compare member by member) or objects of
-// operators such as {"$gte": 3}. Null and nothing match everything.
+// ParseFilter parses a filter: an object whose members are plain values (objects compare member by member) or objects
+// of operators such as {"$gte": 3}. Null and absent filters match everything.
 func ParseFilter(raw json.RawMessage) (Filter, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -46,7 +46,7 @@ func checkFilter(f map[string]any) error {
 	return nil
 }
 
-// Match tells whether a JSON value is an object with everything f wants.
+// Match reports whether a JSON value is an object that satisfies f.
 func (f Filter) Match(value []byte) bool {
 	if len(f) == 0 {
 		return true

@@ -12,23 +12,23 @@ import (
 	"unicode"
 )
 
-// findBatch is how many thread rows a search reads at once.
+// findBatch is the number of thread rows that a search reads at a time.
 const findBatch = 64
 
 // Find asks for one page of an owner's threads: pinned ones first, then the latest updated.
 type Find struct {
 	Owner   string
 	Words   []string // all of them must be in the title, or all in one message; none finds every thread
-	Project string   // only what is in it; "" looks everywhere
-	// Metadata is what the thread's metadata must contain, as in a ThreadQuery.
+	Project string   // restricts to a project; "" searches everywhere
+	// Metadata is the required part of the thread's metadata, as in a ThreadQuery.
 	Metadata json.RawMessage
 	Tags     []string // all of them must be among the thread's
 	Shelf    Shelf
-	Before   Position      // only what comes after it in the list; zero starts at the top
-	Limit    int           // how many to find
-	Within   time.Duration // a search over messages stops after this long and says where; 0 means no limit
-	// Match tells whether the body of a message has all the words, and what of it to show.
-	// Bodies without any of the words are mostly left out beforehand.
+	Before   Position      // start after this position; zero starts at the top
+	Limit    int           // limit of results
+	Within   time.Duration // time limit of a search in messages, which then returns its position; 0 means none
+	// Match reports whether a message's body contains all words, with the excerpt to show. Most bodies without any of
+	// the words are skipped beforehand.
 	Match func(body []byte) (excerpt string, ok bool)
 }
 
@@ -47,9 +47,8 @@ type Found struct {
 	Excerpt  string // of that message
 }
 
-// FindThreads returns the threads f asks for. rest is where the next page begins, its ID
-// empty when everything was looked at; it is set with fewer than Limit threads when the
-// time was up.
+// FindThreads returns the threads matching f. rest is the start of the next page, with an empty ID at the end; after a
+// timeout it is set with fewer than Limit threads.
 func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Position, err error) {
 	start, at := time.Now(), f.Before
 	pattern := likePattern(f.Words)
@@ -87,7 +86,7 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 	}
 }
 
-// threadsAfter is the next batch of threads. It leaves out most of those whose metadata has not what is wanted.
+// threadsAfter returns the next batch of threads. It skips most of those without the required metadata.
 func (db *DB) threadsAfter(ctx context.Context, f Find, at Position, want map[string]any) ([]Found, error) {
 	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ? AND deleted_at = 0 AND temporary = 0`+
 		f.Shelf.condition(), []any{f.Owner}
@@ -120,7 +119,7 @@ func (db *DB) threadsAfter(ctx context.Context, f Find, at Position, want map[st
 	return page, err
 }
 
-// afterPinned scans a row that has one column before those of a thread.
+// afterPinned scans a row with an extra column before those of a thread.
 type afterPinned struct {
 	rows   *sql.Rows
 	pinned *bool
@@ -161,12 +160,11 @@ func hasAll(text string, words []string) bool {
 	return true
 }
 
-// Fold makes texts comparable that differ in upper and lower case only. It keeps the number
-// of runes.
+// Fold makes texts comparable that differ only in case. It keeps the number of runes.
 func Fold(s string) string { return strings.Map(unicode.ToLower, s) }
 
-// likePattern lets every JSON text through that may contain the longest of the words: letters
-// with a case SQLite does not know and characters JSON may escape match anything.
+// likePattern matches every JSON text that may contain the longest word: letters with a case unknown to SQLite and
+// characters that JSON may escape match anything.
 func likePattern(words []string) string {
 	longest := ""
 	for _, w := range words {

@@ -11,7 +11,7 @@ type Footprint struct {
 	Checkpoints Rows
 	Messages    Rows
 	Fields      map[string]Rows // all versions, by name
-	Blobs       Rows            // what messages, fields and runs have apart
+	Blobs       Rows            // large values of messages, fields and runs
 }
 
 // Rows are so many rows with so many bytes in them.

@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// Children returns the checkpoints of the root namespace that come right after
-// one of parents, by parent, oldest first.
+// Children returns the checkpoints of the root namespace directly after one of parents, by parent, oldest first.
 func (db *DB) Children(ctx context.Context, thread string, parents []string) (map[string][]Checkpoint, error) {
 	list, err := json.Marshal(parents)
 	if err != nil {

@@ -9,14 +9,12 @@ import (
 	"slices"
 )
 
-// maxFindings bounds the result of Check, as a damaged file can break everything. A damaged file can break everything.
+// maxFindings limits the result of Check, as a damaged file can break everything.
 const maxFindings = 1000
 
-// Check looks for broken references, one sentence each, at most 1,000: rows that
-// a card names and that are not there, heads and parents that do not exist, rows
-// without a thread, numbers of runs without events, counters that would give a number a
-// second time, threads at work that nobody works on, and what SQLite itself finds wrong
-// with the file.
+// Check returns broken references, one sentence each, at most 1,000: rows named by a card but missing, missing heads
+// and parents, rows without a thread, runs without events, counters that would reuse a number, busy threads without a
+// run, and problems found by SQLite in the file.
 func (db *DB) Check(ctx context.Context) ([]string, error) {
 	c := &checker{ctx: ctx, engine: db.engine}
 	err := db.view(ctx, nil, func(v view) error {
@@ -185,7 +183,7 @@ func (c *checker) rowsOf(thread string) (have []Range, fields map[string]bool, e
 	return have, fields, err
 }
 
-// covered says whether r lies within one of the ranges, which are sorted.
+// covered reports whether r lies within one of the ranges, which are sorted.
 func covered(have []Range, r Range) bool {
 	if r.From > r.To {
 		return false

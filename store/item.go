@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// Item is one value of the store clients keep their own things in. Times have millisecond
-// resolution.
+// Item is a value in clients' own store. Times have millisecond resolution.
 type Item struct {
 	Namespace []string // labels without '.'
 	Key       string
@@ -29,7 +28,7 @@ const itemLive = `(expires_at = 0 OR expires_at > ?)`
 func (db *DB) PutItem(ctx context.Context, owner string, it Item) error {
 	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		// What has expired is gone: its CreatedAt must not come back.
+		// An expired item is gone: its CreatedAt must not return.
 		if err := w.exec(`DELETE FROM item WHERE expires_at > 0 AND expires_at <= ?`, now); err != nil {
 			return err
 		}
@@ -53,7 +52,7 @@ func expiry(now int64, ttl time.Duration) int64 {
 	return now + max(ttl.Milliseconds(), 1)
 }
 
-// Item returns an item of owner, or ErrNotFound. refresh starts its time to live anew.
+// Item returns an item of owner, or ErrNotFound. refresh restarts its time to live.
 func (db *DB) Item(ctx context.Context, owner string, namespace []string, key string, refresh bool) (Item, error) {
 	now := db.Now().UnixMilli()
 	row, it, err := scanItem(db.one(ctx, `SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item
@@ -90,7 +89,7 @@ func (db *DB) refreshItems(ctx context.Context, now int64, rows []int64) error {
 	}})
 }
 
-// DeleteItem removes an item of owner. That there is none is no error.
+// DeleteItem deletes an item of owner. A missing one is no error.
 func (db *DB) DeleteItem(ctx context.Context, owner string, namespace []string, key string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`DELETE FROM item WHERE owner = ? AND namespace = ? AND key = ?`, orDefault(owner, DefaultOwner),
@@ -126,7 +125,7 @@ type ItemQuery struct {
 	Prefix        []string // labels the namespace starts with
 	Score         func(key string, value []byte) float64
 	Limit, Offset int
-	Refresh       bool // starts the time to live of those returned anew
+	Refresh       bool // restart the time to live of the returned items
 }
 
 // FoundItem is an item with the score the query's function gave it.
@@ -135,9 +134,8 @@ type FoundItem struct {
 	Score float64
 }
 
-// Items returns the items of owner below a namespace for which Score is above zero, the
-// highest score first and then the most recently written. Without Score all are taken. Of
-// those not returned at most one value at a time is in memory.
+// Items returns the items of owner below a namespace with a Score above zero, highest first and then most recently
+// written. Without Score it returns all. At most one non-returned value at a time is in memory.
 func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem, error) {
 	now := db.Now().UnixMilli()
 	value := "''"
@@ -202,8 +200,8 @@ func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem
 	return found, nil
 }
 
-// prefixRange is where namespaces longer than prefix are: from its joined form with a dot
-// to before the character behind the dot. The empty prefix takes everything.
+// prefixRange returns the range of namespaces longer than prefix: from its joined form with a dot to before the
+// character after the dot. The empty prefix matches everything.
 func prefixRange(prefix []string) (low, high string) {
 	if len(prefix) == 0 {
 		return "", "\U0010FFFF"

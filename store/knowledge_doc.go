@@ -12,22 +12,22 @@ import (
 
 // Document is one of a collection.
 type Document struct {
-	ID         int64 // 0 for one that is not there yet
+	ID         int64 // 0 for a new one
 	Collection string
 	Source     string
 	Name       string // unique in its source
 	Title      string
 	Address    string // of a web page
-	Stamp      string // of what was read, as its source tells it
+	Stamp      string // of the content read, defined by its source
 	Hash       string // of its content
 	State      string
-	Reason     string // in a word, why it failed or what is missing
+	Reason     string // a word for a failure or omission
 	Tries      int    // conversions in a row that came to no end, with the one under way
 	Bytes      int64  // of its text
 	UpdatedAt  time.Time
 }
 
-// File is the name of its passages in the index.
+// File returns the name of its passages in the index.
 func (d Document) File() string { return strconv.FormatInt(d.ID, 10) }
 
 const docColumns = `d.id, d.knowledge, d.source, d.name, d.title, d.address, d.stamp, d.hash, d.state, d.reason,
@@ -54,10 +54,10 @@ func (db *DB) documents(ctx context.Context, where string, args ...any) (list []
 	return list, nil
 }
 
-// living are the documents whose source is there.
+// living selects the documents whose source exists.
 const living = `EXISTS (SELECT 1 FROM knowledge_source s WHERE s.id = d.source)`
 
-// CollectionDocuments returns documents of a collection by name, those that failed first, from an offset on.
+// CollectionDocuments returns documents of a collection by name, failed ones first, from an offset on.
 func (db *DB) CollectionDocuments(ctx context.Context, collection string, offset, limit int) ([]Document, error) {
 	return db.documents(ctx, `d.knowledge = ? AND `+living+` ORDER BY CASE WHEN d.state = 'failed' THEN 0 ELSE 1 END,
 		d.name, d.id LIMIT ? OFFSET ?`, collection, limit, offset)
@@ -105,12 +105,12 @@ func (db *DB) SourceDocuments(ctx context.Context, source string) (map[string]Do
 	return all, err
 }
 
-// StrayDocuments returns documents whose source is gone.
+// StrayDocuments returns documents of deleted sources.
 func (db *DB) StrayDocuments(ctx context.Context, limit int) ([]Document, error) {
 	return db.documents(ctx, `NOT `+living+` ORDER BY d.id LIMIT ?`, limit)
 }
 
-// CollectionBytes is how much text a collection has.
+// CollectionBytes returns how much text a collection has.
 func (db *DB) CollectionBytes(ctx context.Context, collection string) (n int64, err error) {
 	var sum sql.NullInt64
 	if err := db.queryRow(ctx, `SELECT CAST(sum(bytes) AS bigint) FROM knowledge_doc WHERE knowledge = ?`, []any{collection},
@@ -267,7 +267,7 @@ func (db *DB) RemoveDocument(ctx context.Context, d Document) error {
 	return nil
 }
 
-// DocumentsByFile returns the documents of a collection whose source is there, by the names that their passages have.
+// DocumentsByFile returns a collection's documents with existing sources, keyed by the names in their passages.
 func (db *DB) DocumentsByFile(ctx context.Context, collection string, files []string) (map[string]Document, error) {
 	ids := make([]string, 0, len(files))
 	for _, f := range files {

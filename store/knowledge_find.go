@@ -14,12 +14,12 @@ type Ranked struct {
 	Rank float64
 }
 
-// RankPassages is [DB.FindPassages] that says how well each one fits, also beside those of other threads.
+// RankPassages is [DB.FindPassages] with scores comparable across threads.
 func (db *DB) RankPassages(ctx context.Context, thread, query string, limit int) ([]Ranked, error) {
 	return db.findPassages(ctx, thread, query, nil, limit)
 }
 
-// PassagesByID returns passages of a thread by their numbers, those that are there.
+// PassagesByID returns the existing passages of a thread with these numbers.
 func (db *DB) PassagesByID(ctx context.Context, thread string, ids []int64) (map[int64]Passage, error) {
 	texts := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -45,13 +45,13 @@ func (db *DB) PassagesByID(ctx context.Context, thread string, ids []int64) (map
 	return found, nil
 }
 
-// Vector is what a model made of a passage.
+// Vector is the embedding of a passage.
 type Vector struct {
 	Passage int64
 	Values  []byte // numbers from -127 to 127, two's complement
 }
 
-// VectorVersion counts changes of the vectors of a collection, 0 for one that is not there.
+// VectorVersion counts changes of a collection's vectors, 0 for a missing one.
 func (db *DB) VectorVersion(ctx context.Context, collection string) (n int64, err error) {
 	err = db.each(db.brief(ctx), `SELECT version FROM knowledge WHERE id = ?`, []any{collection},
 		func(rows *sql.Rows) (bool, error) { return false, rows.Scan(&n) })
@@ -61,7 +61,7 @@ func (db *DB) VectorVersion(ctx context.Context, collection string) (n int64, er
 	return n, nil
 }
 
-// Vectors calls visit with each vector that a model made of passages of a collection.
+// Vectors calls visit with each embedding by a model of a collection's passages.
 func (db *DB) Vectors(ctx context.Context, collection, model string, visit func(Vector)) error {
 	err := db.each(ctx, `SELECT passage, vector FROM knowledge_vector WHERE knowledge = ? AND model = ?`,
 		[]any{collection, model}, func(rows *sql.Rows) (bool, error) {
@@ -94,7 +94,7 @@ func (db *DB) Unembedded(ctx context.Context, collection, model string) (ids []i
 	return ids, nil
 }
 
-// PutVectors keeps vectors that a model made of passages of a collection. Passages that are gone get none.
+// PutVectors stores embeddings of a collection's passages. Deleted passages are skipped.
 func (db *DB) PutVectors(ctx context.Context, collection, model string, list []Vector) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		for _, v := range list {

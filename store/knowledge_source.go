@@ -23,7 +23,7 @@ const (
 	SourceFailed  = "failed"
 )
 
-// Source is where documents of a collection come from.
+// Source is an origin of a collection's documents.
 type Source struct {
 	ID         string
 	Collection string
@@ -32,7 +32,7 @@ type Source struct {
 	Every      time.Duration // in seconds; 0 reads it when it is asked for only
 	State      string
 	Problem    string // why it failed, in words
-	Stamp      string // of what it was when it was read, such as a commit
+	Stamp      string // of the content read, such as a commit
 	Asked      int64
 	Done       int // of Total documents, while it is read
 	Total      int
@@ -71,14 +71,14 @@ func (db *DB) sources(ctx context.Context, where string, args ...any) (list []So
 	return list, nil
 }
 
-// Sources returns those of a collection, its uploads first.
+// Sources returns a collection's sources, its uploads first.
 func (db *DB) Sources(ctx context.Context, collection string) ([]Source, error) {
 	return db.sources(ctx, `s.knowledge = ? ORDER BY CASE WHEN s.kind = 'upload' THEN 0 ELSE 1 END, s.address, s.id`,
 		collection)
 }
 
-// DueSources returns the sources of two kinds that are to be read now, those that wait longest first, and when the next
-// of the others is, zero for never.
+// DueSources returns the due sources of two kinds, longest waiting first, and the next due time of the others, zero for
+// never.
 func (db *DB) DueSources(ctx context.Context, kinds [2]string, limit int) (due []Source, next time.Time, err error) {
 	now := db.Now().UnixMilli()
 	due, err = db.sources(ctx, `s.next_at > 0 AND s.next_at <= ? AND s.kind IN (?, ?) ORDER BY s.next_at, s.id LIMIT ?`, now,
@@ -94,7 +94,7 @@ func (db *DB) DueSources(ctx context.Context, kinds [2]string, limit int) (due [
 	return due, next, err
 }
 
-// addSource writes a new source; a pending one is due at once.
+// addSource inserts a new source; a pending one is due at once.
 func (w *writer) addSource(s Source) error {
 	next := int64(0)
 	if s.State == SourcePending {
@@ -105,8 +105,8 @@ func (w *writer) addSource(s Source) error {
 		s.Address, int64(s.Every/time.Second), s.State, next)
 }
 
-// AddSource adds a source to a collection, to be read at once. ErrExists when it has one of that kind and address, or
-// most sources already; ErrNotFound when the collection is gone.
+// AddSource adds a source to a collection, due at once. ErrExists if there is one of that kind and address, or at the
+// limit most; ErrNotFound if the collection is gone.
 func (db *DB) AddSource(ctx context.Context, s Source, most int) error {
 	s.State = SourcePending
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -174,8 +174,8 @@ func (db *DB) NoteSource(ctx context.Context, id string, done, total int) error 
 	return nil
 }
 
-// EndSource writes what came of reading a source as it was asked for: state, problem, stamp, counts and when it is read
-// next. Where somebody has asked again meanwhile it stays due.
+// EndSource stores the result of reading a source: state, problem, stamp, counts and the next due time. If it was
+// requested again meanwhile, it stays due.
 func (db *DB) EndSource(ctx context.Context, s Source) error {
 	next := int64(0)
 	if !s.NextAt.IsZero() {

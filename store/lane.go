@@ -21,23 +21,21 @@ type Lane struct {
 	err     error // of the commit that lost deltas
 	lost    int64 // greatest number that was not stored because of err
 	closed  bool
-	late    bool          // something came after closing
-	wake    chan struct{} // closed after the next commit when somebody waits
+	late    bool          // something was appended after closing
+	wake    chan struct{} // closed after the next commit if someone waits
 	safe    int64         // greatest durable number
 	told    int64         // greatest number given to durable; writer goroutine only
 }
 
-// OpenLane opens a lane for a run of the thread. After each commit with
-// something of this lane the writer calls durable with the greatest number that
-// is now on disk; durable must return at once and must not call the store.
+// OpenLane opens a lane for a run of the thread. After each commit that includes this lane, the writer calls durable
+// with the greatest committed number; durable must return at once and must not call the store.
 func (db *DB) OpenLane(thread string, durable func(seq int64)) *Lane {
 	return &Lane{w: db.w, thread: clean(thread), durable: durable}
 }
 
-// Append queues a delta for the tail under its number, which must be greater
-// than the one before. It never blocks and copies data; call Wait to keep the
-// queue short. After a failed commit deltas are dropped until a Commit covers
-// what was lost; Wait and Flush tell.
+// Append queues a delta for the tail under its number, which must exceed the previous one. It never blocks and copies
+// data; call Wait to keep the queue short. After a failed commit deltas are dropped until a Commit covers them; Wait
+// and Flush return the error.
 func (l *Lane) Append(seq int64, data []byte) {
 	w := l.w
 	w.mu.Lock()
@@ -73,7 +71,7 @@ func (l *Lane) Append(seq int64, data []byte) {
 	l.pending += n
 	g.size += n
 	g.items++
-	if w.idle { // else the writer looks by itself when the commit is due
+	if w.idle { // a busy writer checks by itself
 		w.idle = false
 		w.nudge()
 	}
@@ -117,8 +115,8 @@ func (l *Lane) Commit(ctx context.Context, b Batch) error {
 	return l.w.commitBatch(ctx, l, b)
 }
 
-// Close ends the lane. What was appended is still written; deltas that no event
-// covers stay in the tail for the next start.
+// Close ends the lane. Appended deltas are still written; those not covered by an event stay in the tail for the next
+// start.
 func (l *Lane) Close() {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()

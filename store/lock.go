@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// LockedError says that another process has the data folder.
+// LockedError means that another process uses the data folder.
 type LockedError struct {
 	Dir  string
 	PID  int    // 0 when it could not be read
@@ -32,7 +32,7 @@ func (e *LockedError) Error() string {
 type dirLock struct {
 	f       *os.File
 	folder  string // an id of the folder, always the same, and another one for a copy of it
-	unclean bool   // whoever had the database file open that is here did not close it
+	unclean bool   // the last user of the existing database file didn't close it
 	holder  lockHolder
 }
 
@@ -87,7 +87,7 @@ func (l *dirLock) mark(dir string, open bool) error {
 	return l.write()
 }
 
-// databaseNumber is that of the database file, 0 when it isn't known.
+// databaseNumber returns the file number of the database file, 0 if unknown.
 func databaseNumber(dir string) uint64 {
 	f, err := os.Open(filepath.Join(dir, fileName))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockFile opens path and takes it for this process alone. The system lets go
-// of it when the process ends in whatever way; held says that another has it.
+// lockFile opens path and locks it exclusively. The system releases the lock when the process ends; held means that
+// another process has it.
 func lockFile(path string) (f *os.File, held bool, err error) {
 	f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -41,13 +41,13 @@ func hold(f *os.File) (_ *os.File, held bool, err error) {
 	return f, false, nil
 }
 
-// unlock lets go of a file before it is closed: until a program that is just being started runs, it has all files of
-// this one open, too, and with them what they hold.
+// unlock releases the lock before the file is closed: a program being started briefly inherits all open files of this
+// one, including their locks.
 func unlock(f *os.File) {
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // closing it is the other way
 }
 
-// fileNumber tells a file from a copy of it, 0 when that is not known.
+// fileNumber distinguishes a file from a copy of it, 0 if unknown.
 func fileNumber(f *os.File) uint64 {
 	if info, err := f.Stat(); err == nil {
 		if s, ok := info.Sys().(*syscall.Stat_t); ok {

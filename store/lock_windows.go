@@ -9,9 +9,8 @@ import (
 // errSharing is the system's error for a file that another process has open exclusively.
 const errSharing = syscall.Errno(32)
 
-// lockFile opens path for writing by this process alone, others may read it.
-// The system lets go of it when the process ends in whatever way; held says
-// that another has it.
+// lockFile opens path for exclusive writing; others may read it. The system releases it when the process ends; held
+// means that another process has it.
 func lockFile(path string) (f *os.File, held bool, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -31,10 +30,10 @@ func holdForReading(path string) (f *os.File, held bool, err error) {
 	return f, errors.Is(err, errSharing), err
 }
 
-// unlock does nothing: closing the file lets go of it, as programs that are started don't get it.
+// unlock does nothing: closing the file releases it, since started programs don't inherit it.
 func unlock(*os.File) {}
 
-// fileNumber tells a file from a copy of it, 0 when that is not known.
+// fileNumber distinguishes a file from a copy of it, 0 if unknown.
 func fileNumber(f *os.File) uint64 {
 	var info syscall.ByHandleFileInformation
 	if syscall.GetFileInformationByHandle(syscall.Handle(f.Fd()), &info) != nil {

@@ -17,14 +17,14 @@ type Memory struct {
 	Facts    []Fact          // the oldest first
 }
 
-// Fact is one thing remembered about an owner.
+// Fact is one stored fact about an owner.
 type Fact struct {
-	Agent      string // whose it is; "" is the lead agent
+	Agent      string // its agent; "" is the lead agent
 	ID         string // unique for owner and agent
 	Content    string
 	Category   string
 	Confidence float64
-	Source     string // the thread it was said in, or how else it came
+	Source     string // thread it was said in, or another source
 	Message    string // of that thread
 	Revision   int64  // the memory's at the fact's last change; set by the store
 	Created    time.Time
@@ -43,7 +43,7 @@ type MemoryChange struct {
 	Body   json.RawMessage // nil keeps
 	Clear  bool            // deletes all facts first
 	Delete []FactKey
-	Put    []Fact // new ones, or in place of those with the same key
+	Put    []Fact // new facts, or replacements with the same key
 	KV     []KV
 	Drop   []KV // deleted as long as they have this body
 }
@@ -83,8 +83,8 @@ func (db *DB) Memory(ctx context.Context, owner string) (m Memory, err error) {
 	return m, nil
 }
 
-// ChangeMemory changes an owner's memory and returns its revision, a new one unless only values change. What is deleted
-// is not in the file any more.
+// ChangeMemory changes an owner's memory and returns its revision, a new one unless only values change. Deleted facts
+// are erased from the file.
 func (db *DB) ChangeMemory(ctx context.Context, c MemoryChange) (revision int64, err error) {
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
 		facts := c.Clear || len(c.Delete)+len(c.Put) > 0

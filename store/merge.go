@@ -11,9 +11,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// patchedMetadata is the expression for a thread's metadata after the patch of p, with its
-// arguments. Members are merged by a function of the database with what is there in that moment,
-// so that of two patches in one moment both have their effect.
+// patchedMetadata returns the expression for a thread's metadata after the patch of p, with its arguments. A database
+// function merges members into the current value, so concurrent patches both take effect.
 func (p *batch) patchedMetadata() (expr string, args []any, err error) {
 	pa := p.Patch
 	if pa.Merge == nil && pa.MergeNew == nil {
@@ -28,7 +27,7 @@ func (p *batch) patchedMetadata() (expr string, args []any, err error) {
 		[]any{objectText(pa.Metadata), object(pa.MergeNew), object(pa.Merge)}, nil
 }
 
-// mergeFunction makes merged_members known to SQLite connections opened from then on.
+// mergeFunction registers merged_members for SQLite connections opened from then on.
 var mergeFunction = sync.OnceValue(func() error {
 	return sqlite.RegisterDeterministicScalarFunction("merged_members", 3,
 		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {

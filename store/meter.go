@@ -12,14 +12,14 @@ import (
 // Meter observes this server's work on a shared database. Its methods must be quick; they are called for groups and
 // claims, never for a token.
 type Meter interface {
-	// Group is a group of changes that was committed: how many there were, how long the commit took, and how long
-	// its oldest token waited until it was durable, 0 for a group without one.
+	// Group reports a committed group of changes: their number, the duration of the commit, and how long its oldest
+	// token waited until it was durable, 0 for a group without one.
 	Group(items int, took, waited time.Duration)
-	// Claim is one look for runs that this server may have.
+	// Claim reports one search for runs that this server may have.
 	Claim(took time.Duration)
-	// Said is how long something that others should know waited until they were told.
+	// Said reports how long a notification for other servers waited until it was sent.
 	Said(waited time.Duration)
-	// TakeOver is a number of runs that this server goes on with, after the cause "eviction" or "drain".
+	// TakeOver counts runs that this server takes over because of "eviction" or "drain".
 	TakeOver(cause string, runs int)
 	// Missed is something that was found without having been told of it.
 	Missed()
@@ -38,13 +38,13 @@ func (noMeter) Missed()                                 {}
 var ErrCrowded = errors.New("too many runs wait already; try again in a moment")
 
 const (
-	pendingFor  = 250 * time.Millisecond // how long a count of runs that wait is good
+	pendingFor  = 250 * time.Millisecond // how long a count of waiting runs is valid
 	slowGroup   = 500 * time.Millisecond // a commit that takes longer is slow
 	strainTime  = 10 * time.Second       // over which commits are looked at
 	strainLeast = 5                      // slow commits in that time, or half of it spent with them
 )
 
-// pending is how many runs wait in lines, by owner, as of a moment ago.
+// pending caches the number of waiting runs by owner.
 type pending struct {
 	mu  sync.Mutex
 	n   int
@@ -52,8 +52,8 @@ type pending struct {
 	at  time.Time
 }
 
-// crowded says whether a run of an owner is one too many: as many wait as may, and this owner's are its
-// share of them. Others find room, however many runs one of them starts.
+// crowded reports whether a run of an owner is one too many: as many wait as may, and this owner's are its share of
+// them. Others find room, however many runs one of them starts.
 func (p *pending) crowded(owner string, limit int) bool {
 	owners := len(p.own)
 	if p.own[owner] == 0 {
@@ -95,8 +95,8 @@ func (db *DB) countPending(ctx context.Context, p *pending) error {
 	})
 }
 
-// strain finds out whether commits take too long: whether of those of the last seconds more than one in a hundred was
-// slow, and that was no accident.
+// strain detects slow commits: whether more than one in a hundred of the last seconds' commits was slow, and not by
+// chance.
 type strain struct {
 	mu      sync.Mutex
 	seconds [strainTime / time.Second]struct {
@@ -108,7 +108,7 @@ type strain struct {
 	told bool // that it is so
 }
 
-// add notes a commit that ended at a moment. changed says that from then on the answer of heavy is another one.
+// add records a commit that ended at a moment. changed means that the result of heavy differs from then on.
 func (s *strain) add(now time.Time, took time.Duration) (heavy, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *strain) add(now time.Time, took time.Duration) (heavy, changed bool) {
 	return heavy, changed
 }
 
-// heavy says whether commits take too long.
+// heavy reports whether commits take too long.
 func (s *strain) heavy(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +143,8 @@ func (s *strain) look(now time.Time) bool {
 	return slow*100 > all && (slow >= strainLeast || slowTime >= strainTime/2)
 }
 
-// Strained says that commits take so long that this server claims no runs, which others may have. It is never so for a
-// database that has one server.
+// Strained reports whether commits are so slow that this server claims no runs, leaving them to others. It is never
+// true for a database with one server.
 func (db *DB) Strained() bool { return db.Clustered() && db.w.strain.heavy(time.Now()) }
 
 // meterOf returns the observer of a database; a file has none.
@@ -158,7 +158,7 @@ func meterOf(e engine, cfg Config) Meter {
 	return cfg.Meter
 }
 
-// measure notes how long a group took.
+// measure records the duration of a group.
 func (w *writer) measure(g *group, took time.Duration, err error) {
 	if w.committed != nil {
 		w.committed(took, err)
@@ -179,7 +179,7 @@ func (w *writer) measure(g *group, took time.Duration, err error) {
 	}
 }
 
-// PoolWait is how long queries have waited for a connection since the start.
+// PoolWait returns the total time queries have waited for a connection.
 func (db *DB) PoolWait() time.Duration { return db.engine.reads().Stats().WaitDuration }
 
 // Orphans counts the runs under way that no living server has.
@@ -195,7 +195,7 @@ type tailReads struct {
 	at map[int64]time.Time
 }
 
-const tailForgotten = time.Minute // a server whose tail is not read any more
+const tailForgotten = time.Minute // a server whose tail is no longer read
 
 func (t *tailReads) note(server int64, now time.Time) {
 	t.mu.Lock()
@@ -206,7 +206,7 @@ func (t *tailReads) note(server int64, now time.Time) {
 	t.at[server] = now
 }
 
-// TailLags returns, per server whose runs are read here, the time since its tail was last read to the end.
+// TailLags returns, for each server whose runs are read here, the time since its tail was last read to the end.
 func (db *DB) TailLags() map[int64]time.Duration {
 	t := &db.tails
 	t.mu.Lock()

@@ -23,12 +23,12 @@ const migrationNames = "migrations/sqlite/*.sql"
 // running them one by one. Its first line is the number of the last migration that it includes.
 const wholeSchema = "migrations/sqlite.sql"
 
-// VersionError says that the database file was written by a newer program.
+// VersionError means that a newer program wrote the database file.
 type VersionError struct {
 	File   int // schema version of the file
-	Binary int // newest schema version this program knows
+	Binary int // newest schema version supported by this program
 	Dir    string
-	Copy   string // made before a migration, and fit for this program; "" when there is none
+	Copy   string // copy made before a migration and usable by this program; "" for none
 }
 
 // Error names both versions, and how to go back.
@@ -95,7 +95,7 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now t
 	return translate(tx.Commit())
 }
 
-// wholeVersion is the number of the last migration in the whole schema, 0 where there is none.
+// wholeVersion returns the number of the last migration in the whole schema, 0 where there is none.
 func wholeVersion(files fs.FS) int {
 	schema, _ := fs.ReadFile(files, wholeSchema)
 	line, _, _ := bytes.Cut(schema, []byte("\n"))

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// DefaultLease is how long a node may be silent before another may take over.
+// DefaultLease is the time without renewal after which another node may take over.
 const DefaultLease = 10 * time.Second
 
 // nodeFormat is the newest form of events that this program reads.
 const nodeFormat = 1
 
-// ErrFenced means that this process may not write any more: another has taken the database over, or may have.
-// Nothing makes it good again but a new start.
+// ErrFenced means that this process may no longer write: another has taken over the database, or may have. Only a
+// restart helps.
 var ErrFenced = errors.New("this server may not write to the database any more")
 
 // Node is a server that has a database.
@@ -31,7 +31,7 @@ type Node struct {
 
 	folder  string
 	cluster bool // it lets others have the database, too
-	schema  int  // newest version of the tables that it knows, 0 where it does not say
+	schema  int  // newest supported schema version, 0 if not reported
 }
 
 // String names it as its owner would.
@@ -43,14 +43,14 @@ func (n Node) String() string {
 	return s
 }
 
-// TakenError says that another server has the database.
+// TakenError means that another server uses the database.
 type TakenError struct {
 	Schema string
-	Node   Node   // the zero value for one that is just starting
-	Why    string // it is not to be joined, for one that would join it
+	Node   Node   // the zero value for a server that is starting
+	Why    string // reason why it can't be joined, for a server that wants to
 }
 
-// Error says which, and when another may have it.
+// Error reports which, and when another may have it.
 func (e *TakenError) Error() string {
 	switch {
 	case e.Node.PID == 0:
@@ -70,9 +70,9 @@ func (e *TakenError) Unwrap() error { return errTaken }
 // NodeStatus is this process's lease.
 type NodeStatus struct {
 	ID     int64
-	Lease  time.Duration // how long it is still good without being renewed, never negative
+	Lease  time.Duration // remaining validity without renewal, never negative
 	Fenced uint64        // commits that were refused because it was over
-	Format int64         // the newest form of events that every server reads: nobody writes a newer one
+	Format int64         // the newest format of events that every server reads: no server writes a newer one
 	Ended  error         // why this process may not write any more, nil as long as it may
 }
 

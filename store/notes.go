@@ -14,7 +14,7 @@ import (
 // noteSetting begins the names of notes in the table of settings. They have version 0, as they are no settings.
 const noteSetting = "note/"
 
-// noteRest is how much longer than it counts a note is kept, as the clocks of servers may differ.
+// noteRest is the extra time a note is kept after it expires, since servers' clocks may differ.
 const noteRest = time.Hour
 
 // noteSweep is how often notes that don't count any more are deleted, which looks at all of them.
@@ -38,8 +38,8 @@ type Note struct {
 	Thread string    // for SwapNotes: it is about this thread
 }
 
-// SwapNotes takes notes away and leaves others, all of that or, with ErrChanged, nothing. So a note can be taken once,
-// whichever servers try. Those who hear are woken up.
+// SwapNotes removes notes and adds others atomically, or returns ErrChanged. So only one server can take a note.
+// Listeners are woken.
 func (db *DB) SwapNotes(ctx context.Context, take []string, leave ...Note) error {
 	p := &batch{setting: db.w.setting()}
 	names := slices.Sorted(slices.Values(take))

@@ -16,9 +16,8 @@ const (
 	reserveSize = 16 << 20
 )
 
-// Open makes the data folder when it is missing, locks it, brings the schema up
-// to date and starts the writer. A folder that another process holds gives a
-// *LockedError, a file made by a newer program a *VersionError.
+// Open creates the data folder if it is missing, locks it, migrates the schema and starts the writer. A folder used by
+// another process returns a *LockedError, a file written by a newer program a *VersionError.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	db, err := open(ctx, cfg)
 	if d := (*DamagedError)(nil); errors.As(err, &d) {
@@ -98,7 +97,7 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	return &DB{cfg: cfg, dir: dir, lock: lock, engine: e, w: w, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// moved refuses a database whose rows were moved.
+// moved rejects a database whose rows were moved.
 func moved(ctx context.Context, e engine) error {
 	var to string
 	const query = `SELECT body FROM kv WHERE owner = '' AND space = '` + movedSpace + `' AND key = 'to'`

@@ -8,9 +8,9 @@ import (
 
 // Owned counts an owner's rows.
 type Owned struct {
-	Threads int // also those in the trash
+	Threads int // including those in the trash
 	Crons   int
-	Facts   int // those of their projects, too
+	Facts   int // including those of their projects
 	// Projects go with their owner, the chats of others in them don't.
 	Projects int
 	// Collections of documents go with their owner.
@@ -29,7 +29,7 @@ func (db *DB) Owned(ctx context.Context, owner string) (o Owned, err error) {
 	return o, nil
 }
 
-// ThreadsOf returns all threads of an owner, also those in the trash.
+// ThreadsOf returns all threads of an owner, including those in the trash.
 func (db *DB) ThreadsOf(ctx context.Context, owner string) (ids []string, err error) {
 	err = db.each(ctx, `SELECT id FROM thread WHERE owner = ?`, []any{owner}, func(rows *sql.Rows) (bool, error) {
 		var id string

@@ -76,9 +76,8 @@ func (db *DB) findPassages(ctx context.Context, thread, query string, files []st
 	return found[:min(len(found), limit)], nil
 }
 
-// rank chooses the words of a query that tell passages of the thread from each other, and
-// writes them as the index understands it; nothing when no passage has any of them. Words
-// that stand in most passages only take time.
+// rank selects the query's most distinctive words among the thread's passages and formats them for the index; nothing
+// if no passage contains any. Words in most passages only cost time.
 func (db *DB) rank(ctx context.Context, thread string, words []string) (string, error) {
 	var all int
 	if err := db.queryRow(ctx, `SELECT count(*) FROM passage WHERE thread = ?`, []any{thread}, &all); err != nil ||
@@ -141,8 +140,8 @@ func telling(words []string, names map[string]bool) []string {
 	return long
 }
 
-// names are the short words, in lower case, that a query writes as a name: "G" in "the budget of
-// project G", "EU" or "Q3". In a query all in capitals, or at its beginning, capitals say nothing.
+// names returns the short words, in lower case, that a query writes as a name: "G" in "the budget of project G", "EU"
+// or "Q3". In a query all in capitals, or at its beginning, capitals are not significant.
 func names(query string) map[string]bool {
 	if !strings.ContainsFunc(query, unicode.IsLower) {
 		return nil
@@ -159,7 +158,7 @@ func names(query string) map[string]bool {
 	return list
 }
 
-// inOrder is the share of neighbouring words of a query that are neighbours in a text too.
+// inOrder returns the share of neighbouring words of a query that are neighbours in a text too.
 func inOrder(words []string, text string) float64 {
 	if len(words) < 2 {
 		return 0

@@ -12,12 +12,12 @@ type Passage struct {
 	Kind        string // page, slide, sheet or chapter; empty in a text without
 	Page        int    // its number
 	First, Last int    // lines of the file's text, counted from 1
-	Heading     string // what it stands below
+	Heading     string // its enclosing heading
 	Text        string
 }
 
-// unindexedAtOnce is how many passages go out of the index in one commit: taking out one takes
-// milliseconds, and others want to write too.
+// unindexedAtOnce limits the passages removed from the index per commit: each takes milliseconds and blocks other
+// writers.
 const unindexedAtOnce = 4
 
 // PassageFiles returns the files of a thread that are in the index, with the stamps of their

@@ -30,7 +30,7 @@ var errWritten = errors.New("group was written before")
 // written begins with the fence, which proves that this process still is a node.
 type postgresEngine struct {
 	cfg     *pgx.ConnConfig // of connections that read and write
-	direct  *pgx.ConnConfig // of those that no pooler may stand before; the same as cfg where there is none
+	direct  *pgx.ConnConfig // of connections that must bypass poolers; the same as cfg without one
 	schema  string
 	known   migrations
 	log     *slog.Logger
@@ -43,12 +43,12 @@ type postgresEngine struct {
 	// unreachable is told when a group waits for longer than pgPatience; nil while the engine is opened.
 	unreachable func(error)
 
-	// What follows belongs to the goroutine that writes.
+	// The fields below belong to the writing goroutine.
 	pool  *sql.DB // of conn alone
 	conn  *sql.Conn
-	raw   *pgx.Conn // what conn is made of
+	raw   *pgx.Conn // the connection behind conn
 	fresh bool      // nothing was written on raw yet
-	pid   uint32    // of the server's process behind the last raw
+	pid   uint32    // of the server's process after the last raw
 	stmts map[string]*sql.Stmt
 	bound map[string]string // statements as they are sent
 }
@@ -70,7 +70,7 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 			err = e.connect(context.Background())
 		}
 		if err == nil {
-			err = e.node.ended() // since, which did not end what was not there yet
+			err = e.node.ended() // not ended if it didn't exist yet
 		}
 		if err == nil && tries > 0 {
 			var there bool
@@ -130,7 +130,7 @@ func (e *postgresEngine) passing(err error) bool {
 	return e.raw == nil || e.raw.IsClosed()
 }
 
-// fence begins every transaction that writes. Through a pooler it also says what the transaction is to know.
+// fence begins every writing transaction. Through a pooler it also sets the transaction's settings.
 func (e *postgresEngine) fence() stmt {
 	query := `SELECT fence(?)`
 	if e.cfg != e.direct {
@@ -139,9 +139,8 @@ func (e *postgresEngine) fence() stmt {
 	return stmt{what: "fence", of: "node", sql: query, args: []any{e.node.id}}
 }
 
-// writeOnce writes a group whose row is to be found in the tail from then on. Most groups are one pipeline, which
-// is one transaction. Where that fails, or a job does more than its statements, the jobs are carried out one by
-// one, each of which may fail for itself.
+// writeOnce writes a group, whose tail row then marks it as written. Most groups are one pipeline in one transaction.
+// If that fails, or a job does more than its statements, the jobs run one by one, and each may fail separately.
 func (e *postgresEngine) writeOnce(g *group, rest func(*job) error, ran map[*job]bool) error {
 	for _, j := range g.jobs {
 		j.err = nil
@@ -194,8 +193,8 @@ func (e *postgresEngine) begin(first []stmt) error {
 	return e.run(first)
 }
 
-// step runs one job. Its error is one that breaks the transaction. A job that looks at what it finds is
-// not run a second time: whoever waits for it may have seen some of that.
+// step runs one job. It returns errors that abort the transaction. A job with a callback for its results isn't run
+// twice, because its caller may have seen some of them.
 func (e *postgresEngine) step(j *job, rest func(*job) error, ran map[*job]bool) error {
 	if j.batch == nil && j.apply == nil {
 		return nil
@@ -224,7 +223,7 @@ func (e *postgresEngine) step(j *job, rest func(*job) error, ran map[*job]bool) 
 	return e.exec("RELEASE job")
 }
 
-// breaks says that err is about the database, not about one batch's content.
+// breaks reports whether err concerns the database rather than one batch's content.
 func (e *postgresEngine) breaks(err error) bool {
 	if e.raw.IsClosed() {
 		return true
@@ -250,7 +249,7 @@ func (e *postgresEngine) pipeline(list []stmt, bind func(*stmt) string) (err err
 	}
 	var all pgx.Batch
 	for i := range list {
-		if list[i].found != nil { // what an earlier try found may not be so any more
+		if list[i].found != nil { // results of an earlier attempt may be outdated
 			*list[i].found = false
 		}
 		all.Queue(bind(&list[i]), list[i].args...)
@@ -277,7 +276,7 @@ func (e *postgresEngine) pipeline(list []stmt, bind func(*stmt) string) (err err
 
 func (e *postgresEngine) plainBind(s *stmt) string { return e.once(s.sql, "", "") }
 
-// mustBind lets the database itself end the transaction when a statement must do something.
+// mustBind makes the database end the transaction if a statement that must have an effect has none.
 func (e *postgresEngine) mustBind(s *stmt) string {
 	switch {
 	case s.must == nil:
@@ -328,7 +327,7 @@ func (e *postgresEngine) stmt(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// overwriting has nothing to add: what is deleted goes when the database cleans its files up.
+// overwriting does nothing: the database erases deleted rows when it vacuums.
 func (e *postgresEngine) overwriting(do func() error) error { return do() }
 
 func (e *postgresEngine) self() int64 { return e.node.id }
@@ -337,7 +336,7 @@ func (e *postgresEngine) upkeep(bool, func() bool) (forgotten bool, err error) {
 
 func (e *postgresEngine) relieve() {}
 
-// probe writes a row that needs room of its own, and takes it back.
+// probe writes a row that needs additional space, and removes it.
 func (e *postgresEngine) probe(row int64) error {
 	if err := e.node.ended(); err != nil {
 		return err
@@ -370,8 +369,8 @@ func (e *postgresEngine) size(ctx context.Context) (n int64, err error) {
 	return n, translate(err)
 }
 
-// room knows nothing: tables shrink some time after rows have gone, and whoever deletes until there is room
-// would delete too much.
+// room is unknown: tables shrink some time after rows are deleted, and deleting until there is room would delete too
+// much.
 func (e *postgresEngine) room(context.Context) (Room, error) { return Room{}, nil }
 
 func (e *postgresEngine) giveBack(int) error { return nil }

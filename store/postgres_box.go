@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// BoxPatience is how long a run that may begin is left to the server with the sandbox of its thread. After that, any
-// server with room takes it.
+// BoxPatience is how long a due run is reserved for the server with its thread's sandbox. After that, any server with
+// room takes it.
 const BoxPatience = 250 * time.Millisecond
 
 const boxMillis = `250` // of BoxPatience
@@ -19,7 +19,7 @@ const boxMillis = `250` // of BoxPatience
 // briefLocks ends the wait for a row that another server has, as claims wait for the same connection.
 const briefLocks = `SELECT set_config('lock_timeout', '500ms', true)`
 
-// Box is where the sandbox of a thread is.
+// Box is the location of a thread's sandbox.
 type Box struct {
 	Node  int64 // that had it last, 0 for none
 	Lives bool  // Node is there, and has it
@@ -84,7 +84,7 @@ func (db *DB) BarBoxes(threads []string) {
 	}
 }
 
-// UnwantedBoxes returns threads whose sandboxes on this server should end: another server asked for them, or their user
+// UnwantedBoxes returns threads whose sandboxes on this server should end: another server requested it, or their user
 // is disabled and has no runs.
 func (db *DB) UnwantedBoxes(ctx context.Context) (threads []string, err error) {
 	err = db.each(ctx, `SELECT id FROM thread WHERE box = ? AND (box_wish > 0 AND EXISTS (SELECT 1 FROM run

@@ -16,12 +16,12 @@ import (
 
 const sideTime = 5 * time.Second // of one claim or look, at most
 
-// pgCluster is the cluster part of a node: it polls the changes of other servers, and claims runs beside the group
-// being written.
+// pgCluster is the cluster part of a node: it polls the changes of other servers, and claims runs concurrently with the
+// writer.
 type pgCluster struct {
 	e     *postgresEngine
 	gone  chan struct{} // gets a value when a node was evicted
-	pulse chan Pulse    // has the last one, until somebody takes it
+	pulse chan Pulse    // buffers the last one
 	seen  atomic.Pointer[polled]
 	stop  context.CancelFunc
 	ctx   context.Context // ends with stop
@@ -51,7 +51,7 @@ func (c *pgCluster) leave() {
 	}
 }
 
-// reopen makes a connection when it is not there.
+// reopen opens a connection if necessary.
 func reopen(ctx context.Context, conf *pgx.ConnConfig, conn **pgx.Conn) (err error) {
 	if *conn != nil && !(*conn).IsClosed() {
 		return nil
@@ -68,8 +68,8 @@ func (c *pgCluster) claim(ctx context.Context, query string, args []any, scan fu
 	return c.beside(ctx, c.e.meter.Claim, indexesOnly, query, args, scan)
 }
 
-// beside carries out a statement in a transaction of its own: behind the fence, and with the settings that another
-// statement makes. took may be nil, and is told how long that took.
+// beside runs a statement in a separate transaction after the fence, with the settings made by another statement. took,
+// which may be nil, receives the duration.
 func (c *pgCluster) beside(ctx context.Context, took func(time.Duration), settings, query string, args []any,
 	scan func(pgx.Rows) error) error {
 	ctx, cancel := context.WithTimeout(ctx, sideTime)
@@ -105,7 +105,7 @@ func (c *pgCluster) beside(ctx context.Context, took func(time.Duration), settin
 	return away(err)
 }
 
-// cluster is nil for a database that has one server.
+// cluster returns nil for a database that has one server.
 func (db *DB) cluster() *pgCluster {
 	if e, ok := db.engine.(*postgresEngine); ok {
 		return e.cluster
@@ -113,10 +113,10 @@ func (db *DB) cluster() *pgCluster {
 	return nil
 }
 
-// Clustered says that several servers have the database at the same time.
+// Clustered reports whether several servers use the database at the same time.
 func (db *DB) Clustered() bool { return db.cluster() != nil }
 
-// Writable says that this server may write, as far as it knows.
+// Writable reports whether this server may write, to its knowledge.
 func (db *DB) Writable() bool {
 	e, ok := db.engine.(*postgresEngine)
 	return !ok || e.node.ended() == nil
@@ -138,24 +138,24 @@ const goneNodes = `WITH RECURSIVE had(node) AS ((SELECT node FROM run WHERE node
 	gone AS (SELECT had.node FROM had
 		WHERE had.node IS NOT NULL AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = had.node))`
 
-// indexesOnly makes a claim walk along indexes and stop early, whatever the planner thinks of the number of rows: it
-// would sort all waiting rows, again and again, while it believes they are few.
+// indexesOnly makes a claim use indexes and stop early, whatever the planner's row estimates: with low ones it would
+// sort all waiting rows again and again.
 const indexesOnly = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
 	set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true),
 	set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true)`
 
-// mayBegin is the condition under which this node may begin a waiting run. OFFSET keeps the second question from being
-// looked up for all threads at once.
+// mayBegin is the condition under which this node may begin a waiting run. OFFSET prevents evaluating the subquery for
+// all threads at once.
 const mayBegin = `r.status = 'pending'
 		AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)
 		AND (r.ready <= extract(epoch FROM clock_timestamp()) * 1000 - ` + boxMillis + ` OR NOT EXISTS
 			(SELECT 1 FROM thread t JOIN node b ON b.id = t.box WHERE t.id = r.thread AND b.id <> $1 OFFSET 0))`
 
-// A claim takes first what nodes have left that are gone, as they never come back for it, and then what nobody has.
-// Rows that another transaction is changing are skipped: waiting for one while holding others could be a deadlock. A
-// row that has changed since the statement began is looked at again before it is locked. Runs of an owner are asked for as
-// a range, so that their order is that of run_waiting_of alone, also where the database believes that there is one owner.
+// A claim takes runs of dead nodes first, since those never return, and then unassigned ones. Rows being changed by
+// another transaction are skipped: waiting for one while holding others could deadlock. A row changed since the
+// statement began is checked again before it is locked. An owner's runs are selected by range, so that run_waiting_of
+// alone orders them, even if the database expects a single owner.
 var (
 	claimWaiting = claimOf(mayBegin, `run.thread`)
 	claimShares  = claimFrom(mayBegin, `run.thread`, `SELECT r.id, r.node FROM unnest($3::text[], $4::bigint[]) AS share(owner, n),
@@ -182,10 +182,9 @@ func claimFrom(which, returning, free string) string {
 		UPDATE run SET node = $1 FROM claimed WHERE run.id = claimed.id RETURNING ` + returning
 }
 
-// ClaimWaiting gives this server up to n of the runs that wait at the front of their lines and that no living server
-// has: first those of servers that are gone, in any order, then the oldest of the owners of whom the fewest are at work.
-// It returns their threads. Runs of threads whose sandbox another server has are for that one until [BoxPatience] is
-// over.
+// ClaimWaiting assigns this server up to n waiting runs at the front of their lines without a living server: first
+// those of dead servers, in any order, then the oldest of the owners with the fewest active runs. It returns their
+// threads. Runs whose thread has a sandbox on another server are reserved for it until [BoxPatience] has passed.
 func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err error) {
 	if db.Strained() {
 		return nil, nil
@@ -203,7 +202,7 @@ func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err er
 	if err == nil && len(owners) > 0 {
 		err = take(claimShares, db.w.node, n, owners, shares)
 	}
-	if err == nil && len(threads) < n { // also those that another server was changing, or whose owner's are few
+	if err == nil && len(threads) < n { // including those another server was changing, or of owners with few runs
 		err = take(claimWaiting, db.w.node, n-len(threads))
 	}
 	if err != nil && len(threads) == 0 {
@@ -212,7 +211,7 @@ func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err er
 	if len(threads) > 0 && !db.w.wakes.expected.Load() {
 		db.w.meter.Missed()
 	}
-	if len(threads) < n { // what is left to another server may be for this one in a moment, without being told
+	if len(threads) < n { // runs reserved for another server may soon become available without notice
 		db.w.wakes.told.Store(true)
 	}
 	return threads, nil
@@ -224,8 +223,8 @@ type Orphan struct {
 	Handed bool // at the end of a step, by a server that stops
 }
 
-// ClaimOrphans gives this server up to n of the runs under way that no living server has: first those of servers that
-// are gone, in any order, then the oldest.
+// ClaimOrphans assigns this server up to n active runs without a living server: first those of dead servers, in any
+// order, then the oldest.
 func (db *DB) ClaimOrphans(ctx context.Context, n int) (list []Orphan, err error) {
 	if db.Strained() {
 		return nil, nil
@@ -278,16 +277,16 @@ func (db *DB) LetGo(ctx context.Context, thread string) error {
 	return nil
 }
 
-// PlanSpace has the changes that servers want of plans of runs which other servers have.
+// PlanSpace holds requested plan changes for runs of other servers.
 const PlanSpace = "plan_edit"
 
 // Duties are the pending jobs of a server.
 type Duties struct {
-	Fronts  []AtFront // of its own
-	Wishes  []Wished  // in lines at whose front it is, also of runs that work for others
+	Fronts  []AtFront // of this server
+	Wishes  []Wished  // in lines at whose front it is, including for runs that work for others
 	Orphans bool      // there may be some to claim
 	Waiting bool      // the same
-	Plans   bool      // somebody wants to change the plan of a run
+	Plans   bool      // a plan change is requested
 }
 
 // AtFront is a run at the front of the line of a thread.
@@ -299,7 +298,7 @@ type Wished struct {
 	Wish
 }
 
-// Duties looks for all of that at once.
+// Duties queries all of that at once.
 func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
 	db.w.wakes.expected.Store(db.w.wakes.told.Swap(false))
 	const query = goneNodes + `SELECT 'front', thread, id, status FROM run WHERE node = ?1 AND node > 0 AND front = 1
@@ -334,14 +333,14 @@ func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
 	return d, nil
 }
 
-// Alone says that no other server has the database at this moment.
+// Alone reports that no other server uses the database now.
 func (db *DB) Alone(ctx context.Context) (alone bool, err error) {
 	err = db.queryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM node WHERE id <> ?)`, []any{db.w.node}, &alone)
 	return alone, err
 }
 
-// lockThreads takes the rows of the threads that a group is about, in an order that all nodes keep: groups of two
-// nodes could wait for each other otherwise. A single one comes first anyway.
+// lockThreads locks the rows of a group's threads in an order common to all nodes, which prevents deadlocks between two
+// groups. A single one needs no order.
 func (g *group) lockThreads() []stmt {
 	var ids []string
 	for _, j := range g.jobs {

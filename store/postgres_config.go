@@ -10,7 +10,7 @@ import (
 type NodeConfig struct {
 	ID         int64
 	Host, Addr string
-	Sum        string // of its text, "" for one that has not said
+	Sum        string // of its text, "" if not reported
 }
 
 // NodeConfigs returns the configuration hashes of all servers of a database.
@@ -28,7 +28,7 @@ func (db *DB) NodeConfigs(ctx context.Context) (list []NodeConfig, err error) {
 	return list, nil
 }
 
-// SayConfig says which configuration this server has.
+// SayConfig reports which configuration this server has.
 func (db *DB) SayConfig(ctx context.Context, sum string) error {
 	p := &batch{setting: db.w.setting()}
 	p.add("say configuration of node", "", `UPDATE node SET settings = ? WHERE id = ?`, sum, p.self)

@@ -9,14 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// takeDuty gives a duty to a server unless another one has it that lives. Renewing the lease of its row in node is all
-// that the one which has it does to keep it.
+// takeDuty assigns a duty to a server unless a living server has it. Its holder keeps it by renewing the lease of its
+// row in node.
 const takeDuty = `INSERT INTO duty(name, node) VALUES ($2, $1) ON CONFLICT (name) DO UPDATE SET node = excluded.node
 	WHERE duty.node = excluded.node OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = duty.node) RETURNING 1`
 
-// TakeDuty gives this server a duty that one has at a time, unless another one has it, and says whether it has it then.
-// That another one had it when this server looked last, about a second ago, is not asked again.
-// The duty ends with [DB.LeaveDuty], or with the right of this server to write. One that is alone has every duty.
+// TakeDuty assigns a duty of a single server to this one, unless another has it, and reports whether this server has
+// it. A holder seen within about a second isn't checked again. The duty ends with [DB.LeaveDuty], or with the server's
+// right to write. A single server has every duty.
 func (db *DB) TakeDuty(ctx context.Context, name string) (mine bool, err error) {
 	c := db.cluster()
 	if c == nil {
@@ -35,7 +35,7 @@ func (db *DB) TakeDuty(ctx context.Context, name string) (mine bool, err error) 
 	return mine, nil
 }
 
-// LeaveDuty lets another server take a duty.
+// LeaveDuty releases a duty for another server.
 func (db *DB) LeaveDuty(ctx context.Context, name string) error {
 	c := db.cluster()
 	if c == nil {

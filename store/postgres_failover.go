@@ -12,18 +12,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A standby that takes over may lack the last commits. A server whose own are missing gives up, so that its runs
-// are taken over as they are stored. Since clients saw more, all threads go on with numbers that none of them saw: also
-// those of servers that failed at the same time, which nobody can ask. With another incarnation nobody takes a row for
-// one that it remembers.
+// A standby that takes over may lack the last commits. A server whose own commits are missing stops, so that its runs
+// are taken over as stored. Since clients saw more, all threads skip to unused numbers, including those of servers that
+// failed at the same time and can't be asked. A new incarnation prevents confusion with remembered rows.
 
 // errBehind means that the database lacks commits it had confirmed.
 var errBehind = fmt.Errorf("%w: commits are lost, as a standby has taken over that lacks them", ErrFenced)
 
 const (
-	// Leap is how far numbers of threads go on: more than a thread gives in the time that a standby may lag behind.
+	// Leap is the number of event numbers skipped: more than a thread uses within the possible lag of a standby.
 	Leap = 1 << 20
-	// failoverRecent is how long after a standby took over a server may be found gone that had failed with it.
+	// failoverRecent is how long after a takeover a server may be found that failed with it.
 	failoverRecent = time.Hour
 	// failoverSpace has a row for each time that a standby took over: the timeline, at when that was seen.
 	failoverSpace = "failover"
@@ -33,8 +32,8 @@ const (
 // not supported, a function that it has not, a right that is not given.
 var noTimeline = []string{"0A000", "42883", "42501"}
 
-// moveOn is a part of a statement that has claimed runs: where what their servers had stored may have been lost, their
-// threads go on with numbers that nobody has seen.
+// moveOn is part of a statement that claims runs: if stored data of their servers may have been lost, it makes their
+// threads skip to unused numbers.
 var moveOn = fmt.Sprintf(`, moved AS (UPDATE thread SET seq = seq + %[1]d, top = top + %[1]d,
 	incarnation = incarnation + 1
 	WHERE id IN (SELECT r.thread FROM run r JOIN claimed c ON c.id = r.id WHERE c.node <> 0)
@@ -72,8 +71,8 @@ func (e *postgresEngine) look(ctx context.Context) error {
 	return nil
 }
 
-// whole refuses a group where the last one is missing. Only through a pooler it is asked each time, as connections
-// to that stay when another server is behind it.
+// whole refuses a group where the last one is missing. Only through a pooler it is asked each time, as connections to
+// that stay when another server is after it.
 func (e *postgresEngine) whole() []stmt {
 	last := e.node.acked.Load()
 	if e.cfg == e.direct || last == 0 {
@@ -83,9 +82,8 @@ func (e *postgresEngine) whole() []stmt {
 		args: []any{last, spanOf(e.node.id).end}, must: errBehind}}
 }
 
-// failedOver looks whether a standby has taken over since somebody looked, which is a new timeline, and moves the
-// numbers of threads on. Those at work at a server stay: when it lacks nothing neither do they, and otherwise they
-// are moved when they are taken over.
+// failedOver detects a takeover by a standby, which starts a new timeline, and makes threads skip numbers. Threads
+// active on a server are exempt: if their server lost nothing they stay, and otherwise they are moved when taken over.
 func failedOver(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {
@@ -114,7 +112,7 @@ func failedOver(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 		return nil
 	}
 	moved := int64(0)
-	if known == "" { // the first time that anybody looks
+	if known == "" { // the first check
 		at = ""
 	} else {
 		tag, err := tx.Exec(ctx, `UPDATE thread SET seq = seq + $1, top = top + $1, incarnation = incarnation + 1

@@ -20,18 +20,18 @@ var postgresMigrations embed.FS
 
 const (
 	postgresNames = "migrations/postgres/*.sql"
-	// additiveMark is the first line of a migration after which programs that do not know it can go on: it adds
-	// tables, or columns with a default.
+	// additiveMark is the first line of a migration that older programs tolerate: it only adds tables, or columns with
+	// a default.
 	additiveMark = "-- additive\n"
-	migrateWait  = 2 * time.Second // of a migration for those who use a table; meanwhile others wait behind it
+	migrateWait  = 2 * time.Second // a migration's limit of waiting for users of a table; meanwhile others queue after it
 )
 
-// SchemaError says that a program and the tables of a database do not fit.
+// SchemaError means that the program and the database's tables don't match.
 type SchemaError struct {
 	Schema   string
 	Tables   int // version of the tables
 	Least    int // oldest version whose programs can use them
-	Binary   int // newest version that this program knows
+	Binary   int // newest version supported by this program
 	InTheWay *Node
 }
 
@@ -61,7 +61,7 @@ func readMigrations(files fs.FS) (m migrations, err error) {
 	return m, err
 }
 
-// newest is the schema version that the program knows.
+// newest returns the newest schema version supported by the program.
 func (m migrations) newest() int { return m.number(len(m.names) - 1) }
 
 func (m migrations) number(i int) int {
@@ -69,7 +69,7 @@ func (m migrations) number(i int) int {
 	return n
 }
 
-// least computes the oldest schema version whose programs can use the tables after the given migrations.
+// least returns the oldest schema version whose programs can use the tables after the given migrations.
 func (m migrations) least(have, before int) (int, error) {
 	for i, name := range m.names {
 		if m.number(i) <= have {
@@ -86,8 +86,7 @@ func (m migrations) least(have, before int) (int, error) {
 	return before, nil
 }
 
-// tables is the schema version of a database, and the oldest program version that can use it. Their version, and the
-// oldest one whose programs can use them.
+// tables returns the schema version of a database, and the oldest program version that can use it.
 func (e *postgresEngine) tables(ctx context.Context) (have, least int, err error) {
 	var there bool
 	if err := e.raw.QueryRow(ctx, `SELECT to_regclass('migration') IS NOT NULL`).Scan(&there); err != nil || !there {
@@ -157,7 +156,7 @@ func (e *postgresEngine) migrate(ctx context.Context, hands bool) error {
 	return nil
 }
 
-// migrateOne waits only briefly for users of a table, because everybody later waits behind it, and retries.
+// migrateOne waits only briefly for users of a table, because everybody later waits after it, and retries.
 func (e *postgresEngine) migrateOne(ctx context.Context, name string, number int, least *int) error {
 	script, err := fs.ReadFile(e.known.files, name)
 	if err != nil {
@@ -188,8 +187,8 @@ func (e *postgresEngine) migrateOne(ctx context.Context, name string, number int
 	}
 }
 
-// MigrateTables brings the tables of cfg.URL up to date and does nothing else. Servers that could not go on must be
-// stopped first. It says from which version to which.
+// MigrateTables migrates the tables of cfg.URL and does nothing else. Incompatible servers must be stopped first. It
+// returns the old and the new version.
 func MigrateTables(ctx context.Context, cfg Config) (from, to int, err error) {
 	e, err := dialPostgres(ctx, cfg)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 const (
 	beatEvery  = 3 * time.Second        // or three tenths of a shorter lease
-	beatAgain  = 300 * time.Millisecond // after one that failed
+	beatAgain  = 300 * time.Millisecond // after a failed renewal
 	lookEvery  = 250 * time.Millisecond // for the end of a lease that is waited for
 	evictTries = 3
 	leaveTime  = 2 * time.Second
@@ -24,8 +24,8 @@ const (
 	codeLocked = "55P03"
 )
 
-// pgNode is this process's lease: it renews its row on a connection of its own, and knows by its own clock when the
-// lease counts as expired.
+// pgNode is this process's lease: it renews its row on a separate connection and measures the lease's expiry by its own
+// clock.
 type pgNode struct {
 	id    int64
 	lease time.Duration
@@ -33,13 +33,13 @@ type pgNode struct {
 	lost  func(error) // may be nil
 	log   *slog.Logger
 
-	origin  time.Time     // what renewed counts from, by the clock that never jumps
+	origin  time.Time     // reference time of renewed, by the monotonic clock
 	renewed atomic.Int64  // when the last renewal that succeeded was sent
 	fenced  atomic.Uint64 // commits that were refused
 	format  atomic.Int64  // the newest form of events that all nodes read, when it was renewed
-	others  atomic.Int64  // nodes beside this one, when it was renewed
-	acked   atomic.Int64  // the newest row of the tail that is stored, 0 when there is none
-	pooled  atomic.Bool   // a pooler hides from those who write when another database takes over
+	others  atomic.Int64  // number of other nodes at the last renewal
+	acked   atomic.Int64  // the newest stored tail row, 0 for none
+	pooled  atomic.Bool   // a pooler hides a database takeover from writers
 	over    atomic.Pointer[error]
 	wires   *wires
 	clock   clock
@@ -49,7 +49,7 @@ type pgNode struct {
 	done chan struct{}
 }
 
-// start begins to renew. sent is when the row was made.
+// left returns the rest of a period since the last renewal, never negative.
 func (n *pgNode) start(sent time.Time) {
 	n.origin = sent
 	ctx, stop := context.WithCancel(context.Background())
@@ -57,12 +57,12 @@ func (n *pgNode) start(sent time.Time) {
 	go n.run(ctx)
 }
 
-// left is how much of a time since the last renewal is not over, never negative.
+// left returns how much of a time since the last renewal is not over, never negative.
 func (n *pgNode) left(of time.Duration) time.Duration {
 	return max(0, of-(time.Since(n.origin)-time.Duration(n.renewed.Load())))
 }
 
-// patience is how long a node goes on without renewing: a third of the lease is for those who end its work.
+// patience returns how long a node continues without renewal: a third of the lease is reserved for stopping.
 func (n *pgNode) patience() time.Duration { return n.left(n.lease * 2 / 3) }
 
 func (n *pgNode) run(ctx context.Context) {
@@ -84,7 +84,7 @@ func (n *pgNode) run(ctx context.Context) {
 		case errors.Is(err, ErrFenced):
 			n.giveUp(err)
 			return
-		case n.patience() <= 0: // which left this try no time, so its error says nothing if there was one before
+		case n.patience() <= 0: // the timeout left no time, so an earlier error is more telling
 			n.giveUp(fmt.Errorf("%w: for %v the database could not be told that it lives: %w", ErrFenced,
 				(n.lease * 2 / 3).Round(time.Millisecond), cmp.Or(failed, err)))
 			return
@@ -94,7 +94,7 @@ func (n *pgNode) run(ctx context.Context) {
 	}
 }
 
-// renew tells the database that this node lives. An answer that comes after the lease's time is none.
+// renew renews the lease in the database. A response after its expiry doesn't count.
 func (n *pgNode) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, min(n.lease/5, n.patience()))
 	defer cancel()
@@ -125,7 +125,7 @@ func (n *pgNode) renew(ctx context.Context) error {
 	return nil
 }
 
-// connect makes the connection of its own when it is not there.
+// connect opens the separate connection if necessary.
 func (n *pgNode) connect(ctx context.Context) (err error) {
 	if n.conn != nil && !n.conn.IsClosed() {
 		return nil
@@ -150,8 +150,8 @@ func (n *pgNode) stored(row int64) {
 	}
 }
 
-// giveUp ends this node for good: what is under way ends in an error, what comes to be written is refused, and
-// whoever owns the process is told, once.
+// giveUp ends this node permanently: operations under way fail, new writes are refused, and the process's owner is
+// notified once.
 func (n *pgNode) giveUp(err error) {
 	if !n.over.CompareAndSwap(nil, &err) {
 		return
@@ -171,8 +171,8 @@ func (n *pgNode) ended() error {
 	return nil
 }
 
-// leave ends the renewals and takes the row away, so that nobody waits for the lease to end. When that is not
-// possible it ends by itself.
+// leave stops the renewals and deletes the row, so others needn't wait for the lease to expire. If that fails, it
+// expires.
 func (n *pgNode) leave() {
 	n.stop()
 	<-n.done
@@ -188,7 +188,7 @@ func (n *pgNode) leave() {
 		}
 		if err != nil {
 			n.log.Warn("couldn't renew the lease; another server may take over", "self", n.id, "err", err)
-			n.wires.cut() // nobody waits for a database that doesn't answer
+			n.wires.cut() // don't wait for an unresponsive database
 		}
 	}
 	if n.conn != nil {
@@ -196,8 +196,8 @@ func (n *pgNode) leave() {
 	}
 }
 
-// enter puts us down as who is at work once nobody else is. For a lease that may be left from a process that died
-// it waits; when that is renewed meanwhile, its node lives and we are refused.
+// enter registers this node once no other is active. It waits for the lease of a possibly dead process; if that is
+// renewed meanwhile, its node is alive and this one is refused.
 func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
 	seen := map[int64]time.Time{}
 	for first := true; ; first = false {
@@ -285,7 +285,7 @@ func number(yes bool) int64 {
 	return 0
 }
 
-// nodes are the rows of node, none in a schema that has none yet.
+// nodes returns the rows of node, none in a schema that has none yet.
 func nodes(ctx context.Context, conn *pgx.Conn) (list []Node, err error) {
 	var there bool
 	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('node')
@@ -309,8 +309,8 @@ func nodes(ctx context.Context, conn *pgx.Conn) (list []Node, err error) {
 	})
 }
 
-// evict removes the row of an expired node, or of one that had the folder held by this process. It waits for what that
-// node is just writing; connections on which a transaction does not end are ended.
+// evict deletes the row of an expired node, or of one that used the folder held by this process. It waits for that
+// node's current transaction; connections with hanging transactions are terminated.
 func evict(ctx context.Context, conn *pgx.Conn, id int64, folder string) (gone bool, err error) {
 	for range evictTries {
 		err = conn.QueryRow(ctx, `SELECT evict($1, $2)`, id, folder).Scan(&gone)
@@ -324,7 +324,7 @@ func evict(ctx context.Context, conn *pgx.Conn, id int64, folder string) (gone b
 	return gone, err
 }
 
-// register makes our row, and renews its lease from then on.
+// register creates our row, whose lease is renewed from then on.
 func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 	host, err := os.Hostname()
 	if err != nil {

@@ -22,12 +22,12 @@ const (
 	postgresLeast  = 15 // oldest version of the server
 	defaultSchema  = "fawn"
 	postgresDialer = 5 * time.Second
-	pgLeaving      = 2 * time.Second  // how long a process that has ended may keep the lock
-	wireTime       = 10 * time.Second // how long sent bytes may go without an answer of the other machine
-	poolPatience   = 30 * time.Second // twice as long as PgBouncer by itself sends everybody away
-	writerIdle     = "5s"             // how long a transaction that writes may stand still
+	pgLeaving      = 2 * time.Second  // how long an exited process may keep the lock
+	wireTime       = 10 * time.Second // how long sent bytes may stay unacknowledged
+	poolPatience   = 30 * time.Second // twice the time for which PgBouncer rejects connections
+	writerIdle     = "5s"             // limit of an idle writing transaction
 	statementTime  = time.Minute      // no page waits longer, and a lock that is waited for that long is stuck
-	lockClass      = 0x4641574e       // of the lock of those who start
+	lockClass      = 0x4641574e       // class of the start-up lock
 )
 
 var (
@@ -38,8 +38,7 @@ var (
 	errEvicted = fmt.Errorf("%w: another has taken it over", ErrFenced)
 )
 
-// openPostgres connects to the database of cfg.URL, brings its schema up to date, and makes this process the node
-// that has it.
+// openPostgres connects to the database of cfg.URL, migrates its schema, and makes this process its node.
 func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error) {
 	e, err := dialPostgres(ctx, cfg)
 	if err != nil {
@@ -102,7 +101,7 @@ func dialPostgres(ctx context.Context, cfg Config) (*postgresEngine, error) {
 }
 
 func (e *postgresEngine) openReaders() *sql.DB {
-	const idle = "60s" // nobody waits for a view, as it locks nothing
+	const idle = "60s" // an idle view holds no locks
 	if e.cfg != e.direct {
 		return sql.OpenDB(aheadWire{&poolWire{conf: e.cfg, before: e.settings(idle)}})
 	}
@@ -112,11 +111,11 @@ func (e *postgresEngine) openReaders() *sql.DB {
 	return sql.OpenDB(aheadWire{stdlib.GetConnector(*readers)})
 }
 
-// postgresConfig is how every connection to PostgreSQL itself is made. One that is cut off is noticed by both sides
-// in less than half a minute, and a transaction in which nothing happens ends, so that it keeps no eviction waiting.
+// postgresConfig returns the settings of direct connections to PostgreSQL. Both sides detect a lost connection in less
+// than half a minute, and idle transactions are ended, so they don't delay evictions.
 func postgresConfig(cfg Config) (*pgx.ConnConfig, error) {
 	conf, err := pgx.ParseConfig(cmp.Or(cfg.ListenURL, cfg.URL))
-	if err != nil { // says nothing of the password
+	if err != nil { // without the password
 		return nil, fmt.Errorf("address of the database: %w", err)
 	}
 	if conf.ConnectTimeout == 0 {
@@ -141,8 +140,8 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 
 func quoteName(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// connect makes the connection that writes unless it is there. What the server may still be doing on one that we
-// have lost is ended first, so that it does not go on beside us.
+// connect opens the writing connection if necessary. A transaction possibly still active on a lost one is ended first,
+// so that it can't write concurrently.
 func (e *postgresEngine) connect(ctx context.Context) error {
 	if e.raw != nil && !e.raw.IsClosed() {
 		return nil
@@ -156,7 +155,7 @@ func (e *postgresEngine) connect(ctx context.Context) error {
 		return errors.Join(err, conn.Close())
 	}
 	e.conn = conn
-	// A pooler itself ends a transaction whose client is lost, and the number of its process is not the server's.
+	// A pooler ends a transaction of a lost client itself, and its process number isn't the server's.
 	if e.node != nil && e.cfg == e.direct {
 		if _, err := e.raw.Exec(ctx, `SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
 			WHERE pid = $1 AND application_name = $2 AND datname = current_database()`, int32(e.pid),
@@ -169,7 +168,7 @@ func (e *postgresEngine) connect(ctx context.Context) error {
 	return nil
 }
 
-// drop lets go of the connection that writes.
+// drop closes the writing connection.
 func (e *postgresEngine) drop() {
 	if e.raw == nil {
 		return
@@ -181,7 +180,7 @@ func (e *postgresEngine) drop() {
 	e.conn, e.raw, e.stmts = nil, nil, map[string]*sql.Stmt{}
 }
 
-// rawOf is the configuration of a pool's connections.
+// rawOf returns the configuration of a pool's connections.
 func rawOf(c *sql.Conn) (raw *pgx.Conn, err error) {
 	err = c.Raw(func(driver any) error {
 		switch c := driver.(type) {
@@ -195,9 +194,9 @@ func rawOf(c *sql.Conn) (raw *pgx.Conn, err error) {
 	return raw, err
 }
 
-// first connects for the first time, and asks what fit wants to know. Where nobody answers it waits some time: servers
-// are started again together, and a pooler that has found none sends everybody away for a while, when its connections
-// are made as when they are first used.
+// first opens the first connection and runs the query of fit. It retries for some time without a response: servers are
+// restarted together, and a pooler without a server rejects connections for a while, both at connecting and at first
+// use.
 func (e *postgresEngine) first(ctx context.Context, fit func(context.Context, *pgx.Conn) error) error {
 	patience := pgPatience
 	if e.cfg != e.direct {
@@ -236,8 +235,8 @@ func unanswered(err error) bool {
 	return connecting && !(ok && dns.IsNotFound)
 }
 
-// lockStart serialises starts, and keeps out old programs without leases: they hold this lock while they run. Whoever
-// was killed a moment ago may still have it.
+// lockStart serializes starts, and excludes old programs without leases, which hold this lock while they run. A just
+// killed process may still hold it.
 func (e *postgresEngine) lockStart(ctx context.Context, cluster bool) error {
 	patience := pgLeaving
 	if cluster { // several that start together do so one after the other
@@ -269,7 +268,7 @@ func (e *postgresEngine) endTurn(ctx context.Context) error {
 	return translate(err)
 }
 
-// holder names the holder of the start lock. A program that knows no leases put itself down in node.
+// holder names the holder of the start lock. A program without leases registered itself in node.
 func (e *postgresEngine) holder(ctx context.Context) error {
 	taken := &TakenError{Schema: e.schema}
 	var old bool
@@ -309,7 +308,7 @@ func fit(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// translatePostgres is the sentinel that an error of PostgreSQL means, nil for none.
+// translatePostgres returns the sentinel that an error of PostgreSQL means, nil for none.
 func translatePostgres(err error) error {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
@@ -334,5 +333,5 @@ func (e *postgresEngine) advanceSequence(table, column string) error {
 	return err
 }
 
-// endless lets a transaction wait for its next statement as long as need be.
+// endless lets a transaction wait indefinitely for its next statement.
 var endless = stmt{what: "lift", of: "limit", sql: `SET LOCAL idle_in_transaction_session_timeout = 0`}

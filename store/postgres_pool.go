@@ -18,18 +18,18 @@ import (
 var errPooler = errors.New("database.url leads to a connection pooler, which must not stand between the leases of " +
 	"servers and PostgreSQL: set database.listen_url to the address of PostgreSQL itself")
 
-// pooled is how connections are made to a pooler, which gives each transaction another connection to PostgreSQL:
-// nothing is prepared, and what is set is set for one transaction.
+// pooled returns the settings of connections through a pooler, which may use another connection to PostgreSQL for each
+// transaction: nothing is prepared, and settings apply to one transaction.
 func pooled(direct *pgx.ConnConfig, cfg Config) (*pgx.ConnConfig, error) {
 	conf, err := pgx.ParseConfig(cfg.URL)
-	if err != nil { // says nothing of the password
+	if err != nil { // without the password
 		return nil, fmt.Errorf("address of the database: %w", err)
 	}
 	if conf.ConnectTimeout == 0 {
 		conf.ConnectTimeout = postgresDialer
 	}
 	conf.DialFunc = direct.DialFunc
-	// The only setting that poolers hand on. It is the one of those who ask which server is at work.
+	// The only setting passed on by poolers, used by queries for the active server.
 	conf.RuntimeParams = map[string]string{"application_name": direct.RuntimeParams["application_name"]}
 	conf.DefaultQueryExecMode = pgx.QueryExecModeExec
 	conf.StatementCacheCapacity, conf.DescriptionCacheCapacity = 0, 0
@@ -98,10 +98,10 @@ func poolerFit(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// of is a table or function of the schema by its whole name, where nothing says which schema is meant.
+// of qualifies a table or function with the schema, where no search path applies.
 func (e *postgresEngine) of(name string) string { return quoteName(e.schema) + "." + name }
 
-// behindPooler says that settings of a connection did not arrive, or that the server knows it by another name.
+// behindPooler reports whether a connection's settings didn't arrive, or the server uses another process number.
 func behindPooler(ctx context.Context, conn *pgx.Conn) (lost, other bool, err error) {
 	var path string
 	var pid uint32
@@ -115,8 +115,8 @@ func poolerSays(err error) bool {
 	return ok && pg.Code == "08P01" && strings.Contains(pg.Message, "startup parameter")
 }
 
-// poolWire makes connections of database/sql to a pooler. before is selected ahead of a statement outside of a
-// transaction, in one of both; inside of one whoever began it has done so.
+// poolWire opens connections of database/sql to a pooler. before is selected ahead of a statement outside of a
+// transaction, in one transaction; inside of one, its beginning has done so.
 type poolWire struct {
 	conf   *pgx.ConnConfig
 	before string // "" for the connection that writes, which begins its transactions itself
@@ -228,7 +228,7 @@ func (c *poolConn) both(ctx context.Context, query string, args []driver.NamedVa
 	both.Queue(query, plainArgs(args)...)
 	results := c.SendBatch(ctx, &both)
 	if _, err := results.Exec(); err != nil {
-		results.Close() // says the same
+		results.Close() // returns the same error
 		return nil, err
 	}
 	return results, nil
@@ -242,7 +242,7 @@ func plainArgs(named []driver.NamedValue) []any {
 	return list
 }
 
-// poolStmt is only the text of a statement: what is prepared on one connection would be looked for on another.
+// poolStmt is only a statement's text, since a prepared statement of one connection doesn't exist on another.
 type poolStmt struct {
 	conn  *poolConn
 	query string
@@ -278,7 +278,7 @@ type poolRows struct {
 	more    bool
 }
 
-// newPoolRows reads up to the first row, so that a statement that fails does so at once.
+// newPoolRows reads up to the first row, so that a failing statement fails at once.
 func newPoolRows(rows pgx.Rows, results pgx.BatchResults, err error) (driver.Rows, error) {
 	r := &poolRows{rows: rows, results: results}
 	if err == nil {
@@ -286,7 +286,7 @@ func newPoolRows(rows pgx.Rows, results pgx.BatchResults, err error) (driver.Row
 		err = rows.Err()
 	}
 	if err != nil {
-		r.Close() // says the same
+		r.Close() // returns the same error
 		return nil, err
 	}
 	return r, nil

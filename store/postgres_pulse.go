@@ -9,17 +9,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pulseEvery is the approximate interval of a node's poll. It is one question for all that somebody in this process
-// would look for by itself, so that a server that has nothing to do asks little.
+// pulseEvery is the approximate interval of a node's poll. One query answers everything that parts of this process
+// would poll separately, so an idle server causes little load.
 const pulseEvery = time.Second
 
-// Pulse is the result of a poll: pending work of a server. Hints only make it sooner.
+// Pulse is the result of a poll: pending work of a server. Hints only make it earlier.
 type Pulse struct {
 	Duties bool // [DB.Duties] finds something
 	Due    bool // [DB.DueRuns] finds something
 }
 
-// Pulses gives the last one, once. Nobody has to take it. It is nil for a database that has one server.
+// Pulses delivers the last pulse, once. Receiving is optional. It is nil for a database with one server.
 func (db *DB) Pulses() <-chan Pulse {
 	if c := db.cluster(); c != nil {
 		return c.pulse
@@ -77,7 +77,7 @@ func (c *pgCluster) watch(w *wakes) {
 func (c *pgCluster) beat(w *wakes, conn **pgx.Conn) error {
 	told := w.told.Swap(false)
 	s, err := c.look(conn)
-	if told && (err != nil || s.duties) { // for who looks at them
+	if told && (err != nil || s.duties) { // for its receivers
 		w.told.Store(true)
 	}
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *pgCluster) beat(w *wakes, conn **pgx.Conn) error {
 	return c.evictExpired(*conn)
 }
 
-// look asks for everything at once.
+// look queries everything at once.
 func (c *pgCluster) look(conn **pgx.Conn) (s polled, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, sideTime)
 	defer cancel()

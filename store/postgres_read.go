@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	readPatience = 5 * time.Second // how long a read is tried again while the database cannot be reached
+	readPatience = 5 * time.Second // how long a read is retried while the database is unreachable
 	readPause    = 20 * time.Millisecond
 	readPauseMax = 400 * time.Millisecond
-	readAhead    = 256 << 10 // bytes of a result that are fetched before its first row is handed on
+	readAhead    = 256 << 10 // bytes of a result fetched before its first row is returned
 )
 
-// again runs a read, and once more on another connection when its own was lost, until patience, the context or this
-// server's time as one is over. A read that says that it is final has handed something on that would come twice.
+// again runs a read, and repeats it on another connection after a lost one, until patience, the context or this
+// server's lease ends. A read marked as final has returned rows that a repetition would duplicate.
 func (db *DB) again(ctx context.Context, read func() (final bool, err error)) error {
 	final, err := read()
 	pg, ok := db.engine.(*postgresEngine)
@@ -46,7 +46,7 @@ func (db *DB) again(ctx context.Context, read func() (final bool, err error)) er
 	return away(err)
 }
 
-// away is err, which says so where the database can't be reached.
+// away marks err if the database is unreachable.
 func away(err error) error {
 	if err != nil && lostConnection(err) {
 		return fmt.Errorf("%w: %w", ErrAway, err)
@@ -54,7 +54,7 @@ func away(err error) error {
 	return err
 }
 
-// lostConnection says that a query failed as its connection was lost, or there was none to be had.
+// lostConnection reports whether a query failed because its connection was lost, or none was available.
 func lostConnection(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "57P0") || pg.Code == codeCrowded
@@ -74,8 +74,8 @@ func lostConnection(err error) bool {
 	return false
 }
 
-// aheadWire makes connections that fetch the beginning of a result, mostly all of it, before they hand its first row
-// on: what is lost until then can be asked again.
+// aheadWire opens connections that fetch the start of a result, mostly all of it, before returning its first row: a
+// loss before that allows a retry.
 type aheadWire struct{ driver.Connector }
 
 // Connect implements driver.Connector.

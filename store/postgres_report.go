@@ -17,17 +17,17 @@ type Report struct {
 	Name    string // of the database
 	User    string
 	Version string
-	Pooler  string // host:port of the one that transactions go through, "" for none
+	Pooler  string // host:port of the pooler for transactions, "" for none
 	TLS     bool
 	Skew    time.Duration // of our clock before the server's, about
 	Away    time.Duration // until it answers a question
-	Unfit   error         // why it would not do, nil when it does
-	Rights  error         // what the user may not, nil when that is enough
+	Unfit   error         // reason why it is unsuitable, nil if it is suitable
+	Rights  error         // missing rights of the user, nil if sufficient
 	Owned   bool          // the schema is there, and the user's
-	Nodes   []Node        // that have the rows, or had them and did not say that they go
+	Nodes   []Node        // owners of rows, current or without an orderly exit
 }
 
-// Inspect looks at the database of cfg.URL and changes nothing.
+// Inspect examines the database of cfg.URL without changes.
 func Inspect(ctx context.Context, cfg Config) (*Report, error) {
 	conf, err := postgresConfig(cfg)
 	if err != nil {
@@ -87,7 +87,7 @@ func hostPort(conf *pgx.ConnConfig) string {
 	return net.JoinHostPort(conf.Host, strconv.Itoa(int(conf.Port)))
 }
 
-// pgAddress is where a server listens.
+// pgAddress returns where a server listens.
 func pgAddress(conf *pgx.ConnConfig) (network, address string) {
 	if len(conf.Host) > 0 && conf.Host[0] == '/' {
 		return "unix", conf.Host
@@ -107,7 +107,7 @@ func rights(ctx context.Context, conn *pgx.Conn, schema string) (owned bool, err
 	switch {
 	case err != nil:
 		return false, err
-	case !end: // which it may for its own, unless somebody took that away
+	case !end: // it may end its own unless that right was revoked
 		return false, fmt.Errorf("%s may not end its own connections, as when a server is evicted: GRANT EXECUTE ON "+
 			"FUNCTION pg_terminate_backend TO %s", *user, quoteName(*user))
 	case owner == nil && !*create:

@@ -11,13 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// queueFor is how long it counts that the runs of a single owner wait, so that those claims ask nothing else.
+// queueFor is how long a single waiting owner is assumed to stay the only one, which simplifies claims.
 const queueFor = 200 * time.Millisecond
 
-// maxWaiters is how many owners a claim compares at most. The next one begins with those behind them.
+// maxWaiters limits the owners compared by a claim. The next claim continues after them.
 const maxWaiters = 64
 
-// queue knows whether several owners wait.
+// queue records whether several owners wait.
 type queue struct {
 	mu   sync.Mutex
 	lone time.Time // when at most one did
@@ -32,8 +32,8 @@ type waiter struct {
 	since   int64 // when the oldest that waits was made
 }
 
-// waitersQuery goes from one owner with runs that wait to the next, from $1 on and to at most $2 of them, and counts at most
-// $3 runs of each. How many wait behind these costs nothing.
+// waitersQuery iterates over the owners with waiting runs, from $1 on and at most $2 of them, and counts at most $3
+// runs of each. Its cost doesn't depend on further runs.
 const waitersQuery = `WITH RECURSIVE
 	whose(owner) AS ((SELECT r.owner FROM run r WHERE ` + waits + ` AND r.owner >= $1 ORDER BY r.owner LIMIT 1)
 		UNION ALL SELECT (SELECT r.owner FROM run r WHERE ` + waits + ` AND r.owner > whose.owner ORDER BY r.owner LIMIT 1)
@@ -71,7 +71,7 @@ func (q *queue) shares(ctx context.Context, c *pgCluster, n int) (owners []strin
 	switch {
 	case err == nil && len(list) == maxWaiters:
 		q.from = list[len(list)-1].owner
-	case err == nil && q.from != "": // it came to the last one, and goes on with the first
+	case err == nil && q.from != "": // at the end, continue with the first
 		q.from = ""
 		err = look("")
 	}
@@ -86,8 +86,8 @@ func (q *queue) shares(ctx context.Context, c *pgCluster, n int) (owners []strin
 	return owners, counts, nil
 }
 
-// shareOut assigns n places, each to the owner with the fewest runs at work by then, and among those to the one that
-// has waited longest. Of those to who has waited for the longest time.
+// shareOut assigns n places, each to the owner with the fewest active runs at that point, and among equals to the
+// longest waiting.
 func shareOut(list []waiter, n int) (owners []string, counts []int64) {
 	given := make([]int64, len(list))
 	for range n {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// tailStays is how long others may want to read rows of the tail that nobody needs any more.
+// tailStays is how long other servers may read tail rows that are otherwise no longer needed.
 const tailStays = 30 * time.Second
 
-// tailRow is the row of a group: one that was sent before, and arrives late, finds it there, or a later one. Its
-// row stays until there is one.
+// tailRow is the row of a group: a group sent earlier that arrives late finds it, or a later one, there. Its row stays
+// until there is a later one.
 const tailRow = `INSERT INTO tail(id, data) SELECT CAST(?1 AS bigint), CAST(?2 AS bytea)
 	WHERE NOT EXISTS (SELECT 1 FROM tail WHERE id >= ?1 AND id < ?3) ON CONFLICT DO NOTHING`
 
-// opening begins a group: the fence, then its row in the tail, if it has one, and the rows of its threads where
-// other servers may want them, too.
+// opening begins a group: the fence, then its tail row, if it has one, and its threads' rows if other servers may want
+// them too.
 func (e *postgresEngine) opening(g *group, data []byte) []stmt {
 	list := append([]stmt{e.fence()}, e.whole()...)
 	if g.row > 0 {
@@ -36,7 +36,7 @@ func (e *postgresEngine) tail(ctx context.Context) (span tailSpan, last int64, e
 
 func (e *postgresEngine) everyGroup() bool { return true }
 
-// keeps gives others time for rows that they have not read yet, as long as there are others.
+// keeps gives other servers, if there are any, time to read new rows.
 func (e *postgresEngine) keeps() time.Duration {
 	if e.node.others.Load() == 0 {
 		return 0

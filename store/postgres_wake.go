@@ -17,35 +17,35 @@ import (
 )
 
 const (
-	wakeEvery  = 20 * time.Millisecond // what is said meanwhile is said together
+	wakeEvery  = 20 * time.Millisecond // notifications within it are combined
 	wakeBytes  = 7900                  // of a payload, which must have less than 8,000
-	wakeTime   = 2 * time.Second       // for what is said to others
+	wakeTime   = 2 * time.Second       // limit of sending a notification
 	wakeAgain  = 100 * time.Millisecond
-	followedBy = 10 * time.Second // how long it holds that somebody follows
+	followedBy = 10 * time.Second // how long a follower is assumed to stay
 )
 
-// wakeWire carries wake-ups between servers by NOTIFY, in transactions of their own: one that writes would wait for
-// those of all others at its end. Each kind and server has a channel. Methods of nil do nothing.
+// wakeWire sends notifications between servers by NOTIFY, in separate transactions: a writing one would wait for all
+// others' at its end. Each kind and server has a channel. On nil, all methods do nothing.
 type wakeWire struct {
 	wakes   *wakes
 	node    *pgNode
 	conf    *pgx.ConnConfig
 	readers *sql.DB
-	prefix  string // of channels; those of other schemas are in the same database
+	prefix  string // of channels; other schemas share the database
 	log     *slog.Logger
 	meter   Meter
-	sayTime time.Duration // then what could not be said is not said
+	sayTime time.Duration // after it, unsent notifications are dropped
 
 	ctx  context.Context
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	followed atomic.Int64  // until when somebody reads our tail, since node.origin
+	followed atomic.Int64  // end of the time in which our tail is followed, since node.origin
 	spoken   chan struct{} // one token: something is to be said
 
 	mu      sync.Mutex
 	pending map[wakeTopic]*saying
-	retuned context.CancelFunc // of who waits for a notification
+	retuned context.CancelFunc // of the wait for a notification
 }
 
 // saying is a pending notification on a topic.
@@ -59,7 +59,7 @@ type saying struct {
 func newWakes(e engine, cfg Config) *wakes {
 	w := &wakes{self: e.self(), heard: map[wakeTopic][]*hearer{}}
 	pg, ok := e.(*postgresEngine)
-	if !ok || pg.cluster == nil { // nobody to listen to
+	if !ok || pg.cluster == nil { // nothing to listen to
 		return w
 	}
 	pg.cluster.work.Go(func() { pg.cluster.watch(w) })
@@ -187,7 +187,7 @@ func (w *wakeWire) channel(topic wakeTopic) string {
 	return fmt.Sprintf("%s_%c_%d", w.prefix, topic.kind, topic.server)
 }
 
-// retune lets the listener hear other channels.
+// retune makes the listener listen to other channels.
 func (w *wakeWire) retune() {
 	if w == nil {
 		return
@@ -279,7 +279,7 @@ func (w *wakeWire) hearOne(ctx context.Context, conn *pgx.Conn, topics map[strin
 	if err := json.Unmarshal([]byte(n.Payload), &m); err != nil {
 		m.All = true
 	}
-	if ok && m.From != w.node.id { // those here have been told
+	if ok && m.From != w.node.id { // local listeners were called already
 		w.wakes.tell(topic, Wake{Kind: topic.kind, IDs: m.IDs, All: m.All})
 	}
 	return nil

@@ -47,6 +47,6 @@ func (a *wires) cut() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for w := range a.open {
-		w.SetDeadline(time.Unix(1, 0)) // only fails on one that is closed
+		w.SetDeadline(time.Unix(1, 0)) // fails only on a closed connection
 	}
 }

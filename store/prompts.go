@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// SharedWithAll in place of the id of a team shares a prompt with everybody on the server.
+// SharedWithAll instead of a team's id shares a prompt with everyone on the server.
 const SharedWithAll = "all"
 
-// SavedPrompt is a text that somebody keeps to begin messages with.
+// SavedPrompt is a saved text to begin messages with.
 type SavedPrompt struct {
 	ID        string
 	Owner     string // "" is written as [DefaultOwner]
 	Name      string // no two of an owner's have the same
 	About     string
 	Text      string
-	Shared    string // "" with nobody, [SharedWithAll], or the id of a team
+	Shared    string // "" for private, [SharedWithAll], or a team's id
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -35,8 +35,8 @@ func scanPrompt(row interface{ Scan(...any) error }) (p SavedPrompt, err error) 
 	return p, err
 }
 
-// SavedPrompts returns the prompts that a person owns or that are shared with them, by name; with all, those shared
-// with others, too.
+// SavedPrompts returns a person's own prompts and those shared with them, by name; with all, those shared with others,
+// too.
 func (db *DB) SavedPrompts(ctx context.Context, person string, all bool) ([]SavedPrompt, error) {
 	list := []SavedPrompt{}
 	err := db.each(ctx, `SELECT `+promptColumns+` FROM saved_prompt p WHERE p.owner = ?1 OR `+sharedWith+`
@@ -52,7 +52,7 @@ func (db *DB) SavedPrompts(ctx context.Context, person string, all bool) ([]Save
 	return list, nil
 }
 
-// SavedPrompt returns one that a person owns or that is shared with them, with all also with others; else ErrNotFound.
+// SavedPrompt returns a person's own prompt or one shared with them, with all also with others; else ErrNotFound.
 func (db *DB) SavedPrompt(ctx context.Context, person, id string, all bool) (SavedPrompt, error) {
 	p, err := scanPrompt(db.one(db.brief(ctx), `SELECT `+promptColumns+` FROM saved_prompt p WHERE p.id = ?2
 		AND (p.owner = ?1 OR `+sharedWith+` OR ?3 = 1 AND p.shared <> '')`, orDefault(person, DefaultOwner), id, number(all)))
@@ -113,7 +113,7 @@ func (db *DB) ChangePrompt(ctx context.Context, p SavedPrompt) error {
 	return nil
 }
 
-// DeletePrompt removes a prompt, and what it said from the file. ErrNotFound when it is not there.
+// DeletePrompt deletes a prompt and erases it from the file. ErrNotFound if it doesn't exist.
 func (db *DB) DeletePrompt(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		w.shrink = true

@@ -11,15 +11,15 @@ const conversations = "fawn.conversations"
 // ChangesSpace holds the file changes of runs, by [ChangesKey].
 const ChangesSpace = threadSpaces + "changes"
 
-// ChangesKey is where the changes of a run are.
+// ChangesKey returns where the changes of a run are.
 func ChangesKey(thread, run string) string { return thread + " " + run }
 
 // DocumentSpace holds the state of a thread's documents, by the thread's id, a space and the name of the upload. The
 // thread need not exist yet.
 const DocumentSpace = threadSpaces + "document"
 
-// removeThread deletes every row of the thread. What the rows held is overwritten, not only
-// let go: somebody who deletes a conversation wants it gone from the file.
+// removeThread deletes every row of the thread. The content is overwritten, because people who delete a conversation
+// want it gone from the file.
 func (p *batch) removeThread() {
 	const what = "delete thread"
 	p.add(what, p.ThreadID, `DELETE FROM item WHERE owner = (SELECT owner FROM thread WHERE id = ?1)
@@ -60,7 +60,7 @@ func (p *batch) removeHistory() {
 		`UPDATE checkpoint SET parent = '' WHERE thread = ?1`,
 		`DELETE FROM event WHERE thread = ?1`,
 		`UPDATE run SET first_seq = 0, last_seq = 0, base_checkpoint = '' WHERE thread = ?1`,
-		// Only the head is left. Its ranges come first, so that each message is looked at once.
+		// Only the head is left. Its ranges come first, so each message is visited once.
 		`DELETE FROM message WHERE thread = ?1 AND n NOT IN (SELECT m.n FROM checkpoint c
 			CROSS JOIN {ranges} r CROSS JOIN message m WHERE c.thread = ?1 AND c.ns = '' AND m.thread = ?1
 			AND m.n BETWEEN {number}r.value ->> 0{number end} AND {number}r.value ->> 1{number end})`,

@@ -2,10 +2,10 @@ package store
 
 import "sync"
 
-// maxRecent bounds the message rows kept in memory, in bytes of their bodies.
+// maxRecent limits the message rows kept in memory, in bytes of their bodies.
 const (
 	maxRecent = 8 << 20
-	perRow    = 128 // for what a row takes besides its body
+	perRow    = 128 // overhead of a row besides its body
 )
 
 // rows keeps the message rows of the threads read last: the checkpoints of a thread have
@@ -32,7 +32,7 @@ type recent struct {
 	bytes int
 }
 
-// of returns the rows of an incarnation of a thread, nil when there are none.
+// of returns the rows of an incarnation of a thread, nil for none.
 func (c *rows) of(thread string, incarnation int64) *recent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,8 +44,8 @@ func (c *rows) of(thread string, incarnation int64) *recent {
 	return r
 }
 
-// keep remembers rows of an incarnation of a thread, 0 for none. Those that would not leave room
-// for other threads are not kept.
+// keep caches rows of an incarnation of a thread, 0 for none. Rows that would leave no room for other threads aren't
+// cached.
 func (c *rows) keep(thread string, incarnation int64, fresh []MessageRow) {
 	if incarnation == 0 || len(fresh) == 0 {
 		return

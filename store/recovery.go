@@ -15,16 +15,16 @@ type Delta struct {
 	Data   []byte
 }
 
-// Tail returns the frames that were durable but not folded when those who wrote them ended, by thread and in the
-// order of their numbers: processes before this one and other servers that are gone. It reads all of that: for
-// start-up, before any lane is open. A damaged row is logged and gives the frames before the damage.
+// Tail returns the frames that were durable but unfolded when their writers ended, by thread in order of number:
+// earlier processes and dead servers. It reads the whole tail: call it at start-up, before any lane is open. A damaged
+// row is logged, and the frames before the damage are returned.
 func (db *DB) Tail(ctx context.Context) (map[string][]Delta, error) {
 	return db.readTail(ctx, `SELECT id, data FROM tail WHERE id >= ? AND id < ? OR {gone} ORDER BY id`,
 		db.w.span.first, db.w.span.end)
 }
 
-// LeftTail is Tail for a server that is at work: what others have left that are gone since. A run that is taken up
-// from one of them needs what any of them has of its thread, as the one before may have died while it took it up.
+// LeftTail is Tail during operation: it returns the frames of servers that died since. Taking over a run may need the
+// frames of several servers, because one may have died while taking it over.
 func (db *DB) LeftTail(ctx context.Context) (map[string][]Delta, error) {
 	return db.readTail(ctx, `SELECT id, data FROM tail WHERE {gone} ORDER BY id`)
 }
@@ -89,8 +89,8 @@ func (w *writer) noteOld(tail map[string][]Delta) {
 	}
 }
 
-// ClearTail deletes what Tail and LeftTail have read, once all of it is folded: the frames of the process before,
-// and of servers that are gone. Rows stay that have frames of a run which waits to be taken up by somebody.
+// ClearTail deletes the rows read by Tail and LeftTail once all of them are folded. Rows with frames of a run that
+// still awaits its takeover stay.
 func (db *DB) ClearTail(ctx context.Context) error {
 	left, err := db.leftRows(ctx)
 	if err == nil {
@@ -109,8 +109,8 @@ func (db *DB) ClearTail(ctx context.Context) error {
 	return nil
 }
 
-// leftRows are the rows that servers have left which are gone, up to the first one of each that is still needed.
-// Nobody adds to them any more.
+// leftRows returns the rows of dead servers up to the first row of each that is still needed. No rows are added to
+// them.
 func (db *DB) leftRows(ctx context.Context) (list []tailSpan, err error) {
 	each := func(row func(id int64), frame func(thread []byte, seq int64)) error {
 		const query = `SELECT id, data FROM tail WHERE {gone} ORDER BY id`
@@ -138,7 +138,7 @@ func (db *DB) leftRows(ctx context.Context) (list []tailSpan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	needed, keeps := false, int64(-1) // this row, and the server of one that was
+	needed, keeps := false, int64(-1) // this row, and the server of a needed one
 	err = each(func(id int64) {
 		node, last := id>>tailBits, len(list)-1
 		switch {
@@ -156,7 +156,7 @@ func (db *DB) leftRows(ctx context.Context) (list []tailSpan, err error) {
 	return list, err
 }
 
-// standing is how far a thread is.
+// standing is the progress of a thread.
 type standing struct {
 	seq       int64 // greatest folded number
 	running   bool  // a run has begun and not ended

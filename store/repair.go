@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// Repair mends what can be mended without losing anything a thread shows, after a copy of
-// the database where that is a file, and says in sentences what it did: rows nobody can reach are deleted, a
-// head that is gone becomes the newest checkpoint there is, a parent that is gone none,
-// counters and statuses are set right. Damage to content stays.
+// Repair fixes everything that can be fixed without losing visible content, after copying a database file, and returns
+// sentences about its changes: it deletes unreachable rows, replaces a missing head with the newest checkpoint, clears
+// a missing parent, and corrects counters and statuses. Damaged content stays.
 func (db *DB) Repair(ctx context.Context) ([]string, error) {
 	copied := filepath.Join(db.dir, "fawn-before-repair-"+time.Now().UTC().Format("20060102T150405.000")+".db")
 	err := db.Backup(ctx, copied)

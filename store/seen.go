@@ -9,14 +9,14 @@ import (
 
 // Mark is the state of a thread in a list, besides its row.
 type Mark struct {
-	Next   []string // of its head: what a run without input would do
+	Next   []string // of its head: nodes that a run without input would run
 	Unseen bool     // the run below has ended since its owner last looked
 	Status string   // of the run that ended last, "" when none did
 	Reason string   // why that run stopped
 }
 
-// latestRuns is how many of a thread's newest runs are looked through for the one that ended
-// last: one that was made to start later may end after those that were made behind it.
+// latestRuns limits the newest runs of a thread searched for the last one to end: a delayed run may end after runs
+// created later.
 const latestRuns = "8"
 
 // ended selects the run of thread t that ended last.
@@ -24,7 +24,7 @@ const ended = `(SELECT id FROM (SELECT id, last_seq FROM run
 	WHERE thread = t.id AND parent = '' AND status NOT IN ('pending', 'running')
 	ORDER BY created_at DESC, id DESC LIMIT ` + latestRuns + `) latest ORDER BY last_seq DESC LIMIT 1)`
 
-// Marks returns the marks of threads by their ids. Those that do not exist have none.
+// Marks returns the marks of threads by id. Missing threads have none.
 func (db *DB) Marks(ctx context.Context, threads []string) (map[string]Mark, error) {
 	marks := make(map[string]Mark, len(threads))
 	ids, err := json.Marshal(threads)
@@ -52,8 +52,8 @@ func (db *DB) Marks(ctx context.Context, threads []string) (map[string]Mark, err
 	return marks, nil
 }
 
-// See remembers that the owner of a thread has looked at all that its runs did until now.
-// Nothing is written when there is no news. A thread that does not exist is none to look at.
+// See records that the owner of a thread has seen everything its runs did until now. Nothing is written without news. A
+// missing thread is ignored.
 func (db *DB) See(ctx context.Context, thread string) error {
 	marks, err := db.Marks(ctx, []string{thread})
 	if err != nil || !marks[thread].Unseen {

@@ -10,9 +10,9 @@ import (
 // Session is a browser or program in which a user is signed in.
 type Session struct {
 	ID        string
-	Hash      []byte // of what the cookie carries
+	Hash      []byte // of the cookie's token
 	User      string
-	Device    string // what it said about itself
+	Device    string // its user agent
 	IP        string // from where it was last used
 	Lasting   bool   // it outlives the browser's window
 	CreatedAt time.Time
@@ -53,7 +53,7 @@ func scanToken(scan func(...any) error, more ...any) (t Token, err error) {
 	return t, err
 }
 
-// userFields are what a row's user is read into, and what makes it of them.
+// userFields are the scan targets of a row's user; set builds the user.
 func userFields() (into []any, made func() User) {
 	var u User
 	var created, updated int64
@@ -63,9 +63,8 @@ func userFields() (into []any, made func() User) {
 	}
 }
 
-// PutSession stores a new session, and removes those of its user that are over,
-// with the longest unused of more than most. A session of a user that is not there, or is
-// disabled, is ErrNotFound.
+// PutSession stores a new session, and deletes its user's expired ones and the longest unused beyond most. A session of
+// a missing or disabled user is ErrNotFound.
 func (db *DB) PutSession(ctx context.Context, s Session, most int) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`INSERT INTO session(id, hash, "user", device, ip, lasting, created_at, used_at, expires_at)

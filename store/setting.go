@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// ErrChanged means that somebody else changed a setting first.
+// ErrChanged means that a setting was changed concurrently.
 var ErrChanged = errors.New("it was changed meanwhile")
 
-// Setting is something that the servers of a database have in common: what people change in the pages and through
-// the API. A server that has the database for itself keeps that in files.
+// Setting is shared by the servers of a database: changes made on pages and through the API. A single server stores
+// them in files.
 type Setting struct {
 	Name    string
 	Version int64  // counts its changes, 0 before the first
-	Body    []byte // never empty; nil for one that was deleted, of which the version stays
+	Body    []byte // never empty; nil for a deleted one, whose version stays
 }
 
-// Settings returns the named settings, in no order; those that were never written are missing.
+// Settings returns the named settings, unordered; those never written are missing.
 func (db *DB) Settings(ctx context.Context, names ...string) ([]Setting, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -72,8 +72,8 @@ func (db *DB) SettingChanges(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// SwapSettings puts settings in the place of those with the given versions, all of them or, with ErrChanged, none.
-// Other servers are woken up.
+// SwapSettings replaces settings that still have the given versions, atomically, or returns ErrChanged. Other servers
+// are woken.
 func (db *DB) SwapSettings(ctx context.Context, list ...Setting) error {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) }) // see group.lockThreads
@@ -101,7 +101,7 @@ func (db *DB) SwapSettings(ctx context.Context, list ...Setting) error {
 // change.
 const settingPart = "part/"
 
-// PutPart stores a piece of something large under its hash. One that is there already stays as it is.
+// PutPart stores a piece of a large value under its hash. An existing one is unchanged.
 func (db *DB) PutPart(ctx context.Context, hash string, data []byte) error {
 	p := &batch{setting: db.w.setting()}
 	p.add("write part", hash, `INSERT INTO setting(name, version, body) VALUES (?, 0, ?)
@@ -119,7 +119,7 @@ func (db *DB) Part(ctx context.Context, hash string) (data []byte, err error) {
 	return blob(data), nil
 }
 
-// Parts are the hashes of all pieces.
+// Parts returns the hashes of all pieces.
 func (db *DB) Parts(ctx context.Context) (hashes []string, err error) {
 	const query = `SELECT name FROM setting WHERE version = 0 AND name >= 'part/' AND name < 'part0'`
 	err = db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {
@@ -144,7 +144,7 @@ func (db *DB) DropParts(ctx context.Context, hashes ...string) error {
 	return db.w.do(ctx, &job{batch: p})
 }
 
-// spentSetting begins the names of used one-time values. They have version 0, too, and say until when they count.
+// spentSetting is the name prefix of used one-time values. They also have version 0, and store their expiry.
 const spentSetting = "spent/"
 
 // Spend notes that something was used, which is named by its hash and is worth nothing after until anyway. It returns

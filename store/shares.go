@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// Share is a link under which anybody who has it can read a thread as it was at one checkpoint. A thread has at most
-// one; it goes with the thread and with the checkpoint.
+// Share is a link by which anyone can read a thread as it was at one checkpoint. A thread has at most one; it is
+// deleted with the thread or the checkpoint.
 type Share struct {
 	Thread     string
 	Owner      string // "" is written as [DefaultOwner]
-	Token      string // what the link is known by; nobody can guess it
+	Token      string // the link's unguessable token
 	Checkpoint string // of the root namespace
 	CreatedAt  time.Time
 }
 
 const shareColumns = `thread, owner, token, checkpoint, created_at`
 
-// PutShare shares a thread, or moves its link, which keeps its token, to another checkpoint.
-// The share as it is now comes back. ErrNotFound when the thread is not its owner's or has
-// no such checkpoint.
+// PutShare shares a thread, or moves its link, which keeps its token, to another checkpoint. It returns the current
+// share. ErrNotFound if the thread isn't its owner's or has no such checkpoint.
 func (db *DB) PutShare(ctx context.Context, s Share) (Share, error) {
 	s.Owner = orDefault(s.Owner, DefaultOwner)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Members of a thread's metadata that say where it is listed.
+// Metadata members that determine a thread's shelf.
 const (
 	// TemporaryKey is true for a thread that is in no list and deleted when it is left.
 	TemporaryKey = "fawn_temporary"
@@ -24,14 +24,14 @@ const (
 // Shelf selects threads by whether they are archived.
 type Shelf int
 
-// Any selects all threads, Open those that are not archived.
+// Any selects all threads, Open the unarchived ones.
 const (
 	AnyShelf Shelf = iota
 	OpenShelf
 	ArchivedShelf
 )
 
-// condition is the SQL condition of a shelf, "" for none.
+// condition returns the SQL condition of a shelf, "" for none.
 func (s Shelf) condition() string {
 	switch s {
 	case OpenShelf:
@@ -42,10 +42,10 @@ func (s Shelf) condition() string {
 	return ""
 }
 
-// Temporary tells whether the thread is deleted when it is left.
+// Temporary reports whether the thread is deleted when it is left.
 func (t Thread) Temporary() bool { return flagged(t.Metadata, TemporaryKey) }
 
-// Archived tells whether the thread was put away.
+// Archived reports whether the thread was put away.
 func (t Thread) Archived() bool { return flagged(t.Metadata, ArchivedKey) }
 
 func flagged(metadata []byte, name string) bool {
@@ -102,8 +102,8 @@ func (db *DB) Tags(ctx context.Context, owner string) ([]string, error) {
 	return slices.CompactFunc(tags, func(a, b string) bool { return Fold(a) == Fold(b) }), nil
 }
 
-// SetLeave says when a temporary thread is to be deleted; the zero time says that this is not known. Nothing happens to a
-// thread that is not temporary, is in the trash or is not owner's.
+// SetLeave sets the deletion time of a temporary thread; the zero time means unknown. It ignores threads that aren't
+// temporary, are in the trash or belong to others.
 func (db *DB) SetLeave(ctx context.Context, owner, thread string, at time.Time) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		_, err := w.change(`UPDATE thread SET leave_at = ? WHERE id = ? AND owner = ? AND temporary = 1 AND deleted_at = 0`,
@@ -116,8 +116,8 @@ func (db *DB) SetLeave(ctx context.Context, owner, thread string, at time.Time) 
 	return nil
 }
 
-// Left returns the temporary threads that are to be deleted as of now: those that were left, those that nothing has
-// happened in for so long, unless a run works on them, and those made before a moment.
+// Left returns the temporary threads due for deletion: abandoned ones, ones inactive for a given time and without an
+// active run, and those created before a moment.
 func (db *DB) Left(ctx context.Context, now time.Time, silence time.Duration, madeBefore time.Time) ([]string, error) {
 	var ids []string
 	err := db.each(ctx, `SELECT id FROM thread WHERE `+isLeft+` ORDER BY id`,
@@ -133,12 +133,12 @@ func (db *DB) Left(ctx context.Context, now time.Time, silence time.Duration, ma
 	return ids, nil
 }
 
-// isLeft is the condition for temporary threads to be deleted: see [DB.Left] for its arguments.
+// isLeft is the condition for deleting temporary threads; [DB.Left] describes its arguments.
 const isLeft = `temporary = 1 AND deleted_at = 0 AND (leave_at > 0 AND leave_at <= ?
 	OR updated_at <= ? AND status <> 'busy' OR created_at < ?)`
 
-// ClaimLeft marks a thread as deleted, past any undo, if it is still one that [DB.Left] would return, and reports
-// whether it did. A thread that was kept or shown again in the meantime is left alone.
+// ClaimLeft marks a thread as permanently deleted if [DB.Left] would still return it, and reports whether it did. A
+// thread that was kept or shown again meanwhile is left alone.
 func (db *DB) ClaimLeft(ctx context.Context, id string, now time.Time, silence time.Duration, madeBefore time.Time) (bool, error) {
 	var n int64
 	err := db.trash(ctx, func(w *writer) (err error) {

@@ -11,13 +11,13 @@ const (
 	freeSlice = 256  // pages given back in one commit, so that runs need not wait for more
 )
 
-// Room says how much of the database file is used, in bytes.
+// Room is the used part of the database file, in bytes.
 type Room struct {
 	Used int64
 	Free int64 // pages in the file that hold nothing
 }
 
-// Room returns how much of the database file is used. The write-ahead log is not in it.
+// Room returns the used part of the database file, without the write-ahead log.
 func (db *DB) Room(ctx context.Context) (Room, error) {
 	r, err := db.engine.room(ctx)
 	if err != nil {
@@ -26,8 +26,8 @@ func (db *DB) Room(ctx context.Context) (Room, error) {
 	return r, nil
 }
 
-// Shrink gives free pages back to the file system, in small commits between others, and
-// returns how many bytes. A file made before this was possible stays as it is.
+// Shrink returns free pages to the file system, in small commits between others, and returns the number of bytes. A
+// file created before this was supported is unchanged.
 func (db *DB) Shrink(ctx context.Context) (int64, error) {
 	given := int64(0)
 	for {

@@ -10,11 +10,11 @@ import (
 // of the conversation.
 type Snapshot struct {
 	Checkpoint Checkpoint
-	Messages   []MessageRow // their bodies are shared by readers: not to be changed
+	Messages   []MessageRow // shared by readers: don't modify
 	Fields     map[string][]byte
 
-	// Incarnation tells the thread from one of the same id that was deleted before it; 0 when
-	// there is no thread. With it a message's number means the same message for ever.
+	// Incarnation distinguishes the thread from a deleted one with the same id; 0 without a thread. Together with it, a
+	// message's number is permanent.
 	Incarnation int64
 }
 
@@ -35,8 +35,7 @@ func (db *DB) SnapshotOf(ctx context.Context, cp Checkpoint) (Snapshot, error) {
 	return db.snapshot(ctx, cp.Thread, nil, func(view) (Checkpoint, error) { return cp, nil })
 }
 
-// snapshot gives load a view with the queries more after its own four. Messages that were read
-// lately are not read again.
+// snapshot calls load in a view with the queries more after its own four. Cached messages aren't read again.
 func (db *DB) snapshot(ctx context.Context, thread string, more []string,
 	load func(view) (Checkpoint, error)) (Snapshot, error) {
 	queries := append([]string{
@@ -68,7 +67,7 @@ func (db *DB) snapshot(ctx context.Context, thread string, more []string,
 	return snap, nil
 }
 
-// cardMessages returns the messages of a checkpoint, and those of them that recent lacks.
+// cardMessages returns the messages of a checkpoint, and those missing from recent.
 func cardMessages(v view, cp Checkpoint, recent *recent) (all, fresh []MessageRow, err error) {
 	all = []MessageRow{}
 	for _, r := range cp.Card.Messages {

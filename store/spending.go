@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// Spending is one model call beside the answers of runs: a title, a summary, a suggestion.
+// Spending is a model call other than a run's answers: a title, a summary, a suggestion.
 type Spending struct {
 	Owner                string // of a call without a thread; "" is written as [DefaultOwner]
-	Thread, Run          string // "" where there is none
+	Thread, Run          string // "" for none
 	Purpose, Model       string
 	Input, Output, Total int
 	Cost                 float64 // at the price of the moment of the call, 0 where none is known
 	Currency             string
 }
 
-// putSpending adds rows. Those of a thread belong to its owner, and are left out when it was
-// deleted meanwhile.
+// putSpending adds rows. They belong to the thread's owner, and are dropped if the thread was deleted meanwhile.
 func (p *batch) putSpending() {
 	const columns = `INSERT INTO spending(owner, thread, run, purpose, model, input, output, total,
 		cost, currency, at) `
@@ -37,14 +36,13 @@ func (p *batch) putSpending() {
 	}
 }
 
-// helperSums selects the cost of calls beside a run's answers, as the row of Run.Helpers. id is the column that names
-// the run.
+// helperSums selects the cost of a run's side calls as the value of Run.Helpers. id is the column with the run's id.
 func helperSums(id string) string {
 	return `(SELECT {array}(count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(total), 0))
 		FROM spending WHERE spending.run = ` + id + `)`
 }
 
-// Helpers adds up the model calls that were made beside a run's answers.
+// Helpers sums the side calls of a run.
 type Helpers struct{ Calls, Input, Output, Total int }
 
 func helpersOf(raw []byte) (h Helpers, err error) {
@@ -62,7 +60,7 @@ type Spent struct {
 	Cost                 float64
 }
 
-// SideCalls are model calls of one purpose beside a run's answers, added up.
+// SideCalls sums a run's side calls with one purpose.
 type SideCalls struct {
 	Spending
 	Calls int
@@ -85,8 +83,7 @@ func (db *DB) SpentByModel(ctx context.Context, owner string, since time.Time) (
 		orDefault(owner, DefaultOwner), millis(since))
 }
 
-// SpentIn adds up what was spent in a thread, by caller, model and currency; that of runs
-// which have not ended only when active is set.
+// SpentIn sums the spending in a thread, by caller, model and currency; unended runs are included only with active.
 func (db *DB) SpentIn(ctx context.Context, thread string, active bool) ([]Spent, error) {
 	return db.spent(ctx, `SELECT '', caller, model, currency, `+spentSums+`WHERE thread = ? AND
 		(? = 1 OR NOT EXISTS (SELECT 1 FROM run r WHERE r.id = spent.run AND r.status IN ('pending', 'running')))
@@ -94,8 +91,8 @@ func (db *DB) SpentIn(ctx context.Context, thread string, active bool) ([]Spent,
 		thread, active)
 }
 
-// SideCalls adds up the model calls beside the answers of a thread's runs, by run, purpose,
-// model and currency. Those outside of any run have the run "".
+// SideCalls sums the side calls of a thread's runs, by run, purpose, model and currency. Calls outside of runs have the
+// run "".
 func (db *DB) SideCalls(ctx context.Context, thread string) ([]SideCalls, error) {
 	list := []SideCalls{}
 	err := db.each(ctx, `SELECT run, purpose, model, currency, count(*), sum(input), sum(output), sum(total), sum(cost)
@@ -127,8 +124,8 @@ func (db *DB) spent(ctx context.Context, query string, args ...any) ([]Spent, er
 	return list, nil
 }
 
-// SpentByAgent adds up everything owner spent in runs since a moment, by agent, as Caller, and
-// currency. Helpers count for their kind, side calls for the agent whose run they were for.
+// SpentByAgent sums owner's spending in runs since a moment, by agent, as Caller, and currency. Helpers count towards
+// their kind, side calls towards their run's agent.
 func (db *DB) SpentByAgent(ctx context.Context, owner string, since time.Time) ([]Spent, error) {
 	return db.spent(ctx, `SELECT '', agent, '', currency, count(DISTINCT run),
 			sum(total), sum(input), sum(output), sum(cost)
@@ -153,7 +150,7 @@ type ThreadSpent struct {
 	Cost                    float64
 }
 
-// SpentMost returns the threads of owner with the highest spending, at most limit. Those in the trash count not.
+// SpentMost returns owner's threads with the highest spending, at most limit, except those in the trash.
 func (db *DB) SpentMost(ctx context.Context, owner string, limit int) ([]ThreadSpent, error) {
 	var list []ThreadSpent
 	err := db.each(ctx, `SELECT t.id, t.title, max(s.currency), sum(s.total), sum(s.cost)

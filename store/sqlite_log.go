@@ -16,16 +16,15 @@ import (
 const (
 	logHead   = 32         // bytes of the header of a write-ahead log
 	frameHead = 24         // and of each page in it
-	logMagic  = 0x377f0682 // what it begins with; the last bit says in which order sums take bytes
+	logMagic  = 0x377f0682 // its first bytes; the last bit selects the byte order of checksums
 	maxLost   = 1000       // folders that are looked for in a database
 )
 
 // errLog means that commits were in a log that is not there any more, or not whole.
 var errLog = errors.New("its last writes are lost")
 
-// checkLog looks at the log that a process left which did not close its database. Where that is gone or damaged, the
-// database goes back to what was copied into its file, which is told; it is refused when threads that have files are
-// lost with that.
+// checkLog checks the log of a process that didn't close its database. If it is missing or damaged, the database falls
+// back to the content of its file, which is reported; it is refused if threads with files would be lost.
 func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
 	problem, torn, err := logProblem(filepath.Join(dir, fileName+"-wal"))
 	if err != nil || problem == "" {
@@ -33,7 +32,7 @@ func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
 	}
 	info, err := os.Stat(filepath.Join(dir, fileName))
 	if err != nil {
-		return nil // opening it tells
+		return nil // opening it reports the error
 	}
 	var lost []string
 	if !torn {
@@ -51,8 +50,8 @@ func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
 	return nil
 }
 
-// logProblem says how a log is damaged, "" for a whole one. torn is a log that is whole up to some commit: the power
-// failed before its end was on the disk, and the database goes on from there by itself.
+// logProblem describes the damage of a log, "" for none. torn is a log intact up to some commit after a power failure;
+// the database recovers from it by itself.
 func logProblem(path string) (problem string, torn bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +81,7 @@ func logProblem(path string) (problem string, torn bool, err error) {
 	if magic&^1 != logMagic || size < 512 || size > 1<<16 || size&(size-1) != 0 || !sum.is(head[24:]) {
 		return damage, false, nil
 	}
-	// Frames of this log end where one is not whole. None of it may come behind that.
+	// Frames of this log end at an incomplete one. None may follow it.
 	frame, whole := make([]byte, frameHead+size), true
 	for {
 		switch _, err := io.ReadFull(f, frame); {
@@ -100,7 +99,7 @@ func logProblem(path string) (problem string, torn bool, err error) {
 				sum = next
 				continue
 			}
-			if !own { // what follows is of a log before it
+			if !own { // the rest belongs to an earlier log
 				return "", false, nil
 			}
 			continue

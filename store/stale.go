@@ -20,7 +20,7 @@ const keepLatest = "keep_latest"
 // ttlSpace holds the times to live of threads that have one.
 const ttlSpace = threadSpaces + "ttl"
 
-// Row is what a batch stores to give a thread this time to live; nil takes it away.
+// Row returns the row that gives a thread this time to live; nil removes it.
 func (t *TTL) Row(thread string) (KV, error) {
 	row := KV{Space: ttlSpace, Key: thread}
 	if t == nil {
@@ -44,7 +44,7 @@ func (db *DB) ThreadTTL(ctx context.Context, thread string) (TTL, error) {
 	return t, nil
 }
 
-// Due is a thread whose time to live has passed.
+// Due is a thread with an expired time to live.
 type Due struct {
 	ID       string
 	Touched  time.Time
@@ -55,8 +55,7 @@ type Due struct {
 const hasHistory = `(EXISTS (SELECT 1 FROM event e WHERE e.thread = t.id)
 	OR (SELECT count(*) FROM (SELECT 1 FROM checkpoint c WHERE c.thread = t.id LIMIT 2) c) > 1)`
 
-// Expired returns threads which outlived their own time to live at a moment, but for those
-// that have done so before.
+// Expired returns threads whose own time to live expired by a moment, except those returned before.
 func (db *DB) Expired(ctx context.Context, now time.Time) ([]Due, error) {
 	var due []Due
 	err := db.each(ctx, `SELECT t.id, t.updated_at, k.body, `+hasHistory+
@@ -85,9 +84,9 @@ func (db *DB) Expired(ctx context.Context, now time.Time) ([]Due, error) {
 	return due, nil
 }
 
-// Stale returns the threads nobody has touched since a moment, oldest first, at most
-// limit. An imported thread counts from its import, which its state tells. Pinned threads, threads in the
-// trash, at work or used by a schedule are left out; with history also those which have none to forget.
+// Stale returns the threads idle since a moment, oldest first, at most limit. An imported thread counts from its
+// import, stored in its state. Pinned, busy, scheduled and trashed threads are excluded; with history also those
+// without any to forget.
 func (db *DB) Stale(ctx context.Context, before time.Time, history bool, limit int) ([]Due, error) {
 	query := `SELECT id, CASE WHEN state_updated_at > updated_at THEN state_updated_at ELSE updated_at END AS touched
 		FROM thread t WHERE updated_at < ? AND state_updated_at < ? AND deleted_at = 0 AND pinned = 0 AND status <> 'busy'

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// slowAfter is how long one commit may take before the disk or the database counts as slow.
+// slowAfter is the duration of a commit from which the disk or database counts as slow.
 const slowAfter = 2 * time.Second
 
 type patientKey struct{}
 
-// Patiently returns a context for commits that must not be given up: the wait for one ends when it is written, when
-// it failed, or when this process has lost the right to write, but by no clock and not when ctx ends. A wait that is
-// cut short doesn't know what has become of the commit, which may still be written later.
+// Patiently returns a context for commits that must complete: the wait ends when the commit is written or failed, or
+// when this process loses the right to write, but not by a timeout or the end of ctx. An interrupted wait can't tell
+// whether the commit will still be written.
 func Patiently(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), patientKey{}, true)
 }
@@ -25,8 +25,8 @@ type outage struct {
 	err  error
 }
 
-// failWaiting fails waiting commits that callers can repeat, and refuses more of them until
-// the database is back. Runs go on waiting.
+// failWaiting fails repeatable waiting commits, and refuses more of them until the database is back. Runs continue
+// waiting.
 func (w *writer) failWaiting(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,17 +45,17 @@ func (w *writer) comeBack() {
 	}
 }
 
-// slowness records since when the writer waits for a commit, how often that took long, and the watchers.
+// slowness records since when the writer waits for a commit, the number of slow commits, and the watchers.
 type slowness struct {
-	since  atomic.Int64 // nanoseconds behind origin, 0 for nothing under way
+	since  atomic.Int64 // nanoseconds since origin, 0 without a commit under way
 	times  atomic.Uint64
-	spare  atomic.Bool // what is under way is housekeeping, which counts as soon as something waits behind it
+	spare  atomic.Bool // the current write is housekeeping, which counts as slow once another write waits for it
 	busy   func() bool // whether something waits; constant, like origin
 	origin time.Time   // by the clock that never jumps
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	timer    *time.Timer
-	slow     bool // those who watch are to know of it
+	slow     bool // watchers must be notified
 	watchers map[*watcher]bool
 }
 
@@ -64,11 +64,11 @@ type watcher struct {
 	tell  func(waiting bool)
 	calls sync.WaitGroup
 
-	mu   sync.Mutex // held while tell is called
+	mu   sync.Mutex // held while calling tell
 	said bool
 }
 
-// begin notes that something is being written; spare says that nobody asked for it.
+// begin records the start of a write; spare means that no caller waits for it.
 func (s *slowness) begin(spare bool) (end func()) {
 	s.spare.Store(spare)
 	s.since.Store(int64(time.Since(s.origin)) + 1)
@@ -92,7 +92,7 @@ func (s *slowness) begin(spare bool) (end func()) {
 	}
 }
 
-// now is for how long a commit has been waited for, 0 while that is usual. ahead is when to look again.
+// now returns how long a commit has been awaited, 0 while that is usual. ahead is the time until the next check.
 func (s *slowness) now() (slow, ahead time.Duration) {
 	since := s.since.Load()
 	if since == 0 {
@@ -131,7 +131,7 @@ func (s *slowness) turn(slow bool) {
 	}
 }
 
-// tell calls a watcher if its last notification is out of date.
+// tell calls a watcher if its last notification is outdated.
 func (s *slowness) tell(w *watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,9 +144,9 @@ func (s *slowness) tell(w *watcher) {
 	}
 }
 
-// OnWait calls tell with true when a commit has been under way for two seconds, at once if that is so already, and
-// with false when commits are quick again. Calls come one after the other from a goroutine of their own, so they may
-// block. stop ends the calls, after one that is under way.
+// OnWait calls tell with true when a commit has taken two seconds, at once if that is so already, and with false when
+// commits are fast again. Calls are sequential and from a separate goroutine, so they may block. stop ends the calls
+// after a current one.
 func (db *DB) OnWait(tell func(waiting bool)) (stop func()) {
 	s, w := &db.w.slow, &watcher{tell: tell}
 	s.mu.Lock()
@@ -166,8 +166,8 @@ func (db *DB) OnWait(tell func(waiting bool)) (stop func()) {
 	}
 }
 
-// Slow tells for how long a commit has been waited for now, 0 while none takes longer than two seconds, and how many
-// ever took longer.
+// Slow returns how long the current commit has been awaited, 0 below two seconds, and the number of commits that ever
+// took longer.
 func (db *DB) Slow() (now time.Duration, times uint64) {
 	times = db.w.slow.times.Load()
 	if now, _ = db.w.slow.now(); now > 0 {

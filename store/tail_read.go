@@ -13,14 +13,14 @@ const (
 	readTailRows  = 1000
 )
 
-// TailRow is a row of a server's tail, as far as it is wanted. Frames come in their order.
+// TailRow is the wanted part of a server's tail row. Frames are in order.
 type TailRow struct {
 	ID     int64
 	Frames []Delta
 	Folded map[string]int64 // by thread, the number up to which it is folded by then
 }
 
-// TailEnd is the last row in the tail of a server, 0 for none.
+// TailEnd returns the last row in the tail of a server, 0 for none.
 func (db *DB) TailEnd(ctx context.Context, server int64) (last int64, err error) {
 	span := spanOf(server)
 	err = db.queryRow(ctx, `SELECT coalesce(max(id), 0) FROM tail WHERE id >= ? AND id < ?`,
@@ -31,9 +31,8 @@ func (db *DB) TailEnd(ctx context.Context, server int64) (last int64, err error)
 	return last, nil
 }
 
-// TailRows returns rows of a server's tail behind one, in order, and not all of them when they are many: only what
-// is about threads that are wanted. The rows of a server follow each other without holes, unless some were swept as
-// nobody needs them any more.
+// TailRows returns rows of a server's tail after one, in order, possibly limited: only those about wanted threads. A
+// server's rows have no gaps, except for swept ones that are no longer needed.
 func (db *DB) TailRows(ctx context.Context, server, after int64, wanted func(thread []byte) bool) ([]TailRow, error) {
 	span := spanOf(server)
 	var list []TailRow
@@ -89,7 +88,7 @@ func (r *TailRow) read(b []byte, wanted func(thread []byte) bool) error {
 	return nil
 }
 
-// Underway is where a run is, as of one moment.
+// Underway is the position of a run at one moment.
 type Underway struct {
 	Status   string
 	Node     int64 // that has it, 0 for none
@@ -120,6 +119,6 @@ func (db *DB) Underway(ctx context.Context, runs ...string) (map[string]Underway
 	return at, nil
 }
 
-// ReadsTail tells a server that its tail is read here, so that it says when it has written. It holds for some
+// ReadsTail notifies a server that its tail is read here, so that it announces its writes. It is valid for some
 // seconds.
 func (db *DB) ReadsTail(server int64) { db.Say(wakeFollow, server) }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxTerm bounds a word, in bytes.
+// maxTerm limits a word, in bytes.
 const maxTerm = 64
 
 // scope prefixes each word of a thread in the index, so that a search reads and counts only words of its thread. Two
@@ -21,8 +21,8 @@ func scope(thread string) string {
 	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil))) + "_"
 }
 
-// indexed is a text as the index takes it. What it gives for a text must never change, as
-// that is needed to take the text out again: a migration would have to empty the index.
+// indexed returns the indexed form of a text. It must never change for a given text, since the same form is needed to
+// remove it: a migration would have to empty the index.
 func indexed(scope, text string) string {
 	var b strings.Builder
 	for _, t := range terms(text, true) {
@@ -33,9 +33,8 @@ func indexed(scope, text string) string {
 	return b.String()
 }
 
-// terms are the words of a text. Scripts that set no spaces between words give pairs of
-// characters; tails adds the last one of each run, so that a search for a single character
-// finds it there too.
+// terms returns the words of a text. Scripts without spaces between words produce pairs of characters; tails adds the
+// last one of each run, so that a search for a single character finds it there too.
 func terms(text string, tails bool) []string {
 	var list []string
 	var word []rune
@@ -75,11 +74,11 @@ func terms(text string, tails bool) []string {
 	return list
 }
 
-// Words are the words of a text as a search compares them: in lower case, and pairs of characters
-// in scripts that set no spaces between words.
+// Words returns the words of a text as a search compares them: in lower case, and pairs of characters in scripts that
+// set no spaces between words.
 func Words(text string) []string { return terms(text, false) }
 
-// isDense reports whether a script has no spaces between words, or is Korean, whose words carry their grammar.
+// isDense reports whether a script has no spaces between words, or is Korean, whose words include grammatical endings.
 func isDense(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)

@@ -22,17 +22,17 @@ type Thread struct {
 	UpdatedAt      time.Time       `json:"updated_at"`
 	StateUpdatedAt time.Time       `json:"state_updated_at"` // zero times are written as now
 	DeletedAt      time.Time       `json:"-"`                // zero unless it is in the trash
-	Project        string          `json:"-"`                // "" for a chat of its own; written with a new row only
+	Project        string          `json:"-"`                // "" outside of projects; written with a new row only
 }
 
 // ThreadQuery selects a page of threads. Zero fields select everything.
 type ThreadQuery struct {
-	Owner     string // without deleted and temporary ones; "" is everybody's with them
+	Owner     string // without deleted and temporary ones; "" is all owners' including those
 	Shelf     Shelf
 	IDs       []string
-	Project   string // those in it
+	Project   string // threads in it
 	Status    string
-	Metadata  json.RawMessage // what the thread's metadata must contain
+	Metadata  json.RawMessage // required part of the thread's metadata
 	Limit     int             // <= 0 means no limit
 	Offset    int
 	SortBy    string // thread_id, status, created_at, updated_at or state_updated_at
@@ -89,8 +89,8 @@ func (db *DB) StuckThreads(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// Threads returns one page of the threads q selects and how many there are in
-// all. Ties are ordered by id in the same direction. Only thread rows are read.
+// Threads returns one page of the selected threads and their total number. Ties are ordered by id in the same
+// direction. Only thread rows are read.
 func (db *DB) Threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error) {
 	page, total, err := db.threads(ctx, q)
 	if err != nil {
@@ -150,12 +150,11 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 	return page, total, err
 }
 
-// maxCounts bounds for how many owners the number of threads is remembered.
+// maxCounts limits the owners with a cached number of threads.
 const maxCounts = 1000
 
-// counted is how many threads an owner ("" for all) has on a shelf, -1 when that must be counted: it is
-// the only part of a list whose cost grows with the number of threads. at is for
-// [DB.count].
+// counted returns an owner's ("" for all) number of threads on a shelf, -1 if they must be counted, the only part of a
+// list that depends on the number of threads. at is for [DB.count].
 func (db *DB) counted(owner string) (n int, at uint64) {
 	db.w.mu.Lock()
 	at = db.w.listed
@@ -322,7 +321,7 @@ func (p *batch) patchThread() error {
 		query += `, metadata = ` + metadata
 		args = append(args, more...)
 		if bytes.Contains(pa.Metadata, []byte(TemporaryKey)) || bytes.Contains(pa.Merge, []byte(TemporaryKey)) {
-			query += `, leave_at = 0` // when it was left says nothing any more
+			query += `, leave_at = 0` // the time of leaving no longer applies
 		}
 	}
 	if pa.Config != nil {
@@ -349,11 +348,11 @@ func (p *batch) patchThread() error {
 	return nil
 }
 
-// raisedTop makes the numbers of a batch's messages the thread's last ones. A number the thread
-// has given before makes it NULL, which the column refuses.
+// raisedTop makes the numbers of a batch's messages the thread's last ones. A number that the thread used before makes
+// it NULL, which the column rejects.
 const raisedTop = `top = CASE WHEN top < ? THEN CAST(? AS BIGINT) END`
 
-// topArgs are the arguments of [raisedTop].
+// topArgs returns the arguments of [raisedTop].
 func (p *batch) topArgs() []any {
 	least, most := p.Messages[0].N, p.Messages[0].N
 	for _, m := range p.Messages[1:] {

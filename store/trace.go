@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Span is the trace of one call of a run, in a form that only its writer knows.
+// Span is the trace of one call of a run, in its writer's format.
 type Span struct {
 	Thread, Run string
 	N           int64 // when it began, in microseconds; unique
@@ -21,11 +21,11 @@ type PromptPart struct {
 	Body   []byte
 }
 
-// usedEvery is how exactly the last use of a part is known.
+// usedEvery is the resolution of a part's last use.
 const usedEvery = 24 * time.Hour
 
-// PutTrace stores spans and the parts they refer to. Those of threads and runs which are not
-// there, or not any more, are left out, and a part that is stored already only counts as used.
+// PutTrace stores spans and the parts they reference. Those of missing threads and runs are skipped, and an existing
+// part only has its last use updated.
 func (db *DB) PutTrace(ctx context.Context, spans []Span, parts []PromptPart, now time.Time) error {
 	b := &batch{}
 	for _, p := range parts {
@@ -62,7 +62,7 @@ func (db *DB) Spans(ctx context.Context, thread, run string) ([]Span, error) {
 	return list, nil
 }
 
-// PromptPart is a part of a thread's prompts. Error: ErrNotFound.
+// PromptPart returns a part of a thread's prompts. Error: ErrNotFound.
 func (db *DB) PromptPart(ctx context.Context, thread string, hash []byte) (body []byte, err error) {
 	err = db.each(ctx, `SELECT body FROM prompt WHERE thread = ? AND hash = ?`, []any{thread, hash},
 		func(rows *sql.Rows) (bool, error) { return false, rows.Scan(&body) })
@@ -75,11 +75,11 @@ func (db *DB) PromptPart(ctx context.Context, thread string, hash []byte) (body 
 	return body, nil
 }
 
-// forgotten is how many old rows are deleted in one go.
+// forgotten is the number of old rows deleted at a time.
 const forgotten = 2000
 
-// ForgetTraces deletes some of the spans that began before a moment, and of the parts nobody has used
-// since. It tells whether there may be more of them.
+// ForgetTraces deletes some of the spans that began before a moment, and of the parts unused since. It reports whether
+// there may be more.
 func (db *DB) ForgetTraces(ctx context.Context, before time.Time) (more bool, err error) {
 	var gone int64
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// A deleted thread is in the trash until [DB.Restore] gives it back or it is deleted for good.
-// Its owner and the moment of its deletion name the deletion; the threads that went with one
-// deletion have the same moment.
+// A deleted thread is in the trash until [DB.Restore] restores it or it is permanently deleted. Its owner and the time
+// of its deletion identify the deletion; threads deleted together have the same time.
 
 // Discard puts a thread of owner's into the trash as of a moment. ErrNotFound when the owner
 // has no such thread, or it is there already.
@@ -33,7 +32,7 @@ func (db *DB) Discard(ctx context.Context, owner, thread string, at time.Time) e
 func (db *DB) Restore(ctx context.Context, owner string, at time.Time,
 	keep time.Duration) (threads []string, err error) {
 	err = db.trash(ctx, func(w *writer) error {
-		if !at.Add(keep).After(db.Now()) { // nobody else changes the trash between this and the update
+		if !at.Add(keep).After(db.Now()) { // the trash doesn't change between this and the update
 			return nil
 		}
 		s, err := w.stmt(`UPDATE thread SET deleted_at = 0
@@ -50,9 +49,8 @@ func (db *DB) Restore(ctx context.Context, owner string, at time.Time,
 	return threads, nil
 }
 
-// Overdue returns the threads of all owners which are in the trash for longer than keep, and
-// how long until the next one is, at most keep; 0 when there is none. They can no longer be
-// restored.
+// Overdue returns the threads of all owners that have been in the trash for longer than keep, and the time until the
+// next one is due, at most keep; 0 for none. They can no longer be restored.
 func (db *DB) Overdue(ctx context.Context, keep time.Duration) (threads []string, next time.Duration, err error) {
 	err = db.trash(ctx, func(w *writer) error {
 		now := db.Now()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Tree is a version of a thread's files: what changed since its parent, or all there is. Its body is for who
-// writes it; the contents of the files are in objects of another store.
+// Tree is a version of a thread's files: the changes since its parent, or all files. Its writer defines the body; the
+// contents are objects of another store.
 type Tree struct {
 	Version, Parent int64 // Parent 0 is none
 	Whole           bool  // Body is all there is
@@ -16,10 +16,10 @@ type Tree struct {
 	Objects         []string // that Body names
 }
 
-// NoTree is the version of a checkpoint at which a thread had no files. 0 says that nothing is known of them there.
+// NoTree is the version at checkpoints of threads without files. 0 means unknown.
 const NoTree int64 = -1
 
-// TreeVersion is the newest version of a thread's files, 0 when there is none. The thread need not exist yet.
+// TreeVersion returns the newest version of a thread's files, 0 for none. The thread need not exist yet.
 func (db *DB) TreeVersion(ctx context.Context, thread string) (v int64, err error) {
 	err = db.queryRow(ctx, `SELECT coalesce(max(version), 0) FROM tree WHERE thread = ?`, []any{thread}, &v)
 	if err != nil {
@@ -86,7 +86,7 @@ func (db *DB) PutTree(ctx context.Context, thread string, t Tree) (int64, error)
 	return t.Version, nil
 }
 
-// CopyTrees gives a thread without files all versions that another one had up to one of them, under their numbers.
+// CopyTrees copies all versions of another thread up to one of them to a thread without files, under their numbers.
 func (db *DB) CopyTrees(ctx context.Context, from, to string, version int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		err := w.exec(`INSERT INTO object_use(object, thread, version) SELECT object, ?1, version FROM object_use
@@ -121,7 +121,7 @@ func (db *DB) DropTrees(ctx context.Context, thread string) error {
 	return nil
 }
 
-// PutObjects notes objects that are about to be stored.
+// PutObjects records objects about to be stored.
 func (db *DB) PutObjects(ctx context.Context, names []string) error {
 	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -138,8 +138,8 @@ func (db *DB) PutObjects(ctx context.Context, names []string) error {
 	return nil
 }
 
-// SpareObjects marks objects that nothing names, and that were stored or named last before a moment, as being
-// removed, and returns some of those that are marked.
+// SpareObjects marks unreferenced objects, stored or referenced last before a moment, as being removed, and returns
+// some of the marked ones.
 func (db *DB) SpareObjects(ctx context.Context, before time.Time, limit int) (names []string, err error) {
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE object SET gone = 1 WHERE gone = 0 AND at < ?1 AND name IN (SELECT name FROM object o
@@ -164,10 +164,10 @@ func (db *DB) SpareObjects(ctx context.Context, before time.Time, limit int) (na
 // UsedObject is an object that versions of files name, with one of the threads that have them.
 type UsedObject struct {
 	Name, Thread string
-	Known        bool // it has a row, which doesn't say that it is being removed
+	Known        bool // it has a row that isn't marked for removal
 }
 
-// UsedObjects lists the objects that versions name, by name and behind one.
+// UsedObjects lists the objects that versions name, by name and after one.
 func (db *DB) UsedObjects(ctx context.Context, behind string, limit int) (list []UsedObject, err error) {
 	err = db.each(ctx, `SELECT u.object, min(u.thread), EXISTS (SELECT 1 FROM object o WHERE o.name = u.object
 		AND o.gone = 0) FROM object_use u WHERE u.object > ? GROUP BY u.object ORDER BY u.object LIMIT ?`,

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// unsentFor is how long choices for a new chat, such as disabled tools, wait for its first message.
+// unsentFor is the lifetime of choices for a new chat, such as disabled tools, before its first message.
 const unsentFor = 24 * time.Hour
 
-// maxUnsent bounds the values that one DropUnsent deletes.
+// maxUnsent limits the values that one DropUnsent deletes.
 const maxUnsent = 1000
 
-// DropUnsent deletes values of chats that somebody opened a day before that moment or earlier and
-// never sent anything in. When that was is in their ids, which the page made.
+// DropUnsent deletes values of chats opened at least a day before that moment without any message. Their ids, created
+// by the page, contain the time.
 func (db *DB) DropUnsent(ctx context.Context, now time.Time) error {
 	var b Batch
 	err := db.each(ctx, `SELECT space, key FROM kv k WHERE owner = '' AND space >= ? AND space < ?
@@ -38,13 +38,13 @@ func (db *DB) DropUnsent(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// unsent says whether a value's key is the id of a chat that may still get its first message.
+// unsent reports whether a value's key is the id of a chat that may still get its first message.
 func unsent(key string, now time.Time) bool {
 	at, ok := minted(key)
 	return ok && now.Sub(at) < unsentFor
 }
 
-// minted is when a UUID of version 7 was made; ok is false for any other text.
+// minted returns when a UUID of version 7 was made; ok is false for any other text.
 func minted(id string) (at time.Time, ok bool) {
 	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[14] != '7' || strings.ContainsAny(id, " +_") {
 		return at, false

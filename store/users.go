@@ -9,7 +9,7 @@ import (
 
 // User is an account.
 type User struct {
-	ID        string // what it owns bears it
+	ID        string // owner id of its data
 	Email     string // in lower case; no two users have the same
 	Name      string
 	Role      string // owner, admin or user
@@ -99,7 +99,7 @@ func (db *DB) Users(ctx context.Context) (list []User, err error) {
 	return list, nil
 }
 
-// HasUsers tells whether there is an account.
+// HasUsers reports whether there is an account.
 func (db *DB) HasUsers(ctx context.Context) (has bool, err error) {
 	if err = db.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM "user")`, nil, &has); err != nil {
 		return false, fmt.Errorf("users: %w", err)
@@ -107,7 +107,7 @@ func (db *DB) HasUsers(ctx context.Context) (has bool, err error) {
 	return has, nil
 }
 
-// Barred tells whether an account is disabled. Whoever has none is not.
+// Barred reports whether an account is disabled. Whoever has none is not.
 func (db *DB) Barred(ctx context.Context, id string) (barred bool, err error) {
 	query := `SELECT EXISTS (SELECT 1 FROM "user" WHERE id = ? AND disabled <> 0)`
 	if err = db.queryRow(ctx, query, []any{orDefault(id, DefaultOwner)}, &barred); err != nil {
@@ -148,7 +148,7 @@ func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (ou
 	return out, nil
 }
 
-// ownerLeft is ErrConflict when nobody could run the installation any more.
+// ownerLeft returns ErrConflict if no owner of the installation would remain.
 func (w *writer) ownerLeft() error {
 	s, err := w.stmt(`SELECT EXISTS (SELECT 1 FROM "user" WHERE role = 'owner' AND disabled = 0)`)
 	if err != nil {
@@ -164,8 +164,8 @@ func (w *writer) ownerLeft() error {
 	return nil
 }
 
-// DeleteUser removes an account with its sessions, tokens, links, identities and factors, and
-// takes it out of its teams; what it owned stays. ErrNotFound when it is not there, ErrConflict when no enabled owner would be left.
+// DeleteUser deletes an account with its sessions, tokens, links, identities, factors and memberships; its data stays.
+// ErrNotFound if it doesn't exist, ErrConflict if no enabled owner would remain.
 func (db *DB) DeleteUser(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM "user" WHERE id = ?`, id)

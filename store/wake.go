@@ -20,14 +20,13 @@ const (
 	WakeNote    WakeKind = 'n' // notes were left or taken; IDs are their names
 	WakeBox     WakeKind = 'b' // a sandbox is to end or has ended; IDs are threads
 
-	wakeFollow WakeKind = 'f' // somebody reads a server's tail
+	wakeFollow WakeKind = 'f' // a server's tail is being read
 )
 
 // WakePoll for [Config.Wake] has servers look by themselves, more often, instead of telling each other.
 const WakePoll = "poll"
 
-// Wake is a hint that there may be something to look at. It may come late, twice, or never, so whoever hears it also
-// looks now and then by itself.
+// Wake is a hint that something may have changed. It may be late, repeated or lost, so listeners also poll.
 type Wake struct {
 	Kind WakeKind
 	IDs  []string
@@ -36,14 +35,12 @@ type Wake struct {
 
 // Wakes are hints between servers that share a database, and inside of one. [DB] has them.
 type Wakes interface {
-	// Hear calls f for each wake-up of a kind that is for or about a server, 0 for those that are for all, until
-	// stop is called; f may be running then. It must return at once. When hints may have been lost it is called
-	// with All.
+	// Hear calls f for each wake-up of a kind for or about a server, 0 for those for all, until stop is called; f may
+	// be running then. f must return at once. When hints may have been lost it is called with All.
 	Hear(kind WakeKind, server int64, f func(Wake)) (stop func())
-	// Say wakes those up who hear that, on all servers. It never waits. What is said in quick succession is said
-	// together.
+	// Say wakes the listeners of a kind on all servers. It never waits. Hints in quick succession are combined.
 	Say(kind WakeKind, server int64, ids ...string)
-	// Polls says that other servers are not heard of, so that one must look often.
+	// Polls reports whether other servers send no hints, which requires frequent polling.
 	Polls() bool
 }
 
@@ -57,7 +54,7 @@ type wakeTopic struct {
 
 type hearer struct{ f func(Wake) }
 
-// wakes tells those in this process, and through a wire those in others.
+// wakes calls the listeners in this process, and through a wire those in others.
 type wakes struct {
 	self int64     // this server
 	wire *wakeWire // nil when there are no others

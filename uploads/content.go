@@ -10,14 +10,12 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 )
 
-// HeadBytes is how much of a file's start ContentType wants to see.
+// HeadBytes is the number of leading bytes that ContentType needs.
 const HeadBytes = 8 << 10
 
-// ContentType tells what a file is from its first bytes. The name only decides
-// between kinds of text, which look alike. active says that a browser would
-// run what is inside (pages, SVG, XML, scripts): such a file is served as an
-// attachment or in a sandbox, and always with "nosniff", or the answer is
-// worth nothing.
+// ContentType detects a file's type from its first bytes. The name only distinguishes kinds of text. active means that
+// a browser would execute the content (pages, SVG, XML, scripts): serve such a file as an attachment or in a sandbox,
+// and always with "nosniff", without which the detection is useless.
 func ContentType(name string, head []byte) (contentType string, active bool) {
 	head = head[:min(len(head), HeadBytes)]
 	found := mimetype.Detect(head)
@@ -45,7 +43,7 @@ func ContentType(name string, head []byte) (contentType string, active bool) {
 	return kind, isActive(kind)
 }
 
-// textKind knows the kinds of text that content alone does not tell apart.
+// textKind returns the kinds of text that content alone can't distinguish.
 func textKind(ext string) string {
 	switch ext {
 	case ".html", ".htm":

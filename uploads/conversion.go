@@ -22,13 +22,12 @@ const (
 	Failed    = "failed"
 )
 
-// Conversion is what has become of a document.
+// Conversion is the state of a document's conversion.
 type Conversion struct {
 	State string `json:"state"`
-	// Reason says in a word why it failed or what is missing.
+	// Reason is a word for a failure or an omission.
 	Reason string `json:"reason,omitempty"`
-	// Encoding is that in which a text was read, empty where the file leaves no doubt. Chosen says that
-	// somebody chose it.
+	// Encoding is the detected encoding of a text, empty if unambiguous. Chosen means that a person selected it.
 	Encoding string `json:"encoding,omitempty"`
 	Chosen   bool   `json:"encoding_chosen,omitempty"`
 	// Done of Pages are read, while it is pending and pages can be counted.
@@ -36,10 +35,10 @@ type Conversion struct {
 	Pages int `json:"pages,omitempty"`
 }
 
-// EncodingNames are the encodings in which a text can be read, those most used first.
+// EncodingNames returns the encodings in which a text can be read, most common first.
 func EncodingNames() []string { return charset.Names() }
 
-// Why is the reason as a sentence for a model, empty where there is none.
+// Why returns the reason as a sentence for a model, empty for none.
 func (c *Conversion) Why() string {
 	switch c.Reason {
 	case "":
@@ -122,17 +121,17 @@ type Heading struct {
 	Title string
 }
 
-// Outline is what a long text is about.
+// Outline summarizes a long text.
 type Outline struct {
 	// Headings are the first of them.
 	Headings []Heading
 	// Preview are the first lines that are not empty.
 	Preview []string
-	// Lines is how many lines there are.
+	// Lines is the number of lines.
 	Lines int
 }
 
-// What an outline holds at most.
+// Limits of an outline.
 const (
 	maxHeadings = 50
 	maxPreview  = 5

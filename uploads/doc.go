@@ -1,7 +1,7 @@
-// Package uploads takes files that a user gives to a thread: it reads a multipart stream without holding it in memory,
+// Package uploads stores files that a user adds to a thread: it reads a multipart stream without holding it in memory,
 // decides names, keeps limits, and lists and deletes stored files. It also decides how a stored file may be served.
 //
-// Converting documents is package documents, pictures package pictures. Begin with save.go.
+// Package documents converts documents, package pictures prepares images. Begin with save.go.
 package uploads
 
 import (
@@ -32,11 +32,9 @@ func Default() Config {
 	return Config{MaxFiles: 10, MaxFileSize: 50 << 20, MaxTotalSize: 100 << 20}
 }
 
-// Dir is one thread's files under virtual paths. Create makes a new file and
-// fails when the name exists. Rename replaces a file at the new name. Lstat and
-// ReadDir describe links themselves; ReadDir is in no order and tells when it
-// left names out. Errors match those of io/fs. Methods are not called by more
-// than one goroutine at a time.
+// Dir is one thread's files under virtual paths. Create makes a new file and fails when the name exists. Rename
+// replaces a file at the new name. Lstat and ReadDir describe links themselves; ReadDir returns entries in no order and
+// reports omissions. Errors match those of io/fs. Methods aren't called concurrently.
 type Dir interface {
 	Create(path string) (*os.File, error)
 	// Spend books bytes that will be written to a created file, or refuses them.

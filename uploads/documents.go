@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// Documents knows which uploads are documents, and what has become of them.
+// Documents manages the conversion of uploads that are documents.
 type Documents interface {
 	// Add takes files that were just stored and has the documents among them converted.
 	Add(ctx context.Context, thread string, names ...string) error
 	// Remove forgets a deleted upload and deletes its Markdown.
 	Remove(ctx context.Context, dir Dir, thread, name string) error
-	// Files lists the uploads of a thread. Documents carry what has become of them and where
-	// their Markdown is, which does not stand in the list by itself.
+	// Files lists the uploads of a thread. Documents include their state and the path of their Markdown, which isn't
+	// listed separately.
 	Files(ctx context.Context, dir Dir, thread string) (List, error)
 	// Await waits until none of the named uploads is pending, or until ctx ends. No names
 	// mean all.
@@ -24,9 +24,8 @@ type Documents interface {
 	ReadAs(ctx context.Context, thread, name, encoding string) error
 	// Search finds passages in the texts of a thread's uploads.
 	Search(ctx context.Context, thread string, q Query) (Found, error)
-	// Show tells what has become of a document of a thread that is no upload, and its text where
-	// there is one. It begins to convert what it does not know and never waits. What is no
-	// document comes back as nil.
+	// Show returns the state of a thread's document outside the uploads, and its text if available. It starts
+	// converting an unknown one and never waits. Other files return nil.
 	Show(ctx context.Context, dir Opener, thread, name string) (*Conversion, []byte, error)
 }
 
@@ -45,7 +44,7 @@ type Query struct {
 // Found answers a Query.
 type Found struct {
 	Passages []Passage // the best first
-	Searched int       // how many files were looked into
+	Searched int       // number of files searched
 	// Left are uploads that should have been looked into, with the reason why they weren't.
 	Left []Left
 }
@@ -56,7 +55,7 @@ type Passage struct {
 	Kind        string // page, slide, sheet or chapter; empty in a text without
 	Page        int    // its number
 	First, Last int    // lines of the text, counted from 1
-	Heading     string // what it stands below
+	Heading     string // its enclosing heading
 	Text        string
 }
 
@@ -83,7 +82,7 @@ func (NoDocuments) Add(context.Context, string, ...string) error { return nil }
 // Remove does nothing.
 func (NoDocuments) Remove(context.Context, Dir, string, string) error { return nil }
 
-// Files lists what is there.
+// Files lists the uploads.
 func (NoDocuments) Files(_ context.Context, dir Dir, thread string) (List, error) {
 	return Files(dir, thread)
 }

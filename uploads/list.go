@@ -13,14 +13,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// List is what a thread holds.
+// List is the list of a thread's uploads.
 type List struct {
 	Files []File `json:"files"`
 	Count int    `json:"count"`
 }
 
-// Files lists the uploads of a thread by name: regular files, not those still
-// being written. A thread without the folder has none.
+// Files lists a thread's uploads by name: regular files, except partially written ones. A thread without the folder has
+// none.
 func Files(dir Dir, thread string) (List, error) {
 	infos, _, err := dir.ReadDir(Folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +62,7 @@ func Delete(dir Dir, name string) error {
 	return nil
 }
 
-// Sweep removes what uploads cut off before a restart left behind: staging
-// files last written before the given time.
+// Sweep removes leftovers of interrupted uploads: staging files last written before the given time.
 func Sweep(ctx context.Context, dir Dir, before time.Time) (removed int, err error) {
 	infos, _, err := dir.ReadDir(Folder)
 	if errors.Is(err, fs.ErrNotExist) {

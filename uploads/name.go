@@ -27,9 +27,8 @@ func sentName(h textproto.MIMEHeader) (name string, file bool) {
 	return name, file
 }
 
-// safeName strips a folder part, and composes letters that Macs send with their accents as characters
-// of their own. ok is false for what must not become a file:
-// folders, dots, backslashes, control characters, staging names.
+// safeName strips a folder part, and composes accents that macOS decomposes. ok is false for unusable names: folders,
+// dots, backslashes, control characters, staging names.
 func safeName(sent string) (name string, ok bool) {
 	if strings.HasSuffix(sent, "/") || strings.ContainsRune(sent, '\\') || !utf8.ValidString(sent) ||
 		strings.ContainsFunc(sent, unicode.IsControl) {
@@ -51,7 +50,7 @@ func staging(name string) bool {
 	return strings.HasPrefix(name, stagingHead) && strings.HasSuffix(name, stagingTail)
 }
 
-// stagingName is a path for a file that is not complete yet.
+// stagingName returns a path for a file that is not complete yet.
 func stagingName() string { return path.Join(Folder, stagingHead+rand.Text()+stagingTail) }
 
 // unused returns name, or name_1.ext, name_2.ext and so on, whichever is not

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"image"
-	_ "image/gif" // the kinds whose size can be read
+	_ "image/gif" // formats with known dimensions
 	_ "image/jpeg"
 	_ "image/png"
 	"io"
@@ -15,38 +15,37 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// MaxPixels is the size of a picture that anybody looks at.
+// MaxPixels limits the size of an image.
 const MaxPixels = 50_000_000
 
 // Thumbnail is a small version of a picture.
 type Thumbnail struct {
 	Data []byte
 	Type string
-	// Hash is that of the picture and the size: equal ones have equal bytes.
+	// Hash identifies image and size: equal hashes have equal bytes.
 	Hash string
 }
 
-// Pictures makes pictures fit to be shown. Its methods may be called by many goroutines.
+// Pictures prepares images for display. It is safe for concurrent use.
 type Pictures interface {
-	// Clean returns a picture of a thread upright and without what it tells about itself, such as
-	// where it was taken, and its type. One of a kind that is not known here could tell anything and
-	// is refused. Errors match ErrPicture, or are the cause of a ctx that ended.
+	// Clean returns a thread's image upright and without metadata, such as the location, with its type. Unknown formats
+	// are refused, since their metadata can't be removed. Errors match ErrPicture, or are the cause of an ended ctx.
 	Clean(ctx context.Context, thread string, data []byte) (out []byte, kind string, err error)
-	// Thumbnail makes a picture of a thread small: no side is longer than side pixels. Errors
-	// are those of Clean, and ErrPicture for kinds that are not known.
+	// Thumbnail scales a thread's image down so that no side exceeds side pixels. Errors are those of Clean, and
+	// ErrPicture for unknown formats.
 	Thumbnail(ctx context.Context, thread string, from io.ReaderAt, size int64, side int) (Thumbnail, error)
-	// Forget drops what is kept of a thread's pictures.
+	// Forget drops a thread's cached images.
 	Forget(thread string) error
 }
 
 // ErrPicture matches PictureError.
 var ErrPicture error = sentence("not a picture that can be shown")
 
-// PictureError says why a picture cannot be shown.
+// PictureError is the reason why an image can't be shown.
 type PictureError struct {
 	Width, Height int    // where it has too many pixels
-	Unknown       bool   // it is of no kind that can be read here
-	Kind          string // with Unknown: its name, such as HEIC, empty for what may be no picture at all
+	Unknown       bool   // its format is unsupported
+	Kind          string // with Unknown: its format, such as HEIC, empty for a file that may not be an image
 }
 
 func (e *PictureError) Error() string {
@@ -63,8 +62,7 @@ func (e *PictureError) Error() string {
 	return "it is damaged"
 }
 
-// UnseenPicture names the format of a picture by the name of its file when it is one that models
-// are not shown; otherwise it is empty.
+// UnseenPicture returns the format of an image, by its file name, if models can't be shown that format; otherwise "".
 func UnseenPicture(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".heic", ".heif", ".hif":
@@ -84,8 +82,8 @@ func UnseenPicture(name string) string {
 // Is matches ErrPicture.
 func (e *PictureError) Is(target error) bool { return target == ErrPicture }
 
-// CheckPicture looks at the beginning of a picture for how large it is. It returns a
-// PictureError for one with more than MaxPixels, and nothing for what it cannot read.
+// CheckPicture reads an image's dimensions from its beginning. It returns a PictureError above MaxPixels, and nothing
+// for unreadable ones.
 func CheckPicture(from io.Reader) error {
 	c, _, err := image.DecodeConfig(from)
 	if err == nil && int64(c.Width)*int64(c.Height) > MaxPixels {
@@ -97,12 +95,12 @@ func CheckPicture(from io.Reader) error {
 // NoPictures leaves pictures as they are.
 type NoPictures struct{}
 
-// Clean returns what it gets.
+// Clean returns its input.
 func (NoPictures) Clean(_ context.Context, _ string, data []byte) ([]byte, string, error) {
 	return data, "", nil
 }
 
-// Thumbnail makes none.
+// Thumbnail isn't supported.
 func (NoPictures) Thumbnail(context.Context, string, io.ReaderAt, int64, int) (Thumbnail, error) {
 	return Thumbnail{}, ErrPicture
 }
@@ -110,7 +108,7 @@ func (NoPictures) Thumbnail(context.Context, string, io.ReaderAt, int64, int) (T
 // Forget has nothing to forget.
 func (NoPictures) Forget(string) error { return nil }
 
-// Thumb is the thumbnail of a file.
+// Thumb returns the thumbnail of a file.
 func Thumb(ctx context.Context, p Pictures, thread string, file *os.File, side int) (Thumbnail, error) {
 	info, err := file.Stat()
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// File is one stored upload as clients see it. Path and VirtualPath are the
-// same: paths of the host are nobody's business.
+// File is a stored upload as shown to clients. Path and VirtualPath are equal, since host paths aren't exposed.
 type File struct {
 	Filename    string `json:"filename"`
 	Size        int64  `json:"size"`
@@ -26,7 +25,7 @@ type File struct {
 	Modified string `json:"modified,omitempty"`
 	// OriginalFilename is the name as sent, when the stored one differs.
 	OriginalFilename string `json:"original_filename,omitempty"`
-	// Those of the Markdown that was made of a document.
+	// Fields of the Markdown converted from a document.
 	MarkdownFile        string `json:"markdown_file,omitempty"`
 	MarkdownPath        string `json:"markdown_path,omitempty"`
 	MarkdownVirtualPath string `json:"markdown_virtual_path,omitempty"`
@@ -45,15 +44,13 @@ type Result struct {
 	SkippedFiles []string `json:"skipped_files"`
 }
 
-// maxFields bounds the form fields beside the files, which are read and ignored.
+// maxFields limits the other form fields, which are read and ignored.
 const maxFields = 100
 
-// Save stores the files of a form in the uploads of a thread. They are written
-// under staging names first and take their own when all of them are complete,
-// replacing older files of the same name: a request over a limit, cut off or
-// cancelled leaves nothing behind. Files with the same name in one request get
-// _1, _2 added. Names that cannot be stored safely are skipped and told. Never
-// more than a block of the body is in memory.
+// Save stores the files of a form in the uploads of a thread. They are written under staging names and renamed when all
+// of them are complete, replacing older files of the same name: a request that is canceled, cut off or over a limit
+// leaves nothing behind. Repeated names in one request get _1, _2 added. Unsafe names are skipped and reported. At most
+// one block of the body is in memory.
 //
 // Errors: ErrTooLarge and its types, ErrNoFiles, ErrForm, the context's, those of dir.
 func Save(ctx context.Context, dir Dir, thread string, form *multipart.Reader, cfg Config) (Result, error) {
@@ -80,7 +77,7 @@ type saving struct {
 	buf     []byte
 }
 
-// incoming is a file of the request; at is where its bytes are now.
+// incoming is a file of the request; at is its current location.
 type incoming struct {
 	sent, name, at string
 	size           int64
@@ -192,7 +189,7 @@ func fill(r io.Reader, buf []byte) (n int, err error) {
 	return n, err
 }
 
-// publish gives the complete files their names.
+// publish renames the complete files to their final names.
 func (s *saving) publish() error {
 	kept := s.files[:0]
 	for i, f := range s.files {
@@ -220,9 +217,8 @@ func (s *saving) publish() error {
 	return nil
 }
 
-// claim finds the name a file can have: its own, which may replace an older
-// file, or one that nobody has when this request used it already. It is empty
-// when something other than a file stands there.
+// claim returns the name for a file: its own, which may replace an older file, or an unused one if this request used it
+// already. It is empty if another kind of file has the name.
 func (s *saving) claim(name string) (string, error) {
 	var failed error
 	first := true
@@ -311,8 +307,7 @@ func diskError(err error) error {
 	return fmt.Errorf("store upload: %w", err)
 }
 
-// formError keeps what the reader of the body said, such as a body limit of
-// the server, and marks the rest as the client's mistake.
+// formError keeps errors of the body's reader, such as the server's body limit, and marks others as the client's fault.
 func formError(err error) error {
 	return fmt.Errorf("%w: %w", ErrForm, err)
 }

@@ -12,13 +12,13 @@ import (
 	"fawn/views/markdown"
 )
 
-// Below a base path, every address of this server on a page needs it in front. Templates,
-// handlers and Markdown write addresses from the root, such as /workspace/chats; Render, which
-// all HTML comes from, puts the base in front. So none can forget it.
+// Below a base path, every address of this server on a page needs the base as a prefix. Templates, handlers and
+// Markdown write root-relative addresses, such as /workspace/chats; Render, which produces all HTML, adds the base. So
+// none can be missed.
 
 type baseKey struct{}
 
-// WithBase is a context whose pages stand below a path such as /fawn; "" is the root.
+// WithBase returns a context whose pages are below a path such as /fawn; "" is the root.
 func WithBase(ctx context.Context, base string) context.Context {
 	if base == "" {
 		return ctx
@@ -26,13 +26,13 @@ func WithBase(ctx context.Context, base string) context.Context {
 	return context.WithValue(ctx, baseKey{}, base)
 }
 
-// Base is the path below which the pages of a context stand.
+// Base returns the path below which the pages of a context stand.
 func Base(ctx context.Context) string {
 	base, _ := ctx.Value(baseKey{}).(string)
 	return base
 }
 
-// Render is the HTML of a component, with its addresses below the base of the context.
+// Render returns the HTML of a component, with its addresses below the base of the context.
 func Render(ctx context.Context, c templ.Component) ([]byte, error) {
 	var b bytes.Buffer
 	if err := c.Render(ctx, &b); err != nil {
@@ -63,9 +63,8 @@ func OpsBelow(base string, ops []markdown.Op) []markdown.Op {
 	return ops
 }
 
-// Below is HTML of ours with base in front of every address that begins at the root of the
-// server. It is a reader of well-formed HTML: values are in quotes, as templ and the Markdown
-// renderer write them. Text stays as it is.
+// Below adds base to every root-relative address in our HTML. It expects well-formed HTML with quoted values, as
+// written by templ and the Markdown renderer. Text is unchanged.
 func Below(base string, html []byte) []byte {
 	if base == "" {
 		return html
@@ -83,7 +82,7 @@ func Below(base string, html []byte) []byte {
 	return append(out, html...)
 }
 
-// tagLength is how many bytes at the beginning of s, which is a <, are one tag or comment.
+// tagLength returns the length of the tag or comment at the start of s, which begins with <.
 func tagLength(s []byte) int {
 	if bytes.HasPrefix(s, []byte("<!--")) {
 		if end := bytes.Index(s, []byte("-->")); end >= 0 {
@@ -132,7 +131,7 @@ func appendTag(out, tag []byte, base string) []byte {
 	return append(out, tag...)
 }
 
-// nameBefore is the name of the attribute whose value begins behind s.
+// nameBefore returns the name of the attribute whose value begins at s's end.
 func nameBefore(s []byte) string {
 	s = bytes.TrimRight(s, " \t\r\n")
 	s, ok := bytes.CutSuffix(s, []byte("="))
@@ -152,8 +151,8 @@ func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 // ownRoots are the first parts of paths that the page's script reads from data attributes.
 var ownRoots = [...]string{"/api/", "/assets/", "/share/", "/ui/", "/workspace/"}
 
-// isAddress tells whether the value of an attribute, which begins with a slash, is an address
-// of this server. Data attributes have texts and names of files in them too.
+// isAddress reports whether the value of an attribute, which begins with a slash, is an address of this server. Data
+// attributes have texts and names of files in them too.
 func isAddress(name string, value []byte) bool {
 	if bytes.HasPrefix(value, []byte("//")) {
 		return false

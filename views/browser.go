@@ -10,10 +10,10 @@ type Browsed struct {
 	Address, Title string
 	Target         string   // the name of the element that was used
 	Picture        string   // path of a small picture; "" for none
-	Saved          []string // paths of files that came of the step
+	Saved          []string // paths of files saved by the step
 }
 
-// Names are those of the files, in one text.
+// Names returns the names of the files, joined.
 func (b *Browsed) Names() string {
 	names := make([]string, len(b.Saved))
 	for i, at := range b.Saved {
@@ -30,7 +30,7 @@ type BrowserPanel struct {
 	Held     bool // the person has it
 }
 
-// BrowserURL is the panel with the browser of a chat, or an action on it.
+// BrowserURL returns the panel with the browser of a chat, or an action on it.
 func BrowserURL(id, action string) string {
 	if action == "" {
 		return ActionURL(id, "browser")

@@ -10,7 +10,7 @@ import (
 	"fawn/views/markdown"
 )
 
-// Duration writes a duration as people say it: "0.4 s", "12 s", "1 m 12 s".
+// Duration formats a duration for people: "0.4 s", "12 s", "1 m 12 s".
 func Duration(lang string, d time.Duration) string {
 	s := d.Seconds()
 	switch {
@@ -81,8 +81,8 @@ func Words(s string) int {
 	return n
 }
 
-// Safe makes a name written by a model or found on disk fit for one line of
-// text: no control characters, nothing that turns the direction around.
+// Safe prepares a name from a model or disk for one line of text: it removes control characters and changes of the text
+// direction.
 func Safe(s string) string { return markdown.SafeText(s) }
 
 // SafeLines is Safe for a text of several lines, such as the output of a tool.
@@ -96,8 +96,7 @@ func ShortPath(p string) string {
 	return strings.TrimPrefix(p, "workspace/")
 }
 
-// Day names the part of the list a moment falls into, as a key of the
-// catalogue; it is empty for what is older than a week.
+// Day returns the catalogue key of the list section for a moment; it is empty for moments older than a week.
 func Day(now, at time.Time) string {
 	at = at.In(now.Location())
 	y, m, d := now.Date()

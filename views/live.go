@@ -81,13 +81,13 @@ type Patch struct {
 	Ops     []markdown.Op `json:"ops"`
 }
 
-// How says what a swap does with its target.
+// How is the way a swap changes its target.
 type How string
 
 // The kinds of swaps.
 const (
 	SwapOuter  How = "outer"  // replace the element; folds keep their state where ids match
-	SwapInner  How = "inner"  // replace what is inside
+	SwapInner  How = "inner"  // replace the content
 	SwapAppend How = "append" // put at the end of the inside, or replace the element with the id of the new one
 	SwapBefore How = "before" // put before the element, or replace as append does
 	SwapRemove How = "remove" // take the element away; HTML is empty
@@ -128,10 +128,10 @@ func (f *Frame) Do(how How, target, value string) {
 	f.Swap = append(f.Swap, Swap{Target: target, How: how, HTML: value})
 }
 
-// JSON is the frame on one line, ready for a data field.
+// JSON returns the frame on one line, ready for a data field.
 func (f Frame) JSON() ([]byte, error) { return compact(f) }
 
-// JSON is the patch on one line, ready for a data field.
+// JSON returns the patch on one line, ready for a data field.
 func (p Patch) JSON() ([]byte, error) { return compact(p) }
 
 func compact(v any) ([]byte, error) {

@@ -1,10 +1,8 @@
 // Package views holds the view models of the web pages and the live protocol.
 //
-// The models are plain structs and the whole contract between the handlers,
-// which know threads and runs, and the components in the sub-packages, which
-// only know how things look. Nothing here does I/O, nothing here knows where
-// the data came from. Text is raw: components escape it, render Markdown and
-// choose words in the reader's language.
+// The models are plain structs and form the contract between the handlers, which read threads and runs, and the
+// components in the sub-packages, which render them. This package does no I/O. Text is raw: components escape it,
+// render Markdown and translate.
 package views
 
 import "time"
@@ -19,40 +17,39 @@ const (
 	ThemeDark   Theme = "dark"
 )
 
-// Shell is what every page shows around its content: language, theme and the
-// list of chats.
+// Shell is the data of every page's frame: language, theme and the list of chats.
 type Shell struct {
 	Lang    string      // "en" or "zh-CN"; empty means English
 	Theme   Theme       // empty means ThemeSystem
 	Size    int         // of the text of answers, in px; 0 is the usual
-	Columns Columns     // what the reader made of their widths
+	Columns Columns     // the reader's column widths
 	Now     time.Time   // the moment of the request in the reader's time zone; groups the list by day
 	Threads []ThreadRow // newest first, the first page only (30 is a good number)
 	More    bool        // there are more chats than Threads holds
-	Total   int         // how many chats there are
-	Undo    Undo        // a deletion of a moment ago
-	Toast   *Toast      // what an action came to
+	Total   int         // number of chats
+	Undo    Undo        // a recent deletion
+	Toast   *Toast      // the result of an action
 	NoSide  bool        // the reader has put the side bar away
-	NoKeys  bool        // the reader wants no shortcuts of a single key
+	NoKeys  bool        // the reader disabled single-key shortcuts
 	Current string      // id of the thread on screen, empty on other pages
-	Path    string      // path and query of this page; forms which come back use it
+	Path    string      // path and query of this page, for forms that return to it
 	Nav     Nav         // which entry of the side bar is current
-	Who     *Who        // who is signed in; nil where there are no accounts
+	Who     *Who        // the signed-in account; nil without accounts
 
 	Banners  []Announcement // that the reader has not dismissed
-	Projects []ProjectLink  // those of the reader, by name
+	Projects []ProjectLink  // the reader's projects by name
 	Project  string         // id of the one on screen, or that the chat on screen is in
-	// Stay is where the page says that the temporary chat it shows is still open; "" for any other page.
+	// Stay is the address to which the page reports that its temporary chat is still open; "" for other pages.
 	Stay string
 }
 
-// Palette is what the palette of commands and chats shows.
+// Palette is the content of the palette of commands and chats.
 type Palette struct {
 	Query  string
-	Who    *Who        // who is signed in; nil where there are no accounts
+	Who    *Who        // the signed-in account; nil without accounts
 	InChat bool        // a chat is on screen
-	Chats  []ThreadRow // the newest, or those the query finds
-	// Prompts are those that the query finds.
+	Chats  []ThreadRow // the newest, or the search results
+	// Prompts are the matching prompts.
 	Prompts []SavedPrompt
 }
 
@@ -73,7 +70,7 @@ const (
 	NavPrompts   Nav = "prompts"
 )
 
-// ThreadState is what the dot beside a chat says.
+// ThreadState is the state shown by a chat's dot.
 type ThreadState string
 
 // The states of a chat in the list.
@@ -103,7 +100,7 @@ type ThreadRow struct {
 type WelcomePage struct {
 	Shell    Shell
 	Composer Composer // Composer.New is true, Composer.ThreadID is the id made beforehand
-	Notice   *Notice  // what is wrong with the configuration
+	Notice   *Notice  // a problem of the configuration
 	FirstRun *FirstRun
 	Project  *ProjectLink // that the chat will be in; nil for none
 	Starters []string     // ids out of write, research, analyse, learn, page, code; nil shows the usual five
@@ -112,14 +109,13 @@ type WelcomePage struct {
 // FirstRun is the calm card of the welcome page while the built-in offline
 // model answers.
 type FirstRun struct {
-	Abilities  []string      // what it can do, one short sentence each; nil shows the built-in list
+	Abilities  []string      // its abilities, one short sentence each; nil shows the built-in list
 	Keys       []FoundKey    // API keys seen in the environment
 	Servers    []FoundServer // local model servers that answered
 	ConfigPath string        // where the configuration file is or would be
 }
 
-// FoundKey is an API key present in the environment. The key itself never
-// comes here.
+// FoundKey is an API key present in the environment, without its value.
 type FoundKey struct {
 	Env      string // OPENAI_API_KEY
 	Provider string // OpenAI
@@ -137,10 +133,10 @@ type FoundServer struct {
 type Composer struct {
 	ThreadID    string // the thread it posts to; with New, the id made beforehand for uploads
 	New         bool   // posts to /ui/threads with hidden field "thread" instead of /ui/threads/{id}/messages
-	Text        string // what the box holds at first (?q= or a refused message)
+	Text        string // initial text of the box (?q= or a refused message)
 	Models      []ModelChoice
 	Model       string // name of the chosen model; empty means the first
-	Mode        Mode   // what the reader wants; shown as ModeFlash while the model cannot think
+	Mode        Mode   // the reader's choice; shown as ModeFlash while the model can't think
 	Effort      string // how hard a model thinks that can be told; empty leaves it to the mode
 	Running     bool   // a run is active: the round button stops it
 	Stopping    bool   // a stop was asked for and has not ended the run yet
@@ -148,12 +144,12 @@ type Composer struct {
 	Limits      UploadLimits
 	Autofocus   bool
 	Partner     Partner    // the agent the chat is with
-	Project     string     // id of the project that a new chat is made in; empty is none
-	Also        string     // name of the chat app that the answer can be sent to as well; empty is none
+	Project     string     // project of a new chat; empty is none
+	Also        string     // name of the chat app that can also receive the answer; empty is none
 	Chats       []TaskChat // other chats that it can be sent to
-	Servers     bool       // there are MCP servers, whose tools have a menu
+	Servers     bool       // there are MCP servers, whose tools are in a menu
 	ToolsOff    bool       // some of those tools are switched off for the chat
-	Dictate     bool       // a model transcribes what is said; else the browser may
+	Dictate     bool       // a model transcribes speech; otherwise the browser may
 	Speech      bool       // a model reads aloud; else the browser may
 	MayAdd      bool       // the reader may add models
 	Temporary   bool       // the chat is deleted when it is left
@@ -161,10 +157,10 @@ type Composer struct {
 	Problem     string     // why the last message was refused, in the reader's language; empty when it was not
 }
 
-// MemoryUse says whether a chat uses memory, and who said so.
+// MemoryUse tells whether a chat uses memory, and who decided it.
 type MemoryUse string
 
-// The ways in which a chat has memory or not. MemoryNone is for servers whose configuration has none.
+// States of a chat's memory. MemoryNone is for servers with memory disabled.
 const (
 	MemoryNone      MemoryUse = ""
 	MemoryOn        MemoryUse = "on"
@@ -176,7 +172,7 @@ const (
 // Partner is the custom agent that a chat is with; without a name it is the lead agent.
 type Partner struct {
 	Name   string
-	Text   string // what it is for
+	Text   string // its purpose
 	Making bool   // it is being made in this chat
 }
 
@@ -184,7 +180,7 @@ type Partner struct {
 // components show it in the reader's language.
 const OfflineModel = "offline"
 
-// Mode is how much an agent does before it answers.
+// Mode is the effort of an agent before it answers.
 type Mode string
 
 // The modes, from quick to thorough. A model that cannot think has only ModeFlash.
@@ -198,7 +194,7 @@ const (
 // ModelChoice is one entry of the model menu, shown when there are two or more.
 type ModelChoice struct {
 	Name   string // the value sent in field "model"
-	Label  string // what the reader sees; empty shows Name
+	Label  string // display name; empty shows Name
 	Text   string // one line about it; may be empty
 	Thinks bool   // it can think, so there are modes
 	Effort bool   // it can be told how hard to think
@@ -218,10 +214,10 @@ type Attachment struct {
 	Path  string // virtual path without leading slash, for example mnt/user-data/uploads/a.csv; empty gives no link
 	Bytes int64
 	Error string // why it was refused; empty when it is there
-	// Document says that it is still being read, "pending", or in a word why it cannot be, or
-	// not wholly; empty when there is nothing to say.
+	// Document is "pending" while the document is converted, or a word for why it is missing or incomplete; otherwise
+	// empty.
 	Document string
-	// Encoding is that in which its text was read, where that isn't beyond doubt.
+	// Encoding is the detected encoding of its text, if ambiguous.
 	Encoding string
 	// Unseen is the format of a picture that no model is shown; empty for all else.
 	Unseen string
@@ -232,8 +228,8 @@ type Attachment struct {
 // ErrorPage is a whole page for a request that went wrong.
 type ErrorPage struct {
 	Shell     Shell // may be empty but for Lang and Theme: then no list is shown
-	Bare      bool  // leave the side bar away (the store may be what is broken)
-	Public    bool  // it is for readers of a link, who may see nothing else; also Bare
+	Bare      bool  // omit the side bar (the store may be broken)
+	Public    bool  // rendered for readers of a share link; implies Bare
 	Status    int   // 404, 403, 500 ...; chooses title and advice
 	Detail    string
 	RequestID string
@@ -245,10 +241,10 @@ type ConfirmPage struct {
 	Shell    Shell
 	ThreadID string
 	Title    string
-	Files    int // how many files go with it
+	Files    int // number of its files
 }
 
-// SandboxState says how well commands are kept apart from this machine.
+// SandboxState is the level of isolation of commands.
 type SandboxState string
 
 // The states of the sandbox.
@@ -259,23 +255,23 @@ const (
 	SandboxOff  SandboxState = "off"  // no commands
 )
 
-// MenuPage is GET /ui/threads/{id}/menu: what can be done with a chat of the side bar.
+// MenuPage is GET /ui/threads/{id}/menu: the actions for a chat of the side bar.
 type MenuPage struct {
 	Shell Shell
 	Row   ThreadRow
-	Alone bool // only the menu, which the page's script puts beside the row
-	// Restart says that the sandbox can be restarted.
+	Alone bool // only the menu, which the page's script places next to the row
+	// Restart means that the sandbox can be restarted.
 	Restart bool
 }
 
-// Sandbox is what runs commands.
+// Sandbox describes the isolation of commands.
 type Sandbox struct {
 	State    SandboxState // "" is not known and not shown
 	Provider string
 	Layers   []string
-	Degraded []string // what is weaker than it could be, in words
-	Reason   string   // why there is none
-	Hint     string   // what to do about it
+	Degraded []string // weakened protections, in words
+	Reason   string   // reason why there is none
+	Hint     string   // advice
 	Network  string   // proxy, none or host
 	Disk     int64    // bytes a chat may have, 0 for no limit
 }

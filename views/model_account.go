@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Who is the account that a page is shown to.
+// Who is the account viewing a page.
 type Who struct {
-	Name     string // what people call themselves; empty shows the address
+	Name     string // display name; empty shows the address
 	Email    string
 	Operator bool // runs the installation
 }
 
-// Label is how the account is called.
+// Label returns the account's display name.
 func (w Who) Label() string {
 	if w.Name != "" {
 		return w.Name
@@ -41,13 +41,13 @@ type SignIn struct {
 	Shell    Shell
 	Code     bool // the password was right, a code of the second step is wanted
 	Email    string
-	Next     string // the page that somebody wanted
+	Next     string // the requested page
 	Keep     bool   // keep me signed in
 	Local    bool   // with an address and a password
 	Services []Service
 	Passkeys bool   // this address can have them
 	Problem  string // why it did not work
-	Notice   string // what happened before, such as a new password
+	Notice   string // a preceding event, such as a new password
 }
 
 // Service is another service that people can sign in with.
@@ -61,20 +61,20 @@ type Service struct {
 type LinkPage struct {
 	Shell    Shell
 	Reset    bool   // a new password for an account that is there
-	Owner    bool   // makes the account that runs the installation
+	Owner    bool   // creates the installation owner's account
 	Gone     bool   // the link was used or is too old
 	Missing  bool   // there is no link in the address
 	Done     bool   // there is an owner already
 	Token    string // of the link
 	Email    string
-	Fixed    bool // the address is that of the invitation
+	Fixed    bool // the invitation fixes the address
 	Tokens   int  // API tokens of the account
 	Name     string
 	Shortest int // characters of a password
 	Problem  string
 }
 
-// Confirm asks who has been signed in for a while to prove who they are.
+// Confirm asks for a new proof of identity after a while.
 type Confirm struct {
 	Needed   bool
 	Password bool   // there is one; else they have to sign in again
@@ -89,7 +89,7 @@ type Account struct {
 	Name, Email string
 	Role        string
 	Password    bool   // there is one, so it can be asked for
-	Saved       string // what was saved: name, password, ...
+	Saved       string // the saved item: name, password, ...
 	Wrong       string // the form that was refused
 	Problem     string // why
 	Shortest    int    // characters of a password
@@ -150,7 +150,7 @@ type Tokens struct {
 	Secret  string // of the token that was just made, shown once
 	Made    string // its name
 	Scopes  []string
-	Days    []int // for how long a token can be good; 0 is for ever
+	Days    []int // possible lifetimes of a token; 0 is unlimited
 	Name    string
 	Problem string
 }
@@ -167,15 +167,15 @@ type Token struct {
 	Expired bool
 }
 
-// Users is the section of everybody's accounts, for who runs the installation.
+// Users is the section of all accounts, for the installation's owner.
 type Users struct {
 	List    []User
 	Link    string // that was just made, shown once
-	For     string // whom it is for
+	For     string // its recipient
 	Reset   bool   // it sets a new password
 	Roles   []string
 	Email   string
-	Confirm string // id of the account that is to be deleted
+	Confirm string // id of the account to be deleted
 	Problem string
 }
 
@@ -189,12 +189,12 @@ type User struct {
 	Invited  bool // has not signed in yet
 	You      bool
 	Code     bool      // signs in with a code after the password
-	Fixed    bool      // whoever looks may not change it
+	Fixed    bool      // the viewer may not change it
 	Seen     time.Time // zero: never
 	Added    time.Time
 }
 
-// SectionsOf are the sections of the settings that somebody sees.
+// SectionsOf returns the settings sections visible to a person.
 func SectionsOf(s Shell) []string {
 	list := Sections()
 	if s.Who == nil {
@@ -210,7 +210,7 @@ func SectionsOf(s Shell) []string {
 	return slices.Concat(list[:at], more, list[at+1:])
 }
 
-// SectionKey is the key of the catalogue for the name of a section.
+// SectionKey returns the key of the catalogue for the name of a section.
 func SectionKey(s Shell, section string) string {
 	if section == "account" && s.Who == nil {
 		return "settings.accounts"

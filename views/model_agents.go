@@ -12,7 +12,7 @@ type AgentsPage struct {
 type AgentInfo struct {
 	Name    string
 	Text    string
-	Model   string // what people call it; empty leaves it to the chat
+	Model   string // display name; empty leaves it to the chat
 	Problem string // why its files cannot be read, in English
 }
 
@@ -23,13 +23,13 @@ type AssistantInfo struct {
 	Text string
 }
 
-// NewAgentPage is GET /workspace/agents/new: three ways to an agent. Open is the one that was
-// tried: talk, form or import.
+// NewAgentPage is GET /workspace/agents/new: three ways to create an agent. Open is the one in use: talk, form or
+// import.
 type NewAgentPage struct {
 	Shell   Shell
 	Open    string
 	Name    string // of the agent to talk about or to import
-	Text    string // what it should do
+	Text    string // the agent's task
 	Form    AgentForm
 	Offline bool // there is no model to talk to
 	Wrong   string
@@ -47,7 +47,7 @@ type AgentPage struct {
 	Problem string // of the files
 }
 
-// AgentForm is what the form of an agent holds.
+// AgentForm holds the fields of an agent's form.
 type AgentForm struct {
 	New         bool
 	Name        string

@@ -2,21 +2,21 @@ package views
 
 import "fawn/sandbox/linediff"
 
-// RunChanges is one line about what a run did to files.
+// RunChanges is one line about a run's file changes.
 type RunChanges struct {
 	Run            string
 	Files          int
 	Added, Removed int // lines
 }
 
-// Changes is what a run did to files, file by file.
+// Changes lists a run's changes by file.
 type Changes struct {
 	RunChanges
 	List []Change
 	More bool // there is more than List shows
 }
 
-// Change is what became of one file.
+// Change is the change of one file.
 type Change struct {
 	File         File
 	What         string // created, modified, deleted or symlink_created
@@ -24,6 +24,6 @@ type Change struct {
 	Added, Taken int    // lines
 	Lines        []linediff.Line
 	Cut          bool   // Lines are not all
-	Why          string // why there are none, as the last part of a word's name; empty with Lines
+	Why          string // reason for their absence, as the last part of a catalogue key; empty with Lines
 	Gone         bool   // it cannot be opened any more
 }

@@ -9,12 +9,12 @@ import (
 type Channels struct {
 	Apps        []ChannelApp
 	Undelivered []Undelivered // answers that did not reach their chats, newest first
-	MayChange   bool          // set up bots, and see what belongs to everybody
-	Closed      bool          // nobody may connect accounts
+	MayChange   bool          // may set up bots and view shared data
+	Closed      bool          // accounts can't be connected
 	Missing     bool          // this server has no bots
 }
 
-// ChannelState says how a bot does.
+// ChannelState is the state of a bot.
 type ChannelState string
 
 // The states of a bot.
@@ -32,7 +32,7 @@ type ChannelApp struct {
 	Label     string // Telegram
 	State     ChannelState
 	InFile    bool // config.yaml sets it up, the page cannot
-	Public    bool // everybody may write to it
+	Public    bool // anyone may write to it
 	MayChange bool
 	Open      bool // unfolded
 	Fields    []ChannelField
@@ -41,7 +41,7 @@ type ChannelApp struct {
 	Since       time.Time
 	LastIn      time.Time
 	LastOut     time.Time
-	Limited     time.Time // the platform wants fewer calls until then
+	Limited     time.Time // until when the platform wants fewer calls
 	Reconnects  int
 	Waiting     int
 	Undelivered int
@@ -62,10 +62,10 @@ type ChannelApp struct {
 	Refused *Trouble // why the platform refused it
 }
 
-// ChannelField is a credential of a bot. Secrets never come here.
+// ChannelField is a credential of a bot, without secret values.
 type ChannelField struct {
 	Name     string
-	Label    string // for fields the catalogue does not know
+	Label    string // for fields missing from the catalogue
 	Secret   bool
 	Optional bool
 	Saved    bool // there is one
@@ -81,7 +81,7 @@ type ChannelPerson struct {
 	Since     time.Time
 }
 
-// ChannelGroup is a group chat that the bot was let into.
+// ChannelGroup is a group chat that the bot was added to.
 type ChannelGroup struct {
 	Chat string
 	Name string
@@ -96,7 +96,7 @@ type ChannelOffer struct {
 	Since   int64  // when it was made, in milliseconds
 }
 
-// ChannelTest is what signing in with credentials showed.
+// ChannelTest is the result of signing in with credentials.
 type ChannelTest struct {
 	OK    bool
 	Bot   string
@@ -107,10 +107,10 @@ type ChannelTest struct {
 	Lacks []ChannelLack
 }
 
-// ChannelLack is a permission that a bot does without.
+// ChannelLack is a permission missing for a bot.
 type ChannelLack struct {
 	Need  string // its name on the platform
-	Loses string // key of the catalogue for what it can't do
+	Loses string // catalogue key of the missing ability
 }
 
 // Trouble is why something did not work with a chat app.
@@ -119,7 +119,7 @@ type Trouble struct {
 	Label string // Telegram
 	Cause string // one the catalogue explains; empty when it is not known
 	Need  string // the permission or the field that is missing
-	Raw   string // what was said about it
+	Raw   string // the original message
 }
 
 // ChannelScan is a sign-in by QR code.
@@ -127,8 +127,8 @@ type ChannelScan struct {
 	ID      string
 	QR      QR
 	State   string // pending, scanned, verification_required, expired or failed
-	Problem string // a word for what went wrong
-	Digits  bool   // those that the app shows are to be entered
+	Problem string // a word for the problem
+	Digits  bool   // the app's digits must be entered
 	Over    bool   // nothing can be scanned any more
 }
 
@@ -141,13 +141,13 @@ type Undelivered struct {
 	At   time.Time
 }
 
-// Source is the chat app that a conversation comes from; without a name it is none.
+// Source is the chat app of a conversation; without a name there is none.
 type Source struct {
 	Name  string // telegram
 	Label string // Telegram
 }
 
-// ChannelURL is an action on a chat app: save, test, remove, restart, pair, paired or group.
+// ChannelURL returns an action on a chat app: save, test, remove, restart, pair, paired or group.
 func ChannelURL(name, action string) string {
 	return "/ui/channels/by-name/" + url.PathEscape(name) + "/" + action
 }

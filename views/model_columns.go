@@ -4,8 +4,8 @@ package views
 // px and one of PanelWidths in per cent of the page; 0 is the usual.
 type Columns struct{ Side, Panel int }
 
-// SideWidths are the widths the side bar can be given, in px.
+// SideWidths returns the widths the side bar can be given, in px.
 func SideWidths() []int { return []int{220, 240, 260, 280, 300, 320, 340, 360} }
 
-// PanelWidths are the widths the panel can be given, in per cent of the page.
+// PanelWidths returns the widths the panel can be given, in per cent of the page.
 func PanelWidths() []int { return []int{30, 35, 40, 45, 50, 55, 60, 65, 70} }

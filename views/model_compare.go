@@ -1,9 +1,9 @@
 package views
 
-// CompareURL is the page of a comparison.
+// CompareURL returns the page of a comparison.
 func CompareURL(id string) string { return "/workspace/compare/" + id }
 
-// ComparePage shows the answers of several models to one question beside one another.
+// ComparePage shows several models' answers to one question side by side.
 type ComparePage struct {
 	Shell  Shell
 	ID     string

@@ -2,13 +2,13 @@ package views
 
 import "time"
 
-// ExportURL is where everything of the reader's is downloaded.
+// ExportURL downloads all of the reader's data.
 const ExportURL = "/api/export"
 
 // Data is the section about exports and backups.
 type Data struct {
 	Lang    string
-	Backups *Backups // nil for readers who don't run the installation
+	Backups *Backups // nil unless the reader owns the installation
 	Imports *Imports // nil where nothing can be imported
 }
 
@@ -32,7 +32,7 @@ type Import struct {
 	Chats   int
 }
 
-// ImportPreview is what an import will make, and what it leaves out.
+// ImportPreview describes an import and its omissions.
 type ImportPreview struct {
 	Import
 	Messages, Files                                                   int
@@ -46,7 +46,7 @@ type ImportTitle struct {
 	At    time.Time
 }
 
-// Left are the keys and counts of what is left out.
+// Left returns the catalogue keys and counts of the omissions.
 func (p *ImportPreview) Left() (out []ImportLeft) {
 	for _, l := range []ImportLeft{{"data.chats.left.existing", p.Existing}, {"data.chats.left.branches", p.Branches}, {"data.chats.left.missing", p.Missing},
 		{"data.chats.left.refused", p.Refused}, {"data.chats.left.empty", p.Empty}, {"data.chats.left.unreadable", p.Unreadable},
@@ -58,13 +58,13 @@ func (p *ImportPreview) Left() (out []ImportLeft) {
 	return out
 }
 
-// ImportLeft counts one kind of what is left out.
+// ImportLeft counts one kind of omission.
 type ImportLeft struct {
 	Key string
 	N   int
 }
 
-// AppName is how people call an app whose exports can be imported.
+// AppName returns the display name of an app with importable exports.
 func AppName(app string) string {
 	switch app {
 	case "chatgpt":
@@ -77,7 +77,7 @@ func AppName(app string) string {
 	return app
 }
 
-// Backups says how the server backs itself up.
+// Backups describes the server's backups.
 type Backups struct {
 	Planned bool
 	Dir     string

@@ -5,7 +5,7 @@ import "net/url"
 // Commands is the list that opens with a slash or an @ in the message box.
 type Commands struct {
 	Fresh     bool   // of a chat without messages
-	ThreadID  string // "" leaves out what needs a chat
+	ThreadID  string // "" omits everything that requires a chat
 	Skills    []Partner
 	Agents    []Partner
 	Prompts   []Prompt
@@ -13,7 +13,7 @@ type Commands struct {
 	Resources []Resource
 }
 
-// Prompt is a message that an MCP server has ready, or one that people keep.
+// Prompt is a prompt of an MCP server, or a saved one.
 type Prompt struct {
 	Server, Name, Text string
 	Args               []PromptArg
@@ -21,7 +21,7 @@ type Prompt struct {
 	Words              string // of a kept one, before its fields are filled in
 }
 
-// Called is what people call a prompt by.
+// Called returns the display name of a prompt.
 func (p Prompt) Called() string {
 	if p.Server == "" {
 		return p.Name
@@ -29,7 +29,7 @@ func (p Prompt) Called() string {
 	return p.Server + ":" + p.Name
 }
 
-// PromptArg is what a prompt has to be told.
+// PromptArg is an argument of a prompt.
 type PromptArg struct {
 	Name, Text string
 	Required   bool
@@ -49,18 +49,18 @@ type PromptPage struct {
 	Problem  string // why the server gave none, in the reader's language
 }
 
-// ResourcesPage is GET /ui/threads/{id}/resources: what MCP servers let people read.
+// ResourcesPage is GET /ui/threads/{id}/resources: readable resources of MCP servers.
 type ResourcesPage struct {
 	Shell     Shell
 	Modal     bool // only the inside of a dialog
 	ThreadID  string
 	New       bool   // the chat has no message yet
-	Text      string // what the message box held, for the way back without a script
+	Text      string // text of the message box, for returning without a script
 	Resources []Resource
 	Problem   string // why the last one could not be attached, in the reader's language
 }
 
-// PromptURL is the form of a prompt.
+// PromptURL returns the form of a prompt.
 func PromptURL(thread, called string) string {
 	return ActionURL(thread, "prompt") + "?name=" + url.QueryEscape(called)
 }

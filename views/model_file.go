@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// File is something the agent handed over or the reader sent.
+// File is a file presented by the agent or sent by the reader.
 type File struct {
 	ThreadID string
 	Path     string // virtual path without leading slash: mnt/user-data/outputs/report.md
@@ -18,10 +18,10 @@ type File struct {
 	New      bool   // made in this turn (as opposed to changed)
 	Share    string // token of the link it is read through; empty on its owner's pages
 	Unseen   string // the format of a picture that no model is shown; empty for all else
-	Raw      string // where it is read as it is, in place of the files of a thread; empty for a file of these
+	Raw      string // address of the original, instead of the thread's files; empty for a file of these
 }
 
-// PageURL is the page of the file.
+// PageURL returns the page of the file.
 func (f File) PageURL() string {
 	if f.Share != "" {
 		return SharedFileURL(f.Share, f.Path)
@@ -37,7 +37,7 @@ func (f File) ViewURL() string {
 	return ViewURL(f.ThreadID, f.Path)
 }
 
-// RawURL is the file itself.
+// RawURL returns the file itself.
 func (f File) RawURL() string {
 	if f.Raw != "" {
 		return f.Raw
@@ -48,15 +48,15 @@ func (f File) RawURL() string {
 	return ArtifactURL(f.ThreadID, f.Path)
 }
 
-// Installs tells whether the file is a skill that its reader may install.
+// Installs reports whether the file is a skill that its reader may install.
 func (f File) Installs() bool {
 	return f.Share == "" && f.ThreadID != "" && strings.EqualFold(path.Ext(f.Path), ".skill")
 }
 
-// ThumbURL is a small version of a picture.
+// ThumbURL returns a small version of a picture.
 func (f File) ThumbURL() string { return f.ViewURL() + "?thumb=96" }
 
-// PreviewURL is a version of a picture as large as a conversation shows it.
+// PreviewURL returns a version of a picture as large as a conversation shows it.
 func (f File) PreviewURL() string { return f.ViewURL() + "?thumb=480" }
 
 // InlineURL is ViewURL, at the page of a PDF that it opens at.
@@ -67,10 +67,10 @@ func (f FileView) InlineURL() string {
 	return f.ViewURL()
 }
 
-// DownloadURL is the file as an attachment.
+// DownloadURL returns the file as an attachment.
 func (f File) DownloadURL() string { return f.RawURL() + "?download=true" }
 
-// Name is the last part of the path.
+// Name returns the last part of the path.
 func (f File) Name() string { return path.Base(f.Path) }
 
 // FileKind chooses how a file is shown.
@@ -95,8 +95,7 @@ const (
 	KindOther    FileKind = "other"
 )
 
-// Textual reports whether files of this kind have a source view: for those the
-// handler fills FileView.Text.
+// Textual reports whether files of this kind have a source view, for which the handler fills FileView.Text.
 func (k FileKind) Textual() bool {
 	switch k {
 	case KindMarkdown, KindHTML, KindSVG, KindTable, KindNotebook, KindText:
@@ -105,8 +104,7 @@ func (k FileKind) Textual() bool {
 	return false
 }
 
-// KindOf guesses the kind of a file from its name and, when the name says
-// nothing, from its media type (may be empty).
+// KindOf guesses the kind of a file from its name or, if that is inconclusive, from its media type (may be empty).
 func KindOf(name, mediaType string) FileKind {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".markdown":
@@ -175,25 +173,25 @@ func KindOf(name, mediaType string) FileKind {
 	return KindOther
 }
 
-// PreviewBytes is how much of a text file FileView.Text should hold at most.
+// PreviewBytes limits the text in FileView.Text.
 const PreviewBytes = 512 << 10
 
-// Panel is the file panel beside the conversation, or the whole file page.
+// Panel is the file panel next to the conversation, or the whole file page.
 type Panel struct {
 	ThreadID string
 	Title    string          // title of the thread, for the way back on the file page
 	File     *FileView       // nil shows the list
-	Changes  *Changes        // what a run changed, in place of a file
+	Changes  *Changes        // a run's changes, instead of a file
 	Files    []File          // all files of the thread, newest first
 	Code     bool            // show the source tab first (?tab=code)
 	Words    bool            // of a PDF show its text first (?tab=text)
 	Share    string          // token of the link it is shown through; empty on its owner's pages
 	Shared   map[string]bool // with Share: paths of the files that can be read through it
-	Zip      bool            // with the list: there are files for an archive of what was made
-	ZipAll   bool            // with the list: uploads or working files make a larger one
+	Zip      bool            // with the list: there are files for an archive of results
+	ZipAll   bool            // with the list: uploads or working files make a larger archive
 }
 
-// Home is the page of the thread.
+// Home returns the page of the thread.
 func (p Panel) Home() string {
 	if p.Share != "" {
 		return SharedURL(p.Share)
@@ -212,22 +210,22 @@ type FileView struct {
 	Sum      string          // with Editing: the hash of the file that Text is to replace
 	Theirs   []linediff.Line // with Editing: from the file as it has become meanwhile to Text
 	Trouble  string          // with Editing: why it was not saved
-	Growing  bool            // the model is still writing it: Text is how far it came
+	Growing  bool            // the model is still writing it: Text is the part so far
 	Problem  string          // why it cannot be previewed, in the reader's language
 	At       string          // the place it opens at, such as page-7; empty is its beginning
-	// Converted says that Text is what was made of a document.
+	// Converted means that Text was converted from a document.
 	Converted bool
-	Lack      string // what the conversion left out, in the reader's language
-	Waiting   bool   // the conversion is under way; Lack says how far
-	// Encoding is that in which an upload's text was read, where that isn't beyond doubt. Encodings are
-	// those that can be chosen instead, empty for readers who can't; Chosen says that somebody did.
+	Lack      string // omissions of the conversion, in the reader's language
+	Waiting   bool   // the conversion is under way; Lack has the progress
+	// Encoding is the detected encoding of an upload's text, if ambiguous. Encodings are the alternatives, empty for
+	// readers who can't choose; Chosen means that a person chose it.
 	Encoding  string
 	Encodings []string
 	Chosen    bool
 	Book      *Book
 	Archive   *Archive
 	Notebook  *Notebook
-	Versions  int          // how many are known, with what it is now
+	Versions  int          // number of known versions, including the current one
 	History   *FileHistory // they are shown, in place of the file
 }
 

@@ -8,7 +8,7 @@ const (
 	AnnouncementsURL = "/ui/announcements"
 )
 
-// Announcement is a text of an administrator for everybody.
+// Announcement is an administrator's text for everyone.
 type Announcement struct {
 	ID      string
 	Text    string
@@ -18,7 +18,7 @@ type Announcement struct {
 	Made    time.Time
 }
 
-// Announcements is the section of announcements, with what its form holds.
+// Announcements is the section of announcements, with the form's values.
 type Announcements struct {
 	List    []Announcement
 	Text    string
@@ -32,11 +32,11 @@ type Groups struct {
 	List    []Group
 	New     Group  // the form for another one
 	Adding  bool   // that form is open
-	Open    string // id of the group whose form is open
-	Confirm string // id of the group that is about to be deleted
+	Open    string // id of the group with an open form
+	Confirm string // id of the group about to be deleted
 }
 
-// Group is a group of people with what they may use, as its form holds it.
+// Group is a group of people with its permissions, as in its form.
 type Group struct {
 	ID      string
 	Name    string
@@ -48,7 +48,7 @@ type Group struct {
 	Problem string
 }
 
-// GroupList is what a group may use of a kind.
+// GroupList is a group's permissions of one kind.
 type GroupList struct {
 	Kind  string // models, agents, skills, mcp_servers
 	All   bool

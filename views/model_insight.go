@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// UsageHomeURL is the page of what everything took.
+// UsageHomeURL is the page of total usage.
 const UsageHomeURL = "/workspace/usage"
 
-// InspectURL is the page of a run's calls.
+// InspectURL returns the page of a run's calls.
 func InspectURL(thread, run string) string { return ThreadURL(thread) + "/runs/" + url.PathEscape(run) }
 
-// InspectPage is GET /workspace/chats/{id}/runs/{run}: what each call of a run took.
+// InspectPage is GET /workspace/chats/{id}/runs/{run}: the calls of a run with durations and costs.
 type InspectPage struct {
 	Shell    Shell
 	ThreadID string
@@ -19,10 +19,10 @@ type InspectPage struct {
 	Title    string        // of the chat
 	Off      bool          // nothing is kept
 	Took     time.Duration // of the run itself
-	After    time.Duration // until what it left to do in the background was done
+	After    time.Duration // until its background work was done
 	Calls    []Call
 	Sum      Spent
-	Open     *OpenCall // the one that is looked into
+	Open     *OpenCall // the call being inspected
 }
 
 // Call is a line of the waterfall. From, First and To are thousandths of the run.
@@ -40,7 +40,7 @@ type Call struct {
 	Spent  Spent
 }
 
-// Failed tells whether the call went wrong.
+// Failed reports whether the call went wrong.
 func (c Call) Failed() bool {
 	return c.Status != "ok" && c.Status != "success"
 }
@@ -48,7 +48,7 @@ func (c Call) Failed() bool {
 // OpenCall is all that is known of a call.
 type OpenCall struct {
 	Call
-	Provider string // what the provider calls the model
+	Provider string // the provider's name of the model
 	Finish   string
 	Error    string
 	Args     string
@@ -57,7 +57,7 @@ type OpenCall struct {
 	Prompt   *PromptSent // nil where none was kept
 }
 
-// PromptSent is what a model was sent.
+// PromptSent is the prompt of a model call.
 type PromptSent struct {
 	System   string
 	Messages []PromptMessage
@@ -74,16 +74,16 @@ type PromptMessage struct {
 // PromptTool is a tool that a model was offered.
 type PromptTool struct{ Name, Text string }
 
-// UsageHome is GET /workspace/usage: what everything took.
+// UsageHome is GET /workspace/usage: the total usage.
 type UsageHome struct {
 	Shell    Shell
 	Days     int
-	User     string     // whose it is, "" for the reader's own
-	Of       string     // what that user is called
+	User     string     // the user whose usage it is, "" for the reader's own
+	Of       string     // that user's display name
 	ByDay    []DaySpent // oldest first, without gaps
 	ByModel  []Spent
 	ByAgent  []Spent
-	ByUser   []Spent // for whoever runs the installation
+	ByUser   []Spent // for the installation's owner
 	Sum      Spent
 	Runs     int
 	Budget   []BudgetLine
@@ -91,7 +91,7 @@ type UsageHome struct {
 	Unpriced bool
 }
 
-// DaySpent is what one day took.
+// DaySpent is the usage of one day.
 type DaySpent struct {
 	Date  string // YYYY-MM-DD
 	Runs  int
@@ -105,10 +105,10 @@ type BudgetLine struct {
 	Money Money  // an amount of 0 is none
 }
 
-// ChatBudget is what a chat has taken, and what is left of its budget.
+// ChatBudget is a chat's usage and remaining budget.
 type ChatBudget struct {
 	Thread, Title string
 	Used          int
 	Spent         []Money
-	Budget        BudgetLine // what is left
+	Budget        BudgetLine // the remaining budget
 }

@@ -2,12 +2,12 @@ package views
 
 import "time"
 
-// ChatsPage is GET /workspace/chats: all chats, or those with the words of a search.
+// ChatsPage is GET /workspace/chats: all chats, or search results.
 type ChatsPage struct {
 	Shell Shell
 	List  ChatList
 	Total int
-	// Tags are those that the reader's chats have.
+	// Tags are the tags of the reader's chats.
 	Tags []string
 	// Apps are the chat apps that the list can be narrowed down to; none offers nothing.
 	Apps []Source
@@ -17,7 +17,7 @@ type ChatsPage struct {
 type ChatList struct {
 	Now      time.Time
 	Query    string // the words searched for; empty lists everything
-	From     Source // only what began there; FromApps is any chat app, one without a name is everywhere
+	From     Source // only chats that began there; FromApps is any chat app, a nameless one is everywhere
 	Show     string // "", ShowArchived, or ShowTag and a tag
 	Rows     []ChatRow
 	Later    bool   // it is not the first page
@@ -29,7 +29,7 @@ type ChatList struct {
 // FromApps is the Name of a Source that stands for all chat apps.
 const FromApps = "channels"
 
-// What the list of all chats can show instead of those that are not archived.
+// Alternatives to unarchived chats in the list of all chats.
 const (
 	ShowArchived = "archived"
 	ShowTag      = "tag:"
@@ -41,7 +41,7 @@ type TagsPage struct {
 	Modal    bool
 	ThreadID string
 	Tags     []string
-	Known    []string // those of other chats, to choose from
+	Known    []string // tags of other chats, to choose from
 	Problem  string
 }
 
@@ -55,5 +55,5 @@ type ChatRow struct {
 // Undo is a deletion that can be taken back.
 type Undo struct {
 	Token string
-	Count int // how many chats; 0 is too late
+	Count int // number of chats; 0 means too late
 }

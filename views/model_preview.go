@@ -25,12 +25,12 @@ type Archive struct {
 	Bytes   int64 // of all of them, unpacked
 	Cut     bool  // there are more than were counted
 	Outside bool  // a name leads out of the folder that it would be unpacked to
-	// Of a skill: where its text is, and what stands in front of that. FileView.Text is the text.
+	// Of a skill: the path of its text, and the front matter. FileView.Text is the text.
 	Main   string
 	Fields [][2]string
 }
 
-// ArchiveEntry is a file in an archive, as that says.
+// ArchiveEntry is a file as declared by an archive.
 type ArchiveEntry struct {
 	Name     string
 	Bytes    int64
@@ -45,7 +45,7 @@ type Notebook struct {
 	Cut      bool // something in the cells is left out
 }
 
-// Cell is a text, code with what came of it, or something else that is shown as it is.
+// Cell is text, code with its output, or raw content.
 type Cell struct {
 	Kind    string // markdown, code or another
 	Source  string
@@ -53,8 +53,7 @@ type Cell struct {
 	Outputs []CellOutput
 }
 
-// CellOutput is what came of a cell: one of the fields. Picture is an address with the data
-// in it.
+// CellOutput is a cell's output: one of the fields. Picture is a data URL.
 type CellOutput struct {
 	Text     string
 	Markdown string

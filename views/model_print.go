@@ -2,12 +2,12 @@ package views
 
 import "time"
 
-// PrintPage is GET /ui/threads/{id}/print: a whole chat to be printed.
+// PrintPage is GET /ui/threads/{id}/print: a whole chat for printing.
 type PrintPage struct {
 	Shell    Shell // Lang and Theme only
 	ThreadID string
 	Title    string
 	At       time.Time
 	Turns    []Turn
-	Now      bool // asks to print by itself
+	Now      bool // open the print dialog
 }

@@ -8,21 +8,21 @@ const PromptsURL = "/workspace/prompts"
 // NewPromptURL is the form of a new one.
 const NewPromptURL = PromptsURL + "/new"
 
-// PromptActionsURL makes a prompt; what is below it imports and exports them.
+// PromptActionsURL creates a prompt; paths below it import and export prompts.
 const PromptActionsURL = "/ui/prompts"
 
-// SavedPromptURL is the page of a prompt.
+// SavedPromptURL returns the page of a prompt.
 func SavedPromptURL(id string) string { return PromptsURL + "/" + url.PathEscape(id) }
 
-// PromptActionURL is an action on a prompt: save, duplicate, delete.
+// PromptActionURL returns an action on a prompt: save, duplicate, delete.
 func PromptActionURL(id, action string) string {
 	return PromptActionsURL + "/" + url.PathEscape(id) + "/" + action
 }
 
-// UsePromptURL is a new chat with a prompt in its message box.
+// UsePromptURL returns a new chat with a prompt in its message box.
 func UsePromptURL(id string) string { return NewChatURL + "?prompt=" + url.QueryEscape(id) }
 
-// FillPromptURL is where the fields of a prompt are filled in for the message box of a chat.
+// FillPromptURL returns where the fields of a prompt are filled in for the message box of a chat.
 func FillPromptURL(thread, id string) string {
 	return ActionURL(thread, "saved-prompt") + "?prompt=" + url.QueryEscape(id)
 }
@@ -32,7 +32,7 @@ type SavedPrompt struct {
 	ID, Name, About, Text string
 	Fields                int
 	Mine, Editable        bool
-	Everybody             bool   // it is shared with everybody
+	Everybody             bool   // shared with everyone
 	Group                 string // name of the group it is shared with
 }
 
@@ -50,10 +50,10 @@ type PromptForm struct {
 	ID             string // "" for a new one
 	Saved          bool   // it has just been
 	Prompt         SavedPrompt
-	Shared         string           // what is chosen: "", all, or the id of a group
+	Shared         string           // the selection: "", all, or a group's id
 	Audiences      []PromptAudience // that it can be shared with
-	Wrong, Problem string           // what is wrong, and with which field
+	Wrong, Problem string           // the invalid field, and the problem
 }
 
-// PromptAudience is one of those a prompt can be shared with. Everybody has no name.
+// PromptAudience is a possible audience of a prompt. Everybody has no name.
 type PromptAudience struct{ Value, Name string }

@@ -8,32 +8,32 @@ type Question struct {
 	Kind     string // missing_info, ambiguous_requirement, approach_choice, risk_confirmation or suggestion
 	Text     string
 	Context  string   // why it is asked; may be empty
-	Options  []Choice // to choose from, beside words of one's own
+	Options  []Choice // choices, in addition to free text
 	Fields   []Field  // a form; without options
 	Open     bool     // it can be answered now
-	Answer   string   // what was answered, as far as that is known
+	Answer   string   // the answer, if known
 }
 
 // Choice is one of several answers.
 type Choice struct {
 	ID    string // sent by the form
 	Label string // shown
-	Value string // what choosing it says
+	Value string // the text sent by choosing it
 }
 
 // Field is one input of a question's form.
 type Field struct {
-	Name        string // for the model
+	Name        string // shown to the model
 	Label       string
 	Type        string // text, textarea, number, select, multi_select, checkbox or date
 	Required    bool
 	Placeholder string
 	Values      []string // of the choices of a multi_select that are ticked at first
-	Value       string   // what the field begins with; of a select the Value of a choice, "true" ticks a checkbox
+	Value       string   // initial value; of a select the Value of a choice, "true" ticks a checkbox
 	Options     []Choice
 }
 
-// TodoState is how far an item of a plan is.
+// TodoState is the progress of a plan's item.
 type TodoState string
 
 // The states of an item; the values are class names.

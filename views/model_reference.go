@@ -7,7 +7,7 @@ type ReferencePage struct {
 	Groups  []RouteGroup
 }
 
-// RouteGroup are the routes about one thing.
+// RouteGroup are the routes of one subject.
 type RouteGroup struct {
 	Name   string
 	Routes []Route
@@ -19,7 +19,7 @@ type Route struct {
 	Text, More       string
 	Params           []RouteField // of path and query
 	Body             []RouteField // members of the JSON body
-	BodyType         string       // what the body is; empty when the route takes none
+	BodyType         string       // type of the body; empty for none
 	Example          string       // of the body
 	Answers          []RouteAnswer
 }

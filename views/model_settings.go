@@ -7,7 +7,7 @@ type SettingsPage struct {
 	Shell    Shell
 	Section  string // one of Sections; anything else is a 404 of the handler
 	Modal    bool   // the inside of a dialog over another page
-	Saved    bool   // came back from saving: says so
+	Saved    bool   // confirm saving
 	Langs    []string
 	Size     int // of the text of answers, in px; 0 is the usual
 	About    About
@@ -30,7 +30,7 @@ type SettingsPage struct {
 	Pasted   string          // into the form for servers
 	Commands []ServerCommand // that the owner is asked about
 	Problem  string          // why it was not taken
-	Config   *Notice         // what is wrong with the configuration; nil when nothing is
+	Config   *Notice         // a problem of the configuration; nil without one
 	Loopback bool            // only this machine can reach the server
 
 	Account  Account
@@ -41,7 +41,7 @@ type SettingsPage struct {
 	News     Announcements
 }
 
-// Notify is the section of notifications: what the reader chose.
+// Notify is the section with the reader's choices of notifications.
 type Notify struct {
 	On    bool
 	Quiet []string // of NotifyKinds
@@ -54,13 +54,13 @@ const (
 	NotifyQuestion = "question"
 )
 
-// NotifyKinds are all of them in their order.
+// NotifyKinds returns all of them in their order.
 func NotifyKinds() []string { return []string{NotifyFinished, NotifyQuestion, NotifyFailed} }
 
-// NotifyPref is the choice about one of them: on or off.
+// NotifyPref returns the choice about one of them: on or off.
 func NotifyPref(kind string) string { return "notify_" + kind }
 
-// Personal is the section of what people tell Fawn about themselves and about how it should be.
+// Personal is the section with the user's and the agent's profile.
 type Personal struct {
 	Texts []PersonalText
 }
@@ -69,35 +69,35 @@ type Personal struct {
 type PersonalText struct {
 	Name    string // user or soul
 	Text    string
-	Seen    string // tells whether the file has changed since
+	Seen    string // reports whether the file has changed since
 	Problem string // why it was not read or saved
 }
 
-// PersonalURL is what its forms post to.
+// PersonalURL is the target of its forms.
 const PersonalURL = "/ui/personal"
 
-// Sections are the sections of the settings in their order.
+// Sections returns the sections of the settings in their order.
 func Sections() []string {
 	return []string{"appearance", "models", "tools", "mcp", "channels", "sandbox", "personal", "memory", "data",
 		"notifications", "account", "about"}
 }
 
-// TextSizes are the sizes the text of answers can have, in px.
+// TextSizes returns the sizes the text of answers can have, in px.
 func TextSizes() []int { return []int{14, 16, 18, 20} }
 
-// OperatorSections are the sections that only administrators see: models, tools, servers and the sandbox belong to the
-// installation.
+// OperatorSections returns the sections that only administrators see: models, tools, servers and the sandbox belong to
+// the installation.
 func OperatorSections() []string { return []string{"models", "tools", "mcp", "sandbox"} }
 
 // ToolInfo is a tool that models can call.
 type ToolInfo struct {
 	Name   string
-	Reason string // why it can't be used whatever the switch says; empty when it can
+	Reason string // why it can't be used regardless of the switch; empty if it can
 	Off    bool   // switched off for all chats
 	Fixed  bool   // it has no switch
 }
 
-// MediaModel is a model beside chat: for images, speech or transcription.
+// MediaModel is a model for images, speech or transcription.
 type MediaModel struct {
 	Kind                  string
 	Address, Model, Voice string
@@ -107,13 +107,13 @@ type MediaModel struct {
 	Wrong, Problem        string   // the field that was refused, and why
 }
 
-// WebServices are what searches the web, and how.
+// WebServices is the section of web search services.
 type WebServices struct {
-	List     []WebService // those that searches ask first, in this order, then the others
+	List     []WebService // services in search order, then the others
 	Fallback bool         // the next one is asked when one fails
 	Off      bool         // the web tools are switched off in the configuration
 	Trial    *WebTrial    // of one of them
-	Wrong    string       // name of the service whose form was refused
+	Wrong    string       // name of the service with a refused form
 	Problem  string       // why
 }
 
@@ -122,7 +122,7 @@ type WebService struct {
 	Name, Label          string
 	Search, Read, Images bool
 	Place                int    // in the order in which searches ask; 0 where they don't
-	Last                 bool   // of those that they ask
+	Last                 bool   // last in search order
 	Key                  string // the variable with its key; empty where it takes none
 	KeyFrom              string // where its key comes from: here, environment, or "" without one
 	NeedsKey             bool
@@ -131,12 +131,12 @@ type WebService struct {
 	Address              string
 }
 
-// WebTrial is what became of trying a service.
+// WebTrial is the result of trying a service.
 type WebTrial struct {
 	Name, Label string
 	Took        string
-	Titles      []string // of what was found
-	Problem     string   // key of the catalogue for what went wrong; empty when it answered
+	Titles      []string // of the results
+	Problem     string   // catalogue key of the problem; empty if it answered
 	Detail      string   // in the words of the service's adapter
 }
 
@@ -147,8 +147,8 @@ type ServerInfo struct {
 	Off    bool   // switched off by its owner
 	Reason string // why it cannot be used
 
-	State    string // connecting, ready, login, failed or unavailable; empty where nobody knows
-	Login    string // in where somebody has logged in, out where somebody has to
+	State    string // connecting, ready, login, failed or unavailable; empty if unknown
+	Login    string // in if logged in, out if a login is required
 	Tools    []ServerTool
 	Withheld []ServerTool // changed since they were accepted
 	Skipped  []string     // tools that cannot be offered, with the reason
@@ -158,7 +158,7 @@ type ServerInfo struct {
 // ServerLogin is a login at an MCP server.
 type ServerLogin struct {
 	Server string
-	URL    string // where its person goes on
+	URL    string // where the person continues
 	Host   string // of the URL
 	Failed string // why it has ended without success
 }
@@ -166,7 +166,7 @@ type ServerLogin struct {
 // KnownServer is an MCP server that can be added with a click.
 type KnownServer struct {
 	Name   string
-	Text   string // the key of what it is for
+	Text   string // catalogue key of its purpose
 	Remote bool   // it runs elsewhere
 }
 
@@ -176,7 +176,7 @@ type ServerTool struct {
 	Text string
 }
 
-// About is the section that says what is running.
+// About is the section about the running version.
 type About struct {
 	Version      string
 	Commit       string
@@ -185,7 +185,7 @@ type About struct {
 	Address      string // where the server listens
 	DataDir      string
 	ConfigPath   string // empty: no configuration file
-	SettingsPath string // what the settings page writes
+	SettingsPath string // the file written by the settings page
 	Sandbox      Sandbox
 	Operator     bool            // the reader manages the server
 	Bundle       bool            // whether the support bundle may be downloaded
@@ -201,7 +201,7 @@ type Models struct {
 	Form    *ModelForm    // open to add or change a model
 	Probe   *Probe        // of the model that was tried
 	Notice  *Notice
-	File    string // where what is said here is written; empty for the database of several servers
+	File    string // the file that is written; empty for the database of several servers
 }
 
 // ModelInfo is one configured or found model.
@@ -236,7 +236,7 @@ type Preset struct {
 	Local   bool   // it runs on this machine
 }
 
-// ModelForm is what a form about a model holds. The key is never part of it.
+// ModelForm holds the fields of a model's form, except the key.
 type ModelForm struct {
 	Preset   Preset
 	Change   bool // of a model that is there
@@ -253,24 +253,24 @@ type ModelForm struct {
 	Problem  string // why
 }
 
-// Probe is what a call to a model showed.
+// Probe is the result of a test call to a model.
 type Probe struct {
 	Name    string
 	OK      bool
 	Took    string
-	BaseURL string // that answered, when it is not the one that was given
+	BaseURL string // the address that answered, if it differs from the given one
 	Error   string // in the provider's own words
 	Status  int
 
-	Cause  string   // what is wrong, one of llm.Causes; empty when Error is all there is to say
+	Cause  string   // the problem, one of llm.Causes; empty if there is only Error
 	Model  string   // that was asked for, as the provider calls it
 	Models []string // that the server has instead
-	List   bool     // no model was asked for: the server answered with those it has, or with none
+	List   bool     // no model was requested: the server returned its list, possibly empty
 	Form   bool     // shown on a form, which can take over one of Models
 }
 
-// ServerCommand is what an MCP server would run, before its owner agrees.
+// ServerCommand is an MCP server's command awaiting its owner's approval.
 type ServerCommand struct {
 	Name, Line string
-	Sum        string // says which one was agreed to
+	Sum        string // identifies the approved command
 }

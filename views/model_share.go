@@ -2,15 +2,15 @@ package views
 
 import "time"
 
-// Share is the link under which everybody who has it can read a thread.
+// Share is a link that lets anyone read a thread.
 type Share struct {
 	Path  string    // of the link on this server
 	URL   string    // the whole link, as it is passed on
-	At    time.Time // when what it shows was chosen
+	At    time.Time // when its content was fixed
 	Stale bool      // the chat has gone on since
 }
 
-// SharePage is GET /ui/threads/{id}/share: the link of a thread, or the offer to make one.
+// SharePage is GET /ui/threads/{id}/share: the link of a thread, or a button to create one.
 type SharePage struct {
 	Shell    Shell
 	Modal    bool // only the inside of a dialog
@@ -18,10 +18,10 @@ type SharePage struct {
 	Title    string
 	Empty    bool   // nothing was said yet, so there is nothing to share
 	Share    *Share // nil when the thread is not shared
-	Local    string // the address of this computer that links would have, which nobody else can open
+	Local    string // this computer's local address in links, unreachable for others
 }
 
-// SharedPage is GET /share/{token}: a thread for readers who may see nothing else.
+// SharedPage is GET /share/{token}: a thread for readers of the link only.
 type SharedPage struct {
 	Shell Shell // Lang and Theme only
 	Token string

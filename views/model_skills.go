@@ -60,13 +60,13 @@ type SkillPage struct {
 // SkillFact is a value of the front matter under a name of the catalogue.
 type SkillFact struct{ Key, Value string }
 
-// SkillInstallPage asks whether a skill is to be installed, or says why it cannot be.
+// SkillInstallPage asks whether to install a skill, or explains why it can't be.
 type SkillInstallPage struct {
 	Shell    Shell
-	Name     string // of the file, or the address it came from
+	Name     string // name of the file, or its source address
 	Action   string
 	Back     string
-	Chat     bool   // it comes from a chat, and goes back there
+	Chat     bool   // it is in a chat, which the page returns to
 	Sum      string // of the file as it was looked at
 	Skill    SkillInfo
 	Facts    []SkillFact

@@ -7,7 +7,7 @@ type TasksPage struct {
 	Shell  Shell
 	Tasks  []Task
 	Form   TaskForm
-	Off    bool // the scheduler is switched off: nothing starts by itself
+	Off    bool // the scheduler is off: nothing starts automatically
 	Notice *Notice
 	Chat   string // the thread of the run that was just started by hand
 }
@@ -19,17 +19,17 @@ type Task struct {
 	Prompt   string
 	Schedule string    // five fields; empty for a single time
 	Zone     string    // the times are in
-	Agent    string    // who answers; empty is Fawn
+	Agent    string    // the answering agent; empty is Fawn
 	ThreadID string    // the chat of all its runs; empty is a new one each time
 	Next     time.Time // when it runs next; zero is never
 	Paused   bool
 	Runs     []TaskRun // the latest starts, newest first
-	Chat     *TaskChat // of a chat app, that the results are sent to; nil is none
+	Chat     *TaskChat // chat of a chat app for the results; nil is none
 }
 
 // TaskChat is a chat of a chat app that results can be sent to.
 type TaskChat struct {
-	Value string // what the form sends
+	Value string // the form's value
 	App   string // its name
 	Name  string // of the person or group; empty is not known
 	Group bool
@@ -45,7 +45,7 @@ type TaskRun struct {
 	Error    string
 	Began    time.Time // when it started, where that was late; else zero
 	Missed   int       // times that it made up for
-	Sent     string    // what became of its result: waiting, sent, failed or unknown; empty where none is sent
+	Sent     string    // delivery of its result: waiting, sent, failed or unknown; empty if none is sent
 	Unsent   *Trouble  // why it was not sent
 }
 
@@ -66,11 +66,11 @@ type TaskForm struct {
 	Chats   []TaskChat
 	Chat    string // Value of one of them; empty is none
 	Problem string
-	Wrong   string // the field the problem is with; empty is none of them
+	Wrong   string // the field with the problem; empty for none
 }
 
-// Weekdays are the days of the week as cron numbers them, Monday first.
+// Weekdays returns the days of the week as cron numbers them, Monday first.
 func Weekdays() []string { return []string{"1", "2", "3", "4", "5", "6", "0"} }
 
-// TaskTimes are the ways to say when a task runs.
+// TaskTimes returns the kinds of schedules.
 func TaskTimes() []string { return []string{"day", "weekday", "week", "hour", "once", "cron"} }

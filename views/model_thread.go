@@ -11,9 +11,9 @@ type ThreadPage struct {
 	Shell    Shell
 	Thread   Thread
 	Composer Composer
-	Panel    *Panel  // open beside the conversation when set (?file= or the file page)
+	Panel    *Panel  // open next to the conversation if set (?file= or the file page)
 	Notice   *Notice // one sentence above the conversation
-	Sandbox  Sandbox // only one that is not as it should be is shown
+	Sandbox  Sandbox // only shown with a problem
 	Restart  bool    // the sandbox can be restarted
 	Browser  bool    // the agent has a browser open, or had one
 	Source   Source
@@ -28,14 +28,14 @@ type Thread struct {
 	Shared  bool      // others can read it through a link
 	Turns   []Turn    // oldest first, the last ones only when there are many
 	Behind  *Gap      // turns left out after the last one
-	Files   []File    // every file the agent handed over so far, newest first
+	Files   []File    // all files presented by the agent so far, newest first
 	Running bool      // a run is active: the page opens the stream
-	Cursor  string    // the position all of this was rendered at; the stream goes on from here
+	Cursor  string    // position at which the page was rendered; the stream continues from here
 	// Queue are messages that wait until the run has ended well.
 	Queue []Queued
 	// Later are runs that wait for their time, the next one first.
 	Later []Later
-	// Asks are hosts that the agent wants to reach, oldest first.
+	// Asks are hosts that the agent asks to reach, oldest first.
 	Asks  []NetworkQuestion
 	Gauge Gauge
 	// Todos is the plan of an agent in plan mode, in order; empty without one.
@@ -49,25 +49,24 @@ type Queued struct {
 	Files string // names of files it brings, one a line
 }
 
-// Later is a run that starts by itself when its time has come.
+// Later is a delayed run, which starts automatically.
 type Later struct {
 	Run  string
 	Text string // the message it brings; empty when it has none
 	At   time.Time
 }
 
-// NetworkQuestion is a host that commands of a thread were refused, and that nobody has
-// decided about.
+// NetworkQuestion is an undecided host that was refused to a thread's commands.
 type NetworkQuestion struct {
 	ThreadID string
 	Host     string
 	Port     int
 	Waiting  bool // a command is paused until it is answered
 
-	Form *ServerForm // what an MCP server asks instead of a host, while its call waits
+	Form *ServerForm // a question of an MCP server instead of a host, during its call
 }
 
-// ServerForm is a form that an MCP server wants to be filled in.
+// ServerForm is a form requested by an MCP server.
 type ServerForm struct {
 	ID      string
 	Server  string
@@ -76,7 +75,7 @@ type ServerForm struct {
 	Problem string // why the last answer was not taken
 }
 
-// Same tells whether a question looks like another one.
+// Same reports whether a question looks like another one.
 func (q NetworkQuestion) Same(o NetworkQuestion) bool {
 	if q.Form == nil || o.Form == nil {
 		return q == o
@@ -84,7 +83,7 @@ func (q NetworkQuestion) Same(o NetworkQuestion) bool {
 	return q.ThreadID == o.ThreadID && q.Form.ID == o.Form.ID && q.Form.Problem == o.Form.Problem
 }
 
-// SameAsks tells whether lists of questions look the same.
+// SameAsks reports whether lists of questions look the same.
 func SameAsks(a, b []NetworkQuestion) bool { return slices.EqualFunc(a, b, NetworkQuestion.Same) }
 
 // Notice is one sentence at the top of a page.
@@ -92,7 +91,7 @@ type Notice struct {
 	Kind NoticeKind
 	Text string // in the reader's language
 
-	Detail string // somebody else's words, shown as they are; may have many lines
+	Detail string // external text, shown verbatim; may have many lines
 }
 
 // NoticeKind chooses colour and role of a notice or toast.
@@ -106,7 +105,7 @@ const (
 	NoticeError NoticeKind = "error"
 )
 
-// TurnState is how far a turn got.
+// TurnState is the progress of a turn.
 type TurnState string
 
 // The states of a turn.
@@ -120,39 +119,36 @@ const (
 
 // Turn is a message of the reader and everything up to the next one.
 //
-// The trail shows, in order, what happened before the answer: thinking, tool
-// calls and words the model said between calls. Answer is the text of the last
-// message without tool calls, nil until its first word. A message whose text is
-// followed by tool calls is a Step of kind StepNote, not the answer; live, its
-// text streams as the answer and moves into the trail when the first call of
-// that message is known.
+// The trail shows, in order, the steps before the answer: thinking, tool calls and text between calls. Answer is the
+// text of the last message without tool calls, nil until its first word. A message whose text is followed by tool calls
+// is a Step of kind StepNote, not the answer; live, its text streams as the answer and moves into the trail when the
+// first call of that message is known.
 type Turn struct {
 	ID     string // stable for the life of the turn: the id of the reader's message
 	User   *UserMessage
 	State  TurnState
 	Trail  Trail
 	Answer *Answer
-	Files  []File // handed over in this turn, then others that it made or changed
-	// Changes are what its runs did to files.
+	Files  []File // files presented in this turn, then others that it created or changed
+	// Changes are the file changes of its runs.
 	Changes []RunChanges
-	// Questions the agent ended the turn with; shown when it is over.
+	// Questions with which the agent ended the turn; shown when it has ended.
 	Questions []Question
 	Failure   *Failure // with TurnFailed
 	Elapsed   time.Duration
 	Tokens    int    // input and output together; 0 hides the number
-	Model     string // what people call the model that answered, or OfflineModel
+	Model     string // display name of the answering model, or OfflineModel
 	Resume    bool   // it can be tried again or continued: POST .../messages with resume=1
 	Run       string // the run that answered, which ratings are about; empty when it is not known
-	Rating    int    // what the reader thinks of the answer: 1, -1 or 0
-	// Small is how many tokens the model reads when that is too few for the whole prompt and all
-	// tools; ReqCut says that messages were left out of a request to it, Blind that it was given
-	// pictures and cannot see any.
+	Rating    int    // the reader's rating of the answer: 1, -1 or 0
+	// Small is the model's context window in tokens if it is too small for the whole prompt and all tools; ReqCut means
+	// that messages were omitted from a request, Blind that the model can't see the attached images.
 	Small  int
 	ReqCut bool
 	Blind  bool
 	// Gone is the model that was asked for and cannot be used any more; another one answered.
 	Gone string
-	// Memories is how many memories its run was told.
+	// Memories is the number of memories used by its run.
 	Memories int
 	Paused   bool // a command of its run waits for an answer about a host
 	// Breakpoint means that a stopped turn was not stopped by a person: it waits where its run
@@ -164,10 +160,10 @@ type Turn struct {
 	Opened     map[string]bool // pages that tools have opened up to here, by PageKey
 	Cut        *Shortened      // from here on the model reads the conversation word for word; nil as a rule
 	Gap        *Gap            // turns left out in front of this one
-	Last       bool            // the last turn of the thread: its actions are always visible and it may offer to go on
+	Last       bool            // the last turn of the thread: its actions are always visible and it may offer to continue
 }
 
-// Waits tells whether the turn ended with a question that is still open.
+// Waits reports whether the turn ended with a question that is still open.
 func (t *Turn) Waits() bool {
 	return slices.ContainsFunc(t.Questions, func(q Question) bool { return q.Open })
 }
@@ -180,21 +176,21 @@ type Gap struct {
 	Next, Prev string
 }
 
-// Followups are what the reader may want to say next. Ask means that none were looked for
-// yet, which the page does when it has nothing better to do.
+// Followups are possible next messages of the reader. Ask means that none were requested yet, which the page does when
+// idle.
 type Followups struct {
 	List []string
 	Ask  bool
 }
 
-// Version says which telling of a turn is shown, of those that regenerating and editing
-// left. Of is 0 when there is one only.
+// Version identifies the shown version of a turn among those from regenerating and editing. Of is 0 if there is only
+// one.
 type Version struct {
 	N, Of      int
-	Prev, Next string // what POST .../version wants in field "checkpoint"; empty at the ends
+	Prev, Next string // value of field "checkpoint" for POST .../version; empty at the ends
 }
 
-// UserMessage is what the reader sent.
+// UserMessage is a message sent by the reader.
 type UserMessage struct {
 	ID    string
 	Text  string // as typed
@@ -211,13 +207,13 @@ type Answer struct {
 	Open bool   // still growing: rendered by markdown.Partial so that patches fit
 }
 
-// Failure says why a turn failed, for people.
+// Failure explains a failed turn to people.
 type Failure struct {
 	Kind      FailureKind
 	Cause     string // the plain cause, for example the provider's own sentence
 	RequestID string // run or request id, shown under details
 	Others    bool   // there are other models to switch to
-	Model     string // name of the model, when its settings may be what is wrong
+	Model     string // name of the model if its settings may be the cause
 }
 
 // FailureKind chooses the headline and the advice of a failed turn.
@@ -242,22 +238,22 @@ const (
 type Trail struct {
 	Steps   []Step
 	Since   time.Time     // when the run began; a running trail counts from here
-	Elapsed time.Duration // when it is over
+	Elapsed time.Duration // set when it has ended
 	Open    bool          // shown unfolded; set it while the turn runs and has no answer yet
 }
 
-// StepKind tells apart what a node on the trail is.
+// StepKind is the kind of a trail's node.
 type StepKind string
 
 // The kinds of steps.
 const (
 	StepTool      StepKind = "tool"
-	StepReasoning StepKind = "reasoning" // with StepStop: what was said before a crash cut it off
+	StepReasoning StepKind = "reasoning" // with StepStop: text before a crash cut it off
 	StepNote      StepKind = "note"      // text the model wrote before calling tools
 	StepRetry     StepKind = "retry"     // the provider failed and is asked again at Retry.Until
 )
 
-// StepState is how far a step got.
+// StepState is the progress of a step.
 type StepState string
 
 // The states of a step; the values are the class names of the nodes.
@@ -283,17 +279,17 @@ type Step struct {
 	// Of a tool call.
 	Tool    string          // ls, read_file, write_file, str_replace, glob, grep, present_files, bash, or any other name
 	Args    json.RawMessage // arguments as sent by the model; may be cut off or invalid
-	Output  string          // the beginning of the output, at most a few KB; the rest comes lazily
+	Output  string          // the beginning of the output, at most a few KB; the rest is loaded on demand
 	Bytes   int64           // size of the whole output
 	Lines   int             // lines of the whole output
 	Error   string          // one line: why it failed
 	Exit    int             // exit code of a command that failed; its output is Output, and Error is empty
 	Sites   []string        // names of the sites that a search found, each once
-	Web     *Web            // what a search found or a page says; nil for other tools
+	Web     *Web            // search results or a read page; nil for other tools
 	Browser *Browsed        // the page after a step in the browser; nil for other tools
 	Helper  Helper          // of a call that sent a helper
 	Made    *Pictures       // pictures that a model made; nil for other tools
-	App     *App            // what shows the result; nil for most
+	App     *App            // app that displays the result; nil for most
 
 	Retry Retry // of a StepRetry
 
@@ -308,7 +304,7 @@ type App struct {
 	Tool   string // as the server calls it
 }
 
-// Pictures are those of one call, with what makes others like them.
+// Pictures are the images of one call, with the data to create similar ones.
 type Pictures struct {
 	Prompt string
 	Model  string
@@ -321,15 +317,15 @@ type Pictures struct {
 type Retry struct {
 	Reason      string    // burst, busy or network
 	Until       time.Time // when it is asked again
-	Attempt, Of int       // the attempt that comes next, and how many there may be
+	Attempt, Of int       // the next attempt, and the maximum
 }
 
-// Helper is what a helper told of itself; what it did not tell is empty.
+// Helper is a helper's report about itself; unknown fields are empty.
 type Helper struct {
 	Model  string // that it runs on
 	Tokens int    // read and written so far
 	Doing  *Step  // the tool call it is at: Tool and Args
-	Said   string // the beginning of its last words, or of what came of it
+	Said   string // beginning of its last text, or of its result
 }
 
 // StepBody is GET /ui/threads/{id}/steps/{step}: everything about one tool call.
@@ -338,12 +334,12 @@ type StepBody struct {
 	Thread string
 	Step   Step         // Output holds the output as far as it is shown, at most 256 KB
 	Cut    bool         // Output is not all
-	Files  []File       // that the call handed over
+	Files  []File       // files presented by the call
 	Raw    string       // address of the whole output as plain text; empty when there is none
-	Trail  *HelperTrail // of a helper whose work is stored
+	Trail  *HelperTrail // of a helper with stored steps
 }
 
-// HelperTrail is what a helper has done.
+// HelperTrail lists a helper's steps.
 type HelperTrail struct {
 	Thread  string
 	Step    string // the call that sent it
@@ -358,5 +354,5 @@ type Toast struct {
 	Kind NoticeKind
 	Text string // in the reader's language
 
-	Detail string // somebody else's words, shown as they are; may have many lines
+	Detail string // external text, shown verbatim; may have many lines
 }

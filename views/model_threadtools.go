@@ -6,7 +6,7 @@ type ThreadTools struct {
 	Menu     bool // only the menu of the message box
 	ThreadID string
 	New      bool   // the chat has no message yet
-	Text     string // what the message box held, for the way back without a script
+	Text     string // text of the message box, for returning without a script
 	Manage   bool   // the reader may add and change servers
 	Servers  []ToolServer
 }
@@ -23,5 +23,5 @@ type ToolServer struct {
 type ToolSwitch struct {
 	Name string // as the server calls it
 	Text string
-	Off  bool // by itself
+	Off  bool // switched off individually
 }

@@ -2,17 +2,17 @@ package views
 
 import "time"
 
-// Gauge is how much of the model's window the last request of a thread filled.
+// Gauge is the used part of the model's context window at a thread's last request.
 type Gauge struct {
 	Tokens int  // of that request and its answer
 	Window int  // 0 is not known, and nothing is shown
 	About  bool // Tokens is worked out: the conversation was shortened since
 }
 
-// Known tells whether there is anything to show.
+// Known reports whether there is anything to show.
 func (g Gauge) Known() bool { return g.Tokens > 0 && g.Window > 0 }
 
-// Percent is how much of the window is full.
+// Percent returns the used percentage of the window.
 func (g Gauge) Percent() int {
 	if g.Window <= 0 {
 		return 0
@@ -20,22 +20,21 @@ func (g Gauge) Percent() int {
 	return (g.Tokens*100 + g.Window/2) / g.Window
 }
 
-// Shortened says from where on the model reads a conversation word for word. The zero value
-// is a conversation that it reads whole.
+// Shortened marks where the model starts to read a conversation verbatim. The zero value means from its start.
 type Shortened struct {
 	Turn    string // the turn it stands above
 	Inside  bool   // the first steps of that turn are hidden, too
 	Outputs bool   // nothing is hidden but old output of tools
-	Summary string // Markdown: what the model reads in place of what is hidden
+	Summary string // Markdown: the summary that the model reads instead of the hidden part
 }
 
-// UsagePage is GET /ui/threads/{id}/usage: what a chat took, and the button that shortens it.
+// UsagePage is GET /ui/threads/{id}/usage: a chat's usage, and the button to compact it.
 type UsagePage struct {
 	Shell    Shell
 	Modal    bool // only the inside of a dialog
 	ThreadID string
 	Title    string
-	Notice   *Notice // what shortening did
+	Notice   *Notice // result of compacting
 	Running  bool    // nothing can be shortened now
 	Empty    bool    // nothing was said yet
 	Gauge    Gauge
@@ -47,12 +46,12 @@ type UsagePage struct {
 	Beside   []Spent
 }
 
-// Spent is what model calls took.
+// Spent is the usage of model calls.
 type Spent struct {
-	User          string // id, of what a user took
+	User          string // id, for a user's usage
 	Name          string // of a model as people call it; empty with Purpose
 	Helpers       bool   // for the helpers of a run
-	Purpose       string // of calls beside the answers: title, summary, goal, suggestions, input_polish, memory
+	Purpose       string // of side calls: title, summary, goal, suggestions, input_polish, memory
 	Calls         int
 	Input, Output int
 	Cached        int // of Input, read from the provider's cache
@@ -65,12 +64,12 @@ type Money struct {
 	Currency string
 }
 
-// RunSpent is a run with what it was made of.
+// RunSpent is a run's usage with its parts.
 type RunSpent struct {
 	ID    string
 	Text  string // first words of the message that began it; empty when it went on without one
 	At    time.Time
 	State TurnState
 	Sum   Spent
-	Parts []Spent // by model, then calls beside the answers by purpose
+	Parts []Spent // by model, then side calls by purpose
 }

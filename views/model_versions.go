@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// FileHistory are the versions of a file, with what the chosen one differs in.
+// FileHistory lists the versions of a file, with the chosen one's differences.
 type FileHistory struct {
 	List         []FileVersion // the newest first
 	Lines        []linediff.Line
@@ -29,20 +29,20 @@ type FileVersion struct {
 	Chosen  bool
 }
 
-// VersionsURL is the page of a file's versions; version is the one to compare with, or empty.
+// VersionsURL returns the page of a file's versions; version is the one to compare with, or empty.
 func (f File) VersionsURL(version string) string {
 	return f.PageURL() + "?versions=" + url.QueryEscape(version)
 }
 
-// PanelVersionsURL is the same for the panel.
+// PanelVersionsURL returns the same for the panel.
 func (f File) PanelVersionsURL(version string) string {
 	return PanelURL(f.ThreadID, f.Path) + "?versions=" + url.QueryEscape(version)
 }
 
-// VersionURL is an earlier version of a file, to be saved.
+// VersionURL downloads an earlier version of a file.
 func (f File) VersionURL(version string) string {
 	return ActionURL(f.ThreadID, "version/"+escapePath(f.Path)) + "?version=" + url.QueryEscape(version)
 }
 
-// RestoreURL makes an earlier version the newest one.
+// RestoreURL restores an earlier version.
 func (f File) RestoreURL() string { return ActionURL(f.ThreadID, "restore/"+escapePath(f.Path)) }

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unmarked is a title without the marks of Markdown that models put around words: a heading's #, emphasis, code and
-// links. Signs that stand for themselves stay.
+// Unmarked returns a title without the marks of Markdown that models put around words: a heading's #, emphasis, code
+// and links. Signs that stand for themselves stay.
 func Unmarked(s string) string {
 	s = strings.TrimSpace(s)
 	if rest := strings.TrimLeft(s, "#"); rest != s && strings.HasPrefix(rest, " ") {
@@ -48,7 +48,7 @@ func unpaired(s, mark string) string {
 	return out.String() + s
 }
 
-// begins tells whether a text goes on within a word; Chinese has no spaces between words.
+// begins reports whether a text continues within a word; Chinese has no spaces between words.
 func begins(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return s != "" && wordRune(r)

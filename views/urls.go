@@ -17,7 +17,7 @@ const (
 	GoneURL      = NewChatURL + "?gone=1"
 )
 
-// TagURL is the list of chats with a tag.
+// TagURL returns the list of chats with a tag.
 func TagURL(tag string) string { return ChatsURL + "?show=" + url.QueryEscape(ShowTag+tag) }
 
 // SampleURL starts a chat about the sample file.
@@ -41,32 +41,32 @@ const PrefsURL = "/ui/prefs"
 // HostsURL takes back that a host is open to every chat.
 const HostsURL = "/ui/hosts"
 
-// ThreadURL is the page of a thread.
+// ThreadURL returns the page of a thread.
 func ThreadURL(id string) string { return ChatsURL + "/" + url.PathEscape(id) }
 
-// PanelPageURL is the page of a thread with a file open beside the conversation.
+// PanelPageURL returns the page of a thread with a file open next to the conversation.
 func PanelPageURL(id, path string) string {
 	return ThreadURL(id) + "?file=" + url.QueryEscape(path)
 }
 
-// ActionURL is an action of a thread: messages, stop, rename, delete, uploads, stream.
+// ActionURL returns an action of a thread: messages, stop, rename, delete, uploads, stream.
 func ActionURL(id, action string) string {
 	return CreateURL + "/" + url.PathEscape(id) + "/" + action
 }
 
-// UploadURL is one upload; "/delete" behind it removes the file.
+// UploadURL is one upload; "/delete" after it removes the file.
 func UploadURL(id, name string) string { return ActionURL(id, "uploads/"+url.PathEscape(name)) }
 
 // StepURL is everything about one tool call.
 func StepURL(id, step string) string { return ActionURL(id, "steps/"+url.PathEscape(step)) }
 
-// AppURL is the page of the app of one tool call, for a frame.
+// AppURL returns the page of the app of one tool call, for a frame.
 func AppURL(id, step string) string { return ActionURL(id, "apps/"+url.PathEscape(step)) }
 
-// TrailURL is what the helper of a tool call does.
+// TrailURL returns the steps of a tool call's helper.
 func TrailURL(id, step string) string { return StepURL(id, step) + "/trail" }
 
-// SourceURL is the Markdown of one answer as text/plain.
+// SourceURL returns the Markdown of one answer as text/plain.
 func SourceURL(id, message string) string {
 	return ActionURL(id, "messages/"+url.PathEscape(message)+"/raw")
 }
@@ -74,25 +74,25 @@ func SourceURL(id, message string) string {
 // TranscribeURL writes down a recording: the part "audio" of a form.
 const TranscribeURL = "/ui/transcribe"
 
-// SpeechURL is an answer read aloud, as MP3, or with ?text=1 what would be read.
+// SpeechURL returns an answer as speech in MP3, or with ?text=1 the text to be read.
 func SpeechURL(id, message string) string {
 	return ActionURL(id, "messages/"+url.PathEscape(message)+"/speech")
 }
 
-// QueueURL is an action on a message that waits: edit, remove or send.
+// QueueURL returns an action on a message that waits: edit, remove or send.
 func QueueURL(id, run, action string) string {
 	return ActionURL(id, "queue/"+url.PathEscape(run)+"/"+action)
 }
 
-// UsageURL is the page of what a thread took.
+// UsageURL returns the page of a thread's usage.
 func UsageURL(id string) string { return ActionURL(id, "usage") }
 
-// AtURL is the page of a thread that opens at a message.
+// AtURL returns the page of a thread that opens at a message.
 func AtURL(id, message string) string {
 	return ThreadURL(id) + "?at=" + url.QueryEscape(message) + "#m-" + message
 }
 
-// TurnsURL is the fragment with turns from a gap: the last ones, or the first ones.
+// TurnsURL returns the fragment with turns from a gap: the last ones, or the first ones.
 func TurnsURL(id string, g Gap, down bool) string {
 	q := url.Values{"before": {g.Before}}
 	if g.After != "" {
@@ -104,32 +104,32 @@ func TurnsURL(id string, g Gap, down bool) string {
 	return ActionURL(id, "turns") + "?" + q.Encode()
 }
 
-// EditURL is the page of a thread with one of the reader's messages in a form.
+// EditURL returns the page of a thread with one of the reader's messages in a form.
 func EditURL(id, message string) string {
 	return ThreadURL(id) + "?edit=" + url.QueryEscape(message)
 }
 
-// MessageURL is the fragment of one of the reader's messages; "/edit" behind it is the form.
+// MessageURL returns the fragment of one of the reader's messages; "/edit" after it is the form.
 func MessageURL(id, message string) string {
 	return ActionURL(id, "messages/"+url.PathEscape(message))
 }
 
-// FileURL is the page of a file.
+// FileURL returns the page of a file.
 func FileURL(id, path string) string { return ThreadURL(id) + "/files/" + escapePath(path) }
 
 // SaveURL takes the new text of a file.
 func SaveURL(id, path string) string { return ActionURL(id, "save/"+escapePath(path)) }
 
-// FilesURL is the page that lists the files of a thread.
+// FilesURL returns the page that lists the files of a thread.
 func FilesURL(id string) string { return ThreadURL(id) + "/files" }
 
-// ChangesURL is the page of what a run did to files.
+// ChangesURL returns the page of a run's file changes.
 func ChangesURL(id, run string) string { return ThreadURL(id) + "/changes/" + url.PathEscape(run) }
 
-// PanelChangesURL is the same as a fragment for the panel.
+// PanelChangesURL returns the same as a fragment for the panel.
 func PanelChangesURL(id, run string) string { return ActionURL(id, "changes/"+url.PathEscape(run)) }
 
-// PanelURL is the fragment of a file for the panel; an empty path is the list.
+// PanelURL returns the fragment of a file for the panel; an empty path is the list.
 func PanelURL(id, path string) string {
 	if path == "" {
 		return ActionURL(id, "panel")
@@ -137,10 +137,10 @@ func PanelURL(id, path string) string {
 	return ActionURL(id, "panel/"+escapePath(path))
 }
 
-// ZipAll asks for an archive of everything a thread has, not only of what was made.
+// ZipAll requests an archive of all files of a thread instead of only the results.
 const ZipAll = "all"
 
-// ZipURL is an archive of a thread's files.
+// ZipURL returns an archive of a thread's files.
 func ZipURL(id string, all bool) string {
 	if all {
 		return ActionURL(id, "files.zip") + "?from=" + ZipAll
@@ -151,42 +151,42 @@ func ZipURL(id string, all bool) string {
 // ViewURL shows an artifact inline with a policy that isolates it.
 func ViewURL(id, path string) string { return ActionURL(id, "view/"+escapePath(path)) }
 
-// ArtifactURL is the file itself.
+// ArtifactURL returns the file itself.
 func ArtifactURL(id, path string) string {
 	return "/api/threads/" + url.PathEscape(id) + "/artifacts/" + escapePath(path)
 }
 
-// SharedURL is what everybody who has its token can read of a thread.
+// SharedURL returns the shared view of a thread for its token.
 func SharedURL(token string) string { return "/share/" + url.PathEscape(token) }
 
-// SharedAtURL is the same at one of its turns.
+// SharedAtURL returns the same at one of its turns.
 func SharedAtURL(token, turn string) string {
 	return SharedURL(token) + "?at=" + url.QueryEscape(turn) + "#t-" + turn
 }
 
-// SharedFileURL is the page of a file of such a thread.
+// SharedFileURL returns the page of a file of such a thread.
 func SharedFileURL(token, path string) string { return SharedURL(token) + "/files/" + escapePath(path) }
 
-// SharedViewURL is that file itself, with a policy that isolates it.
+// SharedViewURL returns the file itself, with an isolating policy.
 func SharedViewURL(token, path string) string { return SharedURL(token) + "/view/" + escapePath(path) }
 
-// SettingsURL is a section of the settings.
+// SettingsURL returns a section of the settings.
 func SettingsURL(section string) string { return "/workspace/settings/" + section }
 
-// ModelURL is the form to change a model.
+// ModelURL returns the form to change a model.
 func ModelURL(name string) string {
 	return SettingsURL("models") + "?change=" + url.QueryEscape(name)
 }
 
-// WebServiceURL is an action on a service that searches the web: save, move, try.
+// WebServiceURL returns an action on a service that searches the web: save, move, try.
 func WebServiceURL(name, action string) string {
 	return "/ui/web/by-name/" + url.PathEscape(name) + "/" + action
 }
 
-// MediaURL saves a model beside chat: images, speech or transcription.
+// MediaURL saves a model for images, speech or transcription.
 func MediaURL(kind string) string { return "/ui/media/by-name/" + url.PathEscape(kind) }
 
-// WebFallbackURL says whether the next service is asked when one fails.
+// WebFallbackURL sets whether the next service is tried after a failure.
 const WebFallbackURL = "/ui/web/fallback"
 
 // ToolSwitchURL offers a tool to models or takes it away.
@@ -194,14 +194,13 @@ func ToolSwitchURL(name string) string {
 	return "/ui/tools/by-name/" + url.PathEscape(name) + "/switch"
 }
 
-// ModelsURL is where models are added; with a word behind it, what else is done to one: probe, change,
-// remove, default.
+// ModelsURL adds models; the subpaths probe, change, remove and default act on one.
 const ModelsURL = "/ui/models"
 
-// Addresses of the pages beside the chats.
+// Addresses of pages other than chats.
 const (
 	AgentsURL = "/workspace/agents"
-	// NewAgentURL is where an agent is made.
+	// NewAgentURL is the page to create an agent.
 	NewAgentURL = AgentsURL + "/new"
 	SkillsURL   = "/workspace/skills"
 	TasksURL    = "/workspace/scheduled-tasks"
@@ -210,7 +209,7 @@ const (
 // APIURL is the page about the API.
 const APIURL = "/docs"
 
-// TasksActionURL is where scheduled tasks are made.
+// TasksActionURL creates scheduled tasks.
 const TasksActionURL = "/ui/tasks"
 
 // EditTaskURL is the page with the form of a task.
@@ -224,35 +223,36 @@ func TaskActionURL(id, action string) string {
 // ProjectsURL is the page of all projects.
 const ProjectsURL = "/workspace/projects"
 
-// ProjectActionsURL makes a project.
+// ProjectActionsURL creates a project.
 const ProjectActionsURL = "/ui/projects"
 
-// ProjectURL is the page of a project.
+// ProjectURL returns the page of a project.
 func ProjectURL(id string) string { return ProjectsURL + "/" + url.PathEscape(id) }
 
-// CollectionURL is the page of a collection of documents.
+// CollectionURL returns the page of a collection of documents.
 func CollectionURL(id string) string { return KnowledgeURL + "/" + url.PathEscape(id) }
 
-// CollectionActionURL is an action on a collection: settings, upload, source, update, unsource, remove, share, unshare,
-// delete.
+// CollectionActionURL returns an action on a collection: settings, upload, source, update, unsource, remove, share,
+// unshare, delete.
 func CollectionActionURL(id, action string) string {
 	return KnowledgeActionsURL + "/" + url.PathEscape(id) + "/" + action
 }
 
-// CollectionDocumentURL is the page of a document of a collection.
+// CollectionDocumentURL returns the page of a document of a collection.
 func CollectionDocumentURL(id string, document int64) string {
 	return CollectionURL(id) + "/documents/" + strconv.FormatInt(document, 10)
 }
 
-// CollectionTextURL is the text of a document of a collection.
+// CollectionTextURL returns the text of a document of a collection.
 func CollectionTextURL(id string, document int64) string {
 	return KnowledgeActionsURL + "/" + url.PathEscape(id) + "/documents/" + strconv.FormatInt(document, 10) + "/text"
 }
 
-// ProjectChatURL is a new chat in a project.
+// ProjectChatURL returns a new chat in a project.
 func ProjectChatURL(id string) string { return NewChatURL + "?project=" + url.QueryEscape(id) }
 
-// ProjectActionURL is an action on a project: instructions, settings, upload, remove, share, unshare, forget, delete.
+// ProjectActionURL returns an action on a project: instructions, settings, upload, remove, share, unshare, forget,
+// delete.
 func ProjectActionURL(id, action string) string {
 	return ProjectActionsURL + "/" + url.PathEscape(id) + "/" + action
 }
@@ -272,13 +272,13 @@ const (
 	AgentImportURL  = AgentActionsURL + "/import"
 )
 
-// AgentURL is the page of a custom agent.
+// AgentURL returns the page of a custom agent.
 func AgentURL(name string) string { return AgentsURL + "/" + url.PathEscape(name) }
 
-// AgentChatURL is a new chat with a custom agent.
+// AgentChatURL returns a new chat with a custom agent.
 func AgentChatURL(name string) string { return NewChatURL + "?agent=" + url.QueryEscape(name) }
 
-// AgentActionURL is an action on a custom agent: files, export, delete, or "" to save it.
+// AgentActionURL returns an action on a custom agent: files, export, delete, or "" to save it.
 func AgentActionURL(name, action string) string {
 	at := AgentActionsURL + "/by-name/" + url.PathEscape(name)
 	if action == "" {
@@ -299,18 +299,18 @@ func SkillWaitingURL(sum string) string { return "/ui/skills/waiting/" + sum }
 // SkillFromURL installs the skill in a file of a chat.
 func SkillFromURL(id, file string) string { return ActionURL(id, "skill/"+escapePath(file)) }
 
-// SkillURL is the page of a skill.
+// SkillURL returns the page of a skill.
 func SkillURL(name string) string { return SkillsURL + "/" + url.PathEscape(name) }
 
-// SkillActionURL is an action on a skill: switch, text, rollback, delete.
+// SkillActionURL returns an action on a skill: switch, text, rollback, delete.
 func SkillActionURL(name, action string) string {
 	return "/ui/skills/by-name/" + url.PathEscape(name) + "/" + action
 }
 
-// ServersURL is where MCP servers are added.
+// ServersURL adds MCP servers.
 const ServersURL = "/ui/mcp/add"
 
-// ServerActionURL is an action on an MCP server: switch, reconnect, approve, remove, login, logout.
+// ServerActionURL returns an action on an MCP server: switch, reconnect, approve, remove, login, logout.
 func ServerActionURL(name, action string) string {
 	return "/ui/mcp/by-name/" + url.PathEscape(name) + "/" + action
 }

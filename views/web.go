@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Web is what a search found on the web, or the page that was read.
+// Web holds web search results, or a read page.
 type Web struct {
 	Pages   []WebPage
 	Service string   // that was asked; empty is Fawn itself
@@ -24,7 +24,7 @@ type WebPage struct {
 	Text   string // the extract of a search
 }
 
-// PageKey is what addresses of one page have in common.
+// PageKey normalizes addresses of the same page.
 func PageKey(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return strings.TrimSuffix(address, "/")
@@ -40,10 +40,10 @@ func Letter(host string) string {
 	return string(unicode.ToUpper(r))
 }
 
-// siteColours is how many classes of colours there are.
+// siteColours is the number of color classes.
 const siteColours = 6
 
-// SiteClass is the class of a site's sign, always the same one for a site.
+// SiteClass returns the class of a site's sign, always the same one for a site.
 func SiteClass(host string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(strings.TrimPrefix(host, "www."))) // it never fails

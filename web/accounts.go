@@ -84,7 +84,7 @@ func (a *App) openSeal(ctx context.Context) (*factor.Seal, error) {
 	return factor.NewSeal(keys...)
 }
 
-// accountsRequired tells whether people need an account. --insecure is what auto gives in to.
+// accountsRequired reports whether people need an account. With auto, --insecure disables accounts.
 func (a *App) accountsRequired(mode string) bool {
 	switch mode {
 	case "always":
@@ -95,7 +95,7 @@ func (a *App) accountsRequired(mode string) bool {
 	return !a.opts.Insecure && !a.local()
 }
 
-// local tells whether only this machine can reach the server.
+// local reports whether only this machine can reach the server.
 func (a *App) local() bool {
 	for _, l := range a.listeners {
 		if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
@@ -105,7 +105,7 @@ func (a *App) local() bool {
 	return true
 }
 
-// announceSetup shows the link that makes the owner's account, while there is none.
+// announceSetup shows the link that creates the owner's account, while there is none.
 func (a *App) announceSetup(ctx context.Context) error {
 	needs, err := a.accounts.NeedsSetup(ctx)
 	if err != nil || !needs {

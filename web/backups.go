@@ -28,7 +28,7 @@ const (
 	backupPrefix = "fawn-"
 	backupSuffix = ".tar.gz"
 	backupLayout = "20060102T150405Z"
-	backupLook   = time.Minute // how often a changed configuration is noticed
+	backupLook   = time.Minute // interval of checking for a changed configuration
 	backupRetry  = 10 * time.Minute
 )
 
@@ -50,7 +50,7 @@ func BackupOptions(o Options, snap *config.Snapshot, dir string, secrets bool) b
 	return b
 }
 
-// backupDir is the folder of backups.
+// backupDir returns the folder of backups.
 func backupDir(snap *config.Snapshot) string {
 	dir := snap.File.Backup.Dir
 	if !filepath.IsAbs(dir) {
@@ -59,7 +59,7 @@ func backupDir(snap *config.Snapshot) string {
 	return filepath.Clean(dir)
 }
 
-// kept are the backups in a folder that the server has made, the oldest first.
+// kept returns the backups in a folder that the server has made, the oldest first.
 func kept(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +75,7 @@ func kept(dir string) ([]string, error) {
 	return names, err
 }
 
-// madeAt is when a backup of that name was made.
+// madeAt returns when a backup of that name was made.
 func madeAt(name string) (time.Time, bool) {
 	stamp, ok := strings.CutPrefix(name, backupPrefix)
 	stamp, suffixed := strings.CutSuffix(stamp, backupSuffix)
@@ -83,11 +83,11 @@ func madeAt(name string) (time.Time, bool) {
 	return at, ok && suffixed && err == nil
 }
 
-// nextBackup is when the next backup is due after last, and false when none is planned.
+// nextBackup returns when the next backup is due after last, and false when none is planned.
 func nextBackup(b config.Backup, last, now time.Time) (time.Time, bool) {
 	var due time.Time
 	if b.Every > 0 {
-		due = now // the first one at once
+		due = now // make the first one at once
 		if !last.IsZero() {
 			due = last.Add(b.Every)
 		}
@@ -105,7 +105,7 @@ func nextBackup(b config.Backup, last, now time.Time) (time.Time, bool) {
 	return due, !due.IsZero()
 }
 
-// backUp makes the planned backups until ctx ends.
+// backUp makes the scheduled backups until ctx ends.
 func (a *App) backUp(ctx context.Context) {
 	started, again, told := time.Now(), time.Time{}, ""
 	for {
@@ -144,7 +144,7 @@ func (a *App) backUp(ctx context.Context) {
 	}
 }
 
-// backupWait is how long nothing is due, at most a minute.
+// backupWait returns the time until the next check, at most a minute.
 func (a *App) backupWait(plan config.Backup) time.Duration {
 	if plan.Every > 0 && plan.Every < backupLook {
 		return plan.Every
@@ -152,7 +152,7 @@ func (a *App) backupWait(plan config.Backup) time.Duration {
 	return backupLook
 }
 
-// lastBackup is when the newest backup was made, zero if there is none.
+// lastBackup returns the time of the newest backup, zero if there is none.
 func (a *App) lastBackup(snap *config.Snapshot) (at time.Time) {
 	if names, _ := kept(backupDir(snap)); len(names) > 0 {
 		at, _ = madeAt(names[len(names)-1])
@@ -185,7 +185,7 @@ func (a *App) backUpNow(ctx context.Context, snap *config.Snapshot) error {
 	return nil
 }
 
-// backupState is how the pages show the backups.
+// backupState returns the backups' state for the pages.
 func (a *App) backupState() views.Backups {
 	snap := a.config.Current()
 	plan := snap.File.Backup

@@ -10,27 +10,25 @@ import (
 	"fawn/web/httpx"
 )
 
-// bodyRate is how many bytes a second of a body must arrive, on average, behind the time its
-// headers may take.
+// bodyRate is the minimum average rate of a body in bytes per second, after the time allowed for headers.
 const bodyRate = 8 << 10
 
-// body is the body of a request that must come at some pace: else clients who send a byte now
-// and then hold connections for ever.
+// body is a request body with a minimum rate: otherwise clients that trickle bytes would hold connections forever.
 type body struct {
 	io.ReadCloser
 	conn  *http.ResponseController
-	due   time.Time // of the first byte
+	due   time.Time // due time of the first byte
 	bytes int64
 }
 
-// paced gives the body of a request a deadline, which every byte that has come moves on.
+// paced adds a deadline to the body of a request, which every received byte extends.
 func paced(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
 	b := &body{ReadCloser: r.Body, conn: http.NewResponseController(w), due: time.Now().Add(wait)}
 	r.Body = b
-	// A handler may not read it: the server does, behind the answer.
+	// A handler may not read it: the server does, after the answer.
 	_ = b.conn.SetReadDeadline(b.due)
 }
 

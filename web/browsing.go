@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// browserKey is the name of the file in the data folder with the key of what is kept of browsers.
+	// browserKey is the file in the data folder with the key for stored browser state.
 	browserKey = "browser.key"
-	// browserState is the file beside the files of a thread with its cookies, which no command sees.
+	// browserState is the file next to a thread's files with its cookies, out of reach of commands.
 	browserState = "browser.state"
 )
 
-// openBrowsers makes the service that gives agents a browser.
+// openBrowsers creates the service that gives agents a browser.
 func (a *App) openBrowsers() *browsing.Service {
 	a.browsers = browser.New(browser.Config{
 		Browser: &a.browser,
@@ -73,7 +73,7 @@ func (a *App) browserFile(thread string) (string, error) {
 
 // saveBrowser stores the state of a thread's browser, sealed: cookies are as good as passwords.
 func (a *App) saveBrowser(thread string, state []byte) error {
-	if err := a.dirs.Create(thread); err != nil { // a thread whose browser a person opened may have no folder yet
+	if err := a.dirs.Create(thread); err != nil { // a thread whose browser was opened by a person may have no folder yet
 		return err
 	}
 	name, err := a.browserFile(thread)

@@ -27,9 +27,8 @@ import (
 	"fawn/web/route"
 )
 
-// SupportBundle writes an archive to a new file that tells somebody who helps what this installation
-// is like: doctor, versions, configuration and counts, without secrets and without a word of any chat.
-// What cannot be found out is left out, and said in its place.
+// SupportBundle writes an archive that describes the installation for support: doctor, versions, configuration and
+// counts, without secrets and chats. Parts that can't be determined are replaced by an explanation.
 func SupportBundle(ctx context.Context, o Options, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -47,7 +46,7 @@ func SupportBundle(ctx context.Context, o Options, path string) error {
 	return nil
 }
 
-// shapeIn tells how full the database of a folder is, unless a server has it open.
+// shapeIn reports how full the database of a folder is, unless a server has it open.
 func shapeIn(ctx context.Context, o Options, dir string) []byte {
 	db, _, err := OpenStore(ctx, o, dir)
 	if err != nil {
@@ -73,8 +72,8 @@ func indentedJSON(v any) []byte {
 	return append(b, '\n')
 }
 
-// bundle writes the archive: parts, and what can be told without a server. Every text is searched for
-// secrets once more.
+// bundle writes the archive: parts, and information available without a server. Every text is searched for secrets once
+// more.
 func bundle(ctx context.Context, o Options, parts map[string][]byte, w io.Writer) error {
 	var secrets redact.Redactor
 	var doctor bytes.Buffer
@@ -120,7 +119,7 @@ func bundle(ctx context.Context, o Options, parts map[string][]byte, w io.Writer
 	return nil
 }
 
-// asYAML is a part of the configuration with its secrets masked, as their types say.
+// asYAML returns a part of the configuration with secrets masked by type.
 func asYAML(v any) []byte {
 	b, err := yaml.Marshal(v)
 	if err != nil {
@@ -129,7 +128,7 @@ func asYAML(v any) []byte {
 	return b
 }
 
-// supportBundle is GET /api/support-bundle: the bundle of a server that runs, with the end of its log.
+// supportBundle handles GET /api/support-bundle: the bundle of a server that runs, with the end of its log.
 func (a *App) supportBundle(c echo.Context) error {
 	ctx := c.Request().Context()
 	parts := map[string][]byte{"database.json": shapeOf(ctx, a.db), "health.json": indentedJSON(a.state(true))}

@@ -26,7 +26,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// openChannels makes the bots of chat apps. Those that are configured start once the runs are there.
+// openChannels creates the chat apps' bots. Configured ones start once the runs are loaded.
 func (a *App) openChannels() *channels.Hub {
 	c := channels.Config{DB: a.db, Runs: a.runs, Log: a.opts.Log, Save: a.takeUpload, Open: a.openOutput,
 		Models: a.modelsFor,
@@ -50,7 +50,7 @@ func (a *App) openChannels() *channels.Hub {
 	return channels.New(c)
 }
 
-// modelsFor are the names of the models that somebody may use.
+// modelsFor returns the names of the models that a person may use.
 func (a *App) modelsFor(ctx context.Context, owner string) (names []string) {
 	may, err := a.access.Of(ctx, owner)
 	if err != nil {
@@ -63,13 +63,13 @@ func (a *App) modelsFor(ctx context.Context, owner string) (names []string) {
 	return names
 }
 
-// systemLanguage is the tag of the language that the server's environment asks for.
+// systemLanguage returns the tag of the language that the server's environment asks for.
 func systemLanguage() string {
 	tag, _, _ := strings.Cut(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG")), ".")
 	return tag
 }
 
-// channelSettings are the bots that the configuration asks for.
+// channelSettings returns the bots that the configuration asks for.
 func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
 	f := &snap.File
 	s := channels.Settings{MaxRuns: f.ChannelNumber("max_concurrency", 5),
@@ -94,7 +94,7 @@ func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
 	return s
 }
 
-// bot is a chat app as it is configured. A session of its own is laid over that of all.
+// bot returns the configuration of a chat app. Its own session settings override the common ones.
 func (a *App) bot(p channels.Provider, c config.Channel, all map[string]any, name string) channels.Bot {
 	own := c.Section("session")
 	b := channels.Bot{Provider: p.Name, Name: p.Display, Warning: p.Warning, Allowed: c.List("allowed_users"),
@@ -118,7 +118,7 @@ func (a *App) bot(p channels.Provider, c config.Channel, all map[string]any, nam
 	return b
 }
 
-// laid is a section of the session of all chat apps with that of one over it.
+// laid returns a section of the session of all chat apps with that of one over it.
 func laid(all, own map[string]any, key string) map[string]any {
 	out := map[string]any{}
 	for _, s := range []map[string]any{all, own} {
@@ -141,7 +141,7 @@ func (a *App) chatOptions(c config.Channel) chat.Options {
 	return o
 }
 
-// TriedBot tells how it went to sign in the bot of a chat app.
+// TriedBot is the result of signing in a chat app's bot.
 type TriedBot struct {
 	bots.Tried
 	App  string // its name
@@ -179,7 +179,7 @@ func TryBots(ctx context.Context, snap *config.Snapshot) []TriedBot {
 	return all
 }
 
-// idleConns is how many connections to a host wait for the next call. Answers to several chats are sent at once.
+// idleConns is the number of idle connections kept per host. Answers to several chats are sent concurrently.
 const idleConns = 16
 
 func guardedTransport(g *netguard.Guard) *http.Transport {
@@ -189,9 +189,9 @@ func guardedTransport(g *netguard.Guard) *http.Transport {
 	return t
 }
 
-// planResult is the message that the chat of a task gets.
+// planResult returns the message that the chat of a task gets.
 func (a *App) planResult(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error) {
-	d, _ := channels.ParseDestination(c.Deliver) // one that is not understood is nobody's
+	d, _ := channels.ParseDestination(c.Deliver) // an invalid one belongs to no one
 	return a.channels.Plan(ctx, d, channels.Result{Owner: c.Owner, Thread: thread, Failed: failed,
 		Task: cmp.Or(c.Title, page.FirstWords(schedule.Prompt(c.Payload)), "Task")})
 }
@@ -255,10 +255,10 @@ func byStranger(metadata json.RawMessage) bool {
 	return json.Unmarshal(metadata, &meta) == nil && meta.Source.Open
 }
 
-// harmless are the tools that strangers' runs have.
+// harmless returns the tools that strangers' runs have.
 func harmless(t *agent.Tool) bool { return t.Name == "web_search" }
 
-// chatApps is the service of bots for the API and the pages.
+// chatApps returns the service of bots for the API and the pages.
 func (a *App) chatApps() *bots.Service {
 	return &bots.Service{Hub: a.channels, DB: a.db, Config: a.config,
 		Apply: func() { a.channels.Apply(a.channelSettings(a.config.Current())) },

@@ -17,11 +17,11 @@ import (
 	"fawn/store"
 )
 
-// confinedTime is how long an MCP server may run in a sandbox. Sessions that nobody uses end sooner.
+// confinedTime limits how long an MCP server runs in a sandbox. Unused sessions end sooner.
 const confinedTime = 365 * 24 * time.Hour
 
-// confine runs an MCP server in a sandbox of its own, with the files of its thread, until it ends. Where
-// there are no namespaces it does not run at all.
+// confine runs an MCP server in its own sandbox, with the files of its thread, until it ends. Without namespaces it
+// doesn't run.
 func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 	defer func() {
 		_, _ = j.In.Close(), j.Out.Close() // the sandbox may have closed them
@@ -72,7 +72,7 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 	return nil
 }
 
-// confinement is the policy of an MCP server's sandbox: that of commands, with folders and hosts of its own.
+// confinement returns the policy of an MCP server's sandbox: that of commands, with its own folders and hosts.
 func (a *App) confinement(snap *config.Snapshot, s mcp.Server) (sandbox.Policy, error) {
 	p := lead.SandboxPolicy(snap.File.Sandbox)
 	p.Lifetime, p.Timeout, p.Limits.CPUTime = sandbox.LifetimeCall, confinedTime, 0

@@ -14,8 +14,7 @@ import (
 // ErrReplaced is why a server ends from which another has taken the database over, or may have.
 var ErrReplaced = store.ErrFenced
 
-// OpenStore opens the database of a data folder for a command, wherever the configuration says it is, and says where
-// the files of threads are.
+// OpenStore opens a data folder's configured database for a command, and returns the location of the threads' files.
 func OpenStore(ctx context.Context, o Options, dir string) (*store.DB, files.Dirs, error) {
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
 	if err != nil {
@@ -30,14 +29,14 @@ func OpenStore(ctx context.Context, o Options, dir string) (*store.DB, files.Dir
 		return nil, dirs, err
 	}
 	cfg.Log, cfg.Version = o.Log, o.Version
-	cfg.Timeout = -1 // what a command does takes as long as it takes
+	cfg.Timeout = -1 // commands have no time limit
 	db, err := store.Open(ctx, cfg)
 	return db, dirs, err
 }
 
-// openStore opens the database for this server, and makes sure that the files of threads are where they belong.
+// openStore opens the database for this server, and checks that the threads' files are in the configured place.
 func (a *App) openStore(ctx context.Context, cfg store.Config) (err error) {
-	if a.db, err = store.Open(ctx, cfg); err != nil { // says who holds the folder, which explains a taken port too
+	if a.db, err = store.Open(ctx, cfg); err != nil { // it reports who holds the folder, which also explains a taken port
 		return err
 	}
 	a.nameNode()

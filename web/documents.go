@@ -44,7 +44,7 @@ func (x index) Files(ctx context.Context, thread string) (map[string]string, int
 
 func (x index) Threads(ctx context.Context) ([]string, error) {
 	list, err := x.db.PassageThreads(ctx)
-	return slices.DeleteFunc(list, store.IsCollectionShelf), err // whose passages package knowledge keeps
+	return slices.DeleteFunc(list, store.IsCollectionShelf), err // package knowledge manages their passages
 }
 
 func (x index) Add(ctx context.Context, thread, file, stamp string, list []uploads.Passage) error {
@@ -68,7 +68,7 @@ func (x index) Find(ctx context.Context, thread string, q uploads.Query) ([]uplo
 	return list, err
 }
 
-// openDocuments opens the converter of uploads, which runs each conversion in a process of its own.
+// openDocuments opens the converter of uploads, which runs each conversion in a separate process.
 func (a *App) openDocuments() *documents.Service {
 	a.converter = worker.New(a.dirs.Root, func() { a.report() }, a.opts.Log)
 	server := int64(0)
@@ -88,7 +88,7 @@ func (a *App) openDocuments() *documents.Service {
 	})
 }
 
-// openPictures opens the service of thumbnails, which draws each in a process of its own.
+// openPictures opens the thumbnail service, which draws each in a separate process.
 func (a *App) openPictures() *pictures.Service {
 	return pictures.New(pictures.Config{Dir: filepath.Join(a.dirs.Root, "pictures"), Draw: a.converter.Draw,
 		Log: a.opts.Log})

@@ -16,9 +16,8 @@ import (
 // exposed are the response headers scripts of other allowed origins may read.
 const exposed = "content-location, location, x-pagination-total, x-pagination-next, retry-after, x-trace-id"
 
-// guard lets only requests through that are meant for this server and come from an
-// allowed origin. Without accounts this is what keeps other web pages, also with a host
-// name they point at this machine, from using it.
+// guard admits only requests addressed to this server from an allowed origin. Without accounts this protects against
+// other web pages, including those whose host name is rebound to this machine.
 func (a *App) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	var cross http.CrossOriginProtection
 	return func(c echo.Context) error {
@@ -31,7 +30,7 @@ func (a *App) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		origin := r.Header.Get("Origin")
 		allowed := origin != "" && a.originAllowed(origin)
-		h.Add("Vary", "Origin") // also without one: a cache must not give this answer to another origin
+		h.Add("Vary", "Origin") // also without one: a cache must not return this response to another origin
 		if allowed {
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Expose-Headers", exposed)
@@ -60,8 +59,8 @@ func refuseOrigin(c echo.Context, origin string) error {
 		"the origin %q may not call this server; add it to server.cors_origins in the config if it should", origin)
 }
 
-// refuse answers here and now. The pages' error handler is no place for it: an error page
-// lists the chats, and a page whose host name was pointed at this machine could read them.
+// refuse responds directly, bypassing the pages' error handler: an error page lists the chats, which a page with a
+// rebound host name could read.
 func refuse(c echo.Context, status int, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	if strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
@@ -74,7 +73,7 @@ func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// hostAllowed: loopback names, the address the connection came in on, or configured names.
+// hostAllowed reports whether a host is a loopback name, the connection's local address, or a configured name.
 func (a *App) hostAllowed(r *http.Request) bool {
 	host := hostName(r.Host)
 	if IsLoopback(host) {
@@ -93,8 +92,8 @@ func (a *App) hostAllowed(r *http.Request) bool {
 		func(s string) bool { return strings.EqualFold(s, host) })
 }
 
-// hostName is the host of a Host header without its port and brackets. What only looks like
-// one with a port is left as it is, and is nobody's name.
+// hostName returns the host of a Host header without port and brackets. Text that only resembles a host with port is
+// unchanged and matches no name.
 func hostName(s string) string {
 	if host, port, err := net.SplitHostPort(s); err == nil {
 		if strings.Trim(port, "0123456789") != "" {
@@ -105,8 +104,8 @@ func hostName(s string) string {
 	return strings.Trim(s, "[]")
 }
 
-// originAllowed: configured origins, and loopback ones while only this machine can call.
-// The server's own origin is left to http.CrossOriginProtection.
+// originAllowed reports whether an origin is configured, or loopback while only this machine can connect. The server's
+// own origin is left to http.CrossOriginProtection.
 func (a *App) originAllowed(origin string) bool {
 	if slices.Contains(a.config.Current().File.Server.CORSOrigins, origin) {
 		return true

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	pulseEvery = 5 * time.Second // for what other servers have left to do, where that is not heard
+	pulseEvery = 5 * time.Second // polling interval of other servers' pending work, without notifications
 	pulsePause = 500 * time.Millisecond
 	trimEvery  = 10 * time.Minute
 	sweepEvery = 24 * time.Hour
@@ -46,7 +46,7 @@ func (a *App) openDuties(snap *config.Snapshot) {
 	a.leader.Start()
 }
 
-// deleteLeft deletes temporary chats that were left. A server that is alone begins with those from before its start.
+// deleteLeft deletes abandoned temporary chats. A single server begins with those from before its start.
 func (a *App) deleteLeft(started time.Time) func(context.Context) {
 	if a.db.Clustered() {
 		started = time.Time{}
@@ -104,7 +104,7 @@ func (a *App) pulse(ctx context.Context) {
 		case <-timer.C:
 		case <-heard:
 			timer.Stop()
-			select { // what comes in a row is looked for once
+			select { // combine notifications in quick succession
 			case <-time.After(pulsePause):
 			case <-ctx.Done():
 				return
@@ -113,7 +113,7 @@ func (a *App) pulse(ctx context.Context) {
 	}
 }
 
-// botSpace is where the leader says how bots do, for the pages of other servers.
+// botSpace is where the leader publishes the bots' state for other servers' pages.
 const botSpace = "bot_status"
 
 // tellOfBots stores how bots do, as far as that has changed.
@@ -136,7 +136,7 @@ func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
 	}
 }
 
-// botElsewhere is how a bot does that another server has.
+// botElsewhere returns the state of another server's bot.
 func (a *App) botElsewhere(provider string) (s channels.Status, ok bool) {
 	if a.caring.Load() {
 		return s, false
@@ -183,8 +183,7 @@ func (a *App) sweepUploads(ctx context.Context) {
 // probing is longer than trying a sandbox takes.
 const probing = time.Minute
 
-// removeProbe removes the folder of a sandbox that a server tried out which was killed meanwhile. One that is tried out
-// now is younger.
+// removeProbe removes the folder of a test sandbox whose server was killed. Folders of current tests are younger.
 func (a *App) removeProbe(dirs files.Dirs, thread string, before time.Time) error {
 	folder, err := dirs.Folder(thread)
 	if err != nil {
@@ -201,7 +200,7 @@ func (a *App) removeProbe(dirs files.Dirs, thread string, before time.Time) erro
 
 func (a *App) sweep(ctx context.Context, before time.Time) {
 	dirs := a.dirs
-	dirs.Keeper = nil // what is unfinished is in folders only
+	dirs.Keeper = nil // leftovers are in folders only
 	each := func(thread string) error {
 		if err := ctx.Err(); err != nil {
 			return err

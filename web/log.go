@@ -33,7 +33,7 @@ func NewLog(w io.Writer) *slog.Logger {
 type logHandler struct {
 	out     io.Writer
 	secrets redact.Redactor
-	tail    redact.Tail // the end of what was written
+	tail    redact.Tail // the last bytes written
 	level   slog.LevelVar
 	form    atomic.Pointer[slog.Handler]
 	node    atomic.Int64 // that lines name, 0 for none
@@ -56,7 +56,7 @@ func (h *logHandler) setLevel(word string) {
 	}
 }
 
-// openLog gives the log the form the configuration asks for.
+// openLog configures the format of the log.
 func (a *App) openLog(snap *config.Snapshot) {
 	if h, ok := a.opts.Log.Handler().(*logHandler); ok {
 		h.format(snap.File.Logging.Enhance.Format)
@@ -73,7 +73,7 @@ func (a *App) followLog(snap *config.Snapshot) {
 	}
 }
 
-// nameNode lets lines say which of several servers wrote them.
+// nameNode adds the server to log lines of several servers.
 func (a *App) nameNode() {
 	if h, ok := a.opts.Log.Handler().(*logHandler); ok && a.db.Clustered() {
 		h.node.Store(a.db.Self())

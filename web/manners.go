@@ -14,7 +14,7 @@ import (
 	"fawn/web/route"
 )
 
-// unpacked has the body of a request read as its coding says: gzip, or as it is. Limits count what comes out.
+// unpacked decodes the body of a request: gzip, or none. Limits apply to the decoded size.
 func unpacked(r *http.Request) error {
 	switch coding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); coding {
 	case "", "identity":
@@ -53,7 +53,7 @@ func (g *gunzip) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (g *gunzip) Close() error { return g.from.Close() }
 
-// badGzip words an error of the format; what the connection says stays.
+// badGzip words format errors; errors of the connection are unchanged.
 func badGzip(err error) error {
 	var corrupt flate.CorruptInputError
 	if errors.As(err, &corrupt) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -76,8 +76,8 @@ func refuseCoding(w http.ResponseWriter, err error) error {
 	return json.NewEncoder(w).Encode(map[string]any{"detail": d.Detail})
 }
 
-// headed turns a HEAD request into the GET whose headers it asks for; the server of net/http leaves the body out. A
-// stream of events ends as it begins.
+// headed converts a HEAD request to a GET for the same headers; net/http's server omits the body. A stream of events
+// ends right after its start.
 func headed(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request) {
 	if r.Method != http.MethodHead {
 		return w, r
@@ -85,7 +85,7 @@ func headed(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.
 	ctx, cancel := context.WithCancel(r.Context())
 	get := r.Clone(ctx)
 	get.Method = http.MethodGet
-	if q := get.URL.Query(); q.Has("cancel_on_disconnect") { // nobody leaves
+	if q := get.URL.Query(); q.Has("cancel_on_disconnect") { // no client disconnects here
 		q.Del("cancel_on_disconnect")
 		get.URL.RawQuery = q.Encode()
 	}

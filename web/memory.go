@@ -13,7 +13,7 @@ import (
 	"fawn/store"
 )
 
-// learnTime bounds how long the end of a run waits for its entry in the memory queue.
+// learnTime limits how long the end of a run waits for its entry in the memory queue.
 const learnTime = 5 * time.Second
 
 // openMemory opens the memory of people across threads.
@@ -87,8 +87,8 @@ func scope(t *agent.Turn) string {
 // fewWords is the length below which a message is too short to show its subject.
 const fewWords = 24
 
-// request is the user's last message, with the one before if it is short. Their last message, with the one before if it
-// is short.
+// request returns the user's last message, with the one before if it is short. Their last message, with the one before
+// if it is short.
 func request(msgs []*agent.Message) string {
 	text := ""
 	for i := len(msgs) - 1; i >= 0; i-- {

@@ -30,11 +30,11 @@ func (a *App) openProxy(s config.Server, userHeader string) (err error) {
 	return nil
 }
 
-// resolved is a request as if there were no proxy in front: from the client itself, and for a
-// path from the root. Proxies may pass the base path on or take it away.
+// resolved returns a request as if there were no proxy in front: from the client itself, and for a path from the root.
+// Proxies may pass the base path on or take it away.
 func (a *App) resolved(r *http.Request) *http.Request {
 	if a.vouches != "" && !a.trust.Contains(proxy.Of(r).Addr) {
-		r.Header.Del(a.vouches) // nobody else may say who asks
+		r.Header.Del(a.vouches) // only trusted proxies may set it
 	}
 	r = a.trust.Resolve(r)
 	client := proxy.Of(r)
@@ -59,7 +59,7 @@ func (a *App) resolved(r *http.Request) *http.Request {
 	return r
 }
 
-// withoutBase is a path seen from the base.
+// withoutBase returns a path seen from the base.
 func withoutBase(path, base string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, base)
 	if base == "" || !ok || rest != "" && rest[0] != '/' {
@@ -103,8 +103,8 @@ func below(h http.Header, name, base string) {
 	}
 }
 
-// cookieBelow restricts cookies of the whole server to paths below the base. Those with the prefix __Host- must be for
-// the root.
+// cookieBelow restricts the server's cookies to paths below the base. Those with the prefix __Host- must be for the
+// root.
 func cookieBelow(cookie, base string) string {
 	if strings.HasPrefix(cookie, "__Host-") {
 		return cookie

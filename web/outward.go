@@ -7,9 +7,9 @@ import (
 	"fawn/web/principal"
 )
 
-// outward judges addresses of models and MCP servers that the user of a request names. What the owner names is the
-// owner's choice, as is all on a server without accounts; other administrators reach the public internet and what
-// auth.allow_private opens. Nobody reaches metadata services of clouds.
+// outward checks addresses of models and MCP servers named by the user of a request. Owners may name any, as may
+// everyone on a server without accounts; other administrators may reach the public internet and the networks in
+// auth.allow_private. Cloud metadata services are always refused.
 func (a *App) outward(ctx context.Context) *netguard.Guard {
 	if !a.accounts.Required() || principal.Of(ctx).Role == principal.RoleOwner {
 		return &netguard.Guard{Private: true}

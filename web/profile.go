@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// profiles is the server of Go's profiles at a loopback address. Profiles show parts of memory, so that no other machine
-// and no page in a browser may read them.
+// profiles returns the server of Go's profiles at a loopback address. Profiles show parts of memory, so that no other
+// machine and no page in a browser may read them.
 func profiles(addr string) (*http.Server, net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -48,7 +48,7 @@ func profiles(addr string) (*http.Server, net.Listener, error) {
 
 // serveProfiles answers requests for profiles until ctx ends.
 func serveProfiles(ctx context.Context, server *http.Server, l net.Listener) error {
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // its error is that of a listener that goes anyway
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // the listener closes anyway, so its error is ignored
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve profiles: %w", err)

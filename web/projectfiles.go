@@ -16,7 +16,7 @@ type projectTrees struct {
 	db *store.DB
 
 	mu   sync.Mutex
-	held map[string]func() // by run: lets go of the copy of its project's files
+	held map[string]func() // by run: releases the copy of its project's files
 }
 
 func newProjectTrees(t *filestore.Trees, db *store.DB) *projectTrees {

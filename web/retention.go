@@ -13,7 +13,7 @@ func policy(r config.Retention) threads.Policy {
 	return threads.Policy{MaxAge: r.MaxAge, KeepLatest: r.KeepLatest, MaxSize: r.MaxSize}
 }
 
-// usedDays is how long the usage of deleted threads is kept: limits count a day.
+// usedDays is how long the usage of deleted threads is kept: limits are daily.
 const usedDays = 48 * time.Hour
 
 // retain applies the policy of the moment, and threads' own times to live, again and again.

@@ -22,14 +22,14 @@ import (
 	"fawn/sandbox/providers"
 )
 
-// sandboxCloseTime is how long the processes of all sandboxes may take to end.
+// sandboxCloseTime limits the shutdown of all sandboxes.
 const sandboxCloseTime = 5 * time.Second
 
 // sandboxStopTime is the same for a stopping server, which may be about to probe this machine's sandboxes.
 const sandboxStopTime = 20 * time.Second
 
-// openSandbox picks the provider that runs commands and opens the way out of it. A host
-// where none works gets one that runs nothing and says why.
+// openSandbox selects the provider that runs commands and opens the proxy. A host without a working one gets one that
+// refuses commands with the reason.
 func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	proxy, err := egress.New(egressPolicy(ctx, snap), a.egressGuard(snap))
 	if err != nil {
@@ -70,8 +70,8 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	return nil
 }
 
-// patience is how long a connection waits until somebody decides about its host. Only in runs
-// that were started on a page somebody is there to be asked.
+// patience returns how long a connection waits for a decision about its host. Only runs started on a page have someone
+// to ask.
 func (a *App) patience(ctx context.Context, thread string) (run string, d time.Duration) {
 	if d = a.config.Current().File.Sandbox.Network.AskTimeout; d <= 0 {
 		return "", 0
@@ -82,7 +82,7 @@ func (a *App) patience(ctx context.Context, thread string) (run string, d time.D
 	return run, d
 }
 
-// watched is the run of a thread, if somebody is there to be asked: on a page, or at a client that says so.
+// watched returns a thread's run if someone can be asked: on a page, or at a client that declares it.
 func (a *App) watched(ctx context.Context, thread string) (run string) {
 	if run = a.runs.Active(thread); run == "" {
 		return ""
@@ -113,7 +113,7 @@ func (a *App) egressGuard(snap *config.Snapshot) *netguard.Guard {
 	return a.guardFor("sandbox.network.allow_private", snap.File.Sandbox.Network.AllowPrivate)
 }
 
-// guardFor refuses private networks except those in a list of the configuration.
+// guardFor returns a guard that refuses private networks except those in a list of the configuration.
 func (a *App) guardFor(key string, private []string) *netguard.Guard {
 	g := &netguard.Guard{Own: func() []netip.AddrPort {
 		var own []netip.AddrPort
@@ -136,8 +136,8 @@ func (a *App) guardFor(key string, private []string) *netguard.Guard {
 	return g
 }
 
-// followConfig gives running sandboxes the network rules of a changed configuration, threads
-// their limit of storage, and the log its level.
+// followConfig applies a changed configuration: network rules to running sandboxes, storage limits to threads, and the
+// log level.
 func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -204,7 +204,8 @@ func (a *App) closeSandbox() error {
 	return err
 }
 
-// publicReport is the part of a provider's report for monitors, without paths of this machine. No path of this machine.
+// publicReport returns the part of a provider's report for monitors, without paths of this machine. No path of this
+// machine.
 func (a *App) publicReport() sandbox.Report {
 	r := a.report()
 	r.Detail, r.Tried = "", slices.Clone(r.Tried)

@@ -19,18 +19,17 @@ import (
 	"fawn/web/systemd"
 )
 
-// drainTime is how long requests may go on after the signal to stop.
+// drainTime limits requests after the stop signal.
 const drainTime = 5 * time.Second
 
-// idleTime is how long a connection without a request is kept.
+// idleTime limits how long an idle connection is kept.
 const idleTime = 2 * time.Minute
 
-// anewTime is how long connections wait for a server that begins anew before they are told to try again.
+// anewTime limits how long connections wait for a restarting server before they are told to retry.
 const anewTime = time.Second
 
-// Serve opens the program, serves until ctx ends, and closes it. One that was evicted from its database begins anew as
-// the same process, so that nothing of its old life goes on with the rights of the new one, and fails with
-// [ErrReplaced] where it can't.
+// Serve opens the program, serves until ctx ends, and closes it. If its database evicted it, it restarts as the same
+// process, so that no part of its old life continues with the new rights, and fails with [ErrReplaced] if it can't.
 func Serve(ctx context.Context, o Options) error {
 	before, err := restart.Inherited()
 	if err != nil {
@@ -135,7 +134,7 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// drainTime is how long requests may go on at a stop.
+// drainTime returns the time limit for requests at a stop.
 func (a *App) drainTime() time.Duration { return cmp.Or(a.opts.patience, drainTime) }
 
 // keepSockets keeps the sockets if this server can restart after the loss of its lease.
@@ -150,10 +149,10 @@ func (a *App) keepSockets(err error) bool {
 	return true
 }
 
-// leaseLoss reports that another server has taken over, or may have, so that this one must not go on.
+// leaseLoss reports that another server has taken over, or may have, so this one must stop.
 type leaseLoss chan error
 
-// tell never blocks, and the first one counts.
+// tell never blocks; the first value counts.
 func (l leaseLoss) tell(err error) {
 	select {
 	case l <- err:
@@ -171,7 +170,7 @@ func (l leaseLoss) wait(ctx context.Context) error {
 	}
 }
 
-// ending is the moment when something is over.
+// ending is the moment at which an operation ends.
 type ending struct {
 	ctx context.Context
 	end context.CancelFunc
@@ -196,7 +195,7 @@ func (a *App) stopRuns(ctx context.Context) {
 	a.work.Go(func() {
 		defer close(done)
 		a.channels.Close()
-		if a.db.Clustered() { // else nobody else is there to do it
+		if a.db.Clustered() { // otherwise no other server does it
 			a.leader.Leave()
 		}
 		handing, cancel := context.WithTimeout(ctx, a.drainTime()/2)
@@ -210,7 +209,7 @@ func (a *App) stopRuns(ctx context.Context) {
 	}
 }
 
-// ignoreDeadline: a client which reads slowly is no failure of ours.
+// ignoreDeadline drops deadline errors: a slow client isn't our failure.
 func ignoreDeadline(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil

@@ -27,7 +27,7 @@ func (a *App) openSkills(ctx context.Context) (err error) {
 	return nil
 }
 
-// SkillOptions say where the skills of an installation are.
+// SkillOptions locate an installation's skills.
 func SkillOptions(current func() *config.Snapshot, o Options) skills.Options {
 	return skills.Options{
 		Path:    func() string { s := current(); return cmp.Or(s.File.Skills.Path, skills.DefaultPath(s.DataDir)) },
@@ -40,7 +40,7 @@ func SkillOptions(current func() *config.Snapshot, o Options) skills.Options {
 	}
 }
 
-// self is the file of this program, which is also the tool of its skills; "" when that is not known.
+// self returns the file of this program, which is also the tool of its skills; "" when that is not known.
 func self() string {
 	at, err := os.Executable()
 	if err == nil {

@@ -8,10 +8,10 @@ import (
 	"fawn/store"
 )
 
-// bookTime is how long storing a row of the accounts may take.
+// bookTime limits storing a spending row.
 const bookTime = 10 * time.Second
 
-// book stores the cost of a model call beside the answers.
+// book stores the cost of a side call.
 func (a *App) book(ctx context.Context, c lead.SideCall) {
 	ctx, cancel := context.WithTimeout(ctx, bookTime)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"fawn/agent/runs/recorder"
 )
 
-// versions is the store of file versions for runs, nil without one.
+// versions returns the store of file versions for runs, nil without one.
 func (a *App) versions() recorder.Files {
 	if a.trees == nil {
 		return nil
@@ -23,7 +23,7 @@ func (a *App) copyFiles(ctx context.Context, from, to string) error {
 	return errors.Join(a.documents.Copy(ctx, from, to), a.switches.Copy(ctx, from, to))
 }
 
-// copyVersion is copyFiles as of a version, nil where there are none.
+// copyVersion is copyFiles for a version, nil without versions.
 func (a *App) copyVersion() func(ctx context.Context, from string, version int64, to string) error {
 	if a.trees == nil {
 		return nil

@@ -29,7 +29,7 @@ const (
 	titleTime  = 2 * time.Second // for one of them to be read or stored
 )
 
-// keptTitles implements lead.TitleKeeper. What can't be read or stored costs another call of the model at most.
+// keptTitles implements lead.TitleKeeper. A failed read or write costs at most one more model call.
 type keptTitles struct {
 	db  *store.DB
 	log *slog.Logger

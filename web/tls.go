@@ -14,7 +14,7 @@ import (
 	"fawn/web/tlsport"
 )
 
-// openTLS lets the listeners speak TLS if the configuration has a certificate, or says where one comes from.
+// openTLS enables TLS on the listeners if a certificate or its source is configured.
 func (a *App) openTLS(s config.Server) (err error) {
 	a.tls, err = TLSConfig(s.TLS, a.dirs.Root, a.opts.Log)
 	return err
@@ -44,7 +44,7 @@ func Authority(t config.TLS, data string) tlsport.Authority {
 		Cache: filepath.Join(data, "acme")}
 }
 
-// secured is a listener as clients meet it.
+// secured returns a listener as clients meet it.
 func (a *App) secured(l net.Listener, s config.Server) net.Listener {
 	if a.tls == nil {
 		return l
@@ -52,8 +52,8 @@ func (a *App) secured(l net.Listener, s config.Server) net.Listener {
 	return tlsport.Listen(l, a.tls, s.HeaderTimeout)
 }
 
-// toTLS redirects plain HTTP requests to HTTPS, where the port speaks it. Programs on this machine may come without:
-// what they say leaves it on no wire.
+// toTLS redirects plain HTTP requests to HTTPS if the port supports it. Programs on this machine may use HTTP, since
+// their traffic stays local.
 func (a *App) toTLS(w http.ResponseWriter, r *http.Request) (sent bool) {
 	client := proxy.Of(r)
 	if a.tls == nil || client.Secure() || client.Addr.IsLoopback() || fromHere(r, client) {
@@ -70,13 +70,13 @@ func (a *App) toTLS(w http.ResponseWriter, r *http.Request) (sent bool) {
 	return true
 }
 
-// fromHere tells whether a client is on this machine, at the address that it called.
+// fromHere reports whether a client is on this machine, at the address that it called.
 func fromHere(r *http.Request, client proxy.Client) bool {
 	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return ok && client.Addr == at.AddrPort().Addr().Unmap()
 }
 
-// url is where this machine finds the server, for people: with the name that its certificate has.
+// url returns where this machine finds the server, for people: with the name that its certificate has.
 func (a *App) url() string {
 	if a.tls == nil {
 		return LocalURL(a.Addr())
@@ -96,13 +96,13 @@ func (a *App) url() string {
 	return "https://" + net.JoinHostPort(host, port)
 }
 
-// names are the host names that the configuration gives to this server.
+// names returns the server's configured host names.
 func (a *App) names() []string {
 	s := a.config.Current().File.Server
 	return append(append([]string{}, s.TLS.Domains...), s.Hosts...)
 }
 
-// LocalURL is where this machine finds a server that listens on an address.
+// LocalURL returns where this machine finds a server that listens on an address.
 func LocalURL(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -114,5 +114,5 @@ func LocalURL(addr string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// LocalURL is where programs on this machine find the server, below the path that it has for a proxy.
+// LocalURL returns where programs on this machine find the server, below the path that it has for a proxy.
 func (a *App) LocalURL() string { return LocalURL(a.Addr()) + a.base }

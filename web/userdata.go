@@ -51,8 +51,8 @@ func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belon
 	}, nil
 }
 
-// remove deletes all that a user owns: tasks first, so that nothing new begins, then chats with their
-// runs and files. What fails can be tried again.
+// remove deletes everything a user owns: tasks first, so that nothing new starts, then chats with their runs and files.
+// A failed deletion can be repeated.
 func (b belongings) remove(ctx context.Context, user string) error {
 	if err := b.removeTasks(ctx, user); err != nil {
 		return err
@@ -63,14 +63,14 @@ func (b belongings) remove(ctx context.Context, user string) error {
 	if err := errors.Join(b.projects.DeleteOwned(ctx, user), b.knowledge.DeleteOwned(ctx, user)); err != nil {
 		return err
 	}
-	if _, err := b.memory.Clear(ctx, user, 0); err != nil { // also what it has yet to learn
+	if _, err := b.memory.Clear(ctx, user, 0); err != nil { // including pending lessons
 		return err
 	}
 	return errors.Join(b.agents.Remove(user), b.db.RemoveOwned(ctx, user))
 }
 
-// stopOwned ends all that runs for a user: runs, also those that wait, and the processes of its threads, at all servers
-// that share the database.
+// stopOwned ends all of a user's activities on all servers of the database: runs, including waiting ones, and the
+// processes of their threads.
 func (a *App) stopOwned(ctx context.Context, user string) error {
 	ctx = context.WithoutCancel(ctx) // it may be a request of the user's own
 	err := a.runs.CancelOwned(ctx, user)
@@ -82,7 +82,7 @@ func (a *App) stopOwned(ctx context.Context, user string) error {
 		_, failed := a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "the account was disabled")
 		err = errors.Join(err, failed)
 	}
-	return errors.Join(err, a.places.Clear(ctx, threads)) // what runs at other servers
+	return errors.Join(err, a.places.Clear(ctx, threads)) // processes on other servers
 }
 
 func (b belongings) removeTasks(ctx context.Context, user string) error {
@@ -99,7 +99,7 @@ func (b belongings) removeTasks(ctx context.Context, user string) error {
 	return err
 }
 
-// removeThreads looks again until there is none: a request that was under way may have made one.
+// removeThreads repeats until none is left: an active request may have created one.
 func (b belongings) removeThreads(ctx context.Context, user string) error {
 	for {
 		threads, err := b.db.ThreadsOf(ctx, user)
@@ -115,7 +115,7 @@ func (b belongings) removeThreads(ctx context.Context, user string) error {
 	}
 }
 
-// tell lists a user's belongings.
+// tell lists a user's data.
 func (b belongings) tell(ctx context.Context, user string) (string, error) {
 	o, err := b.db.Owned(ctx, user)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"fawn/web/account"
 )
 
-// DeleteUser deletes an account with all that it owns, once whoever asks has read what that is and said
-// yes; keep leaves it, and sure asks nothing. The answer is a line of in.
+// DeleteUser deletes an account with everything it owns, after listing it and asking for confirmation; keep leaves the
+// data, and sure skips the question. The answer is a line of in.
 func DeleteUser(ctx context.Context, o Options, in io.Reader, email string, keep, sure bool) error {
 	if !keep && !sure {
 		if err := Users(ctx, o, UserJob{Do: "owned", Email: email}); err != nil {

@@ -25,23 +25,23 @@ type UserJob struct {
 	Email  string `json:"email"`
 	Role   string `json:"role"`
 	Factor bool   `json:"factor"` // reset also removes the second factor
-	Keep   bool   `json:"keep"`   // delete leaves what the account owns
+	Keep   bool   `json:"keep"`   // delete keeps the account's data
 }
 
 // consoleName is the socket in the data folder through which the console reaches a running server.
 // Whoever can open it owns the folder anyway.
 const consoleName = "console.sock"
 
-// How long a request of the console may take to come, and its job: a user may have many chats.
+// Time limits of a console's request, and of its job: a user may have many chats.
 const (
 	consoleTime = time.Minute
 	consoleJob  = 30 * time.Minute
 )
 
-// ErrUserJob is why a job was refused; the text says what is wrong with it.
+// ErrUserJob matches refused jobs; the text has the reason.
 type ErrUserJob struct{ Why string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e *ErrUserJob) Error() string { return e.Why }
 
 // Users works on the accounts of a data folder, whether a server runs on it or not.
@@ -189,7 +189,7 @@ type jobResult struct {
 	Why string `json:"why"` // of a job that was refused
 }
 
-// askServer lets the server that has the folder do a job.
+// askServer makes the server that uses the folder do a job.
 func askServer(ctx context.Context, dir string, out io.Writer, job UserJob, locked *store.LockedError) error {
 	var dial net.Dialer
 	client := &http.Client{Timeout: consoleJob, Transport: &http.Transport{DisableKeepAlives: true,
@@ -226,7 +226,7 @@ func askServer(ctx context.Context, dir string, out io.Writer, job UserJob, lock
 	return nil
 }
 
-// openConsole listens for jobs of the console. A folder whose path is too long for a socket has none.
+// openConsole listens for jobs of the command line. A folder whose path is too long for a socket has none.
 func (a *App) openConsole(ctx context.Context) {
 	name := filepath.Join(a.dirs.Root, consoleName)
 	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) { // of a server that was killed

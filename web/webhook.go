@@ -14,11 +14,10 @@ import (
 	"fawn/web/api"
 )
 
-// maxWebhookAnswer is how much of an answer is read, so that its connection ends in order.
+// maxWebhookAnswer limits the part of a response that is read to complete it properly.
 const maxWebhookAnswer = 64 << 10
 
-// postWebhook tells a webhook, through the guard that keeps requests out of private
-// networks which the owner did not open.
+// postWebhook calls a webhook through the guard, which refuses private networks not opened by the owner.
 func (a *App) postWebhook(ctx context.Context, to, run string, body []byte) (status int, err error) {
 	u, err := url.Parse(to)
 	if err != nil {

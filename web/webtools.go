@@ -15,7 +15,7 @@ import (
 func (a *App) openWeb() *community.Service {
 	a.browser.Where = func() string { return a.config.Current().File.Web.Browser }
 	a.browser.Log = a.opts.Log
-	a.guardFor("web.allow_private", a.config.Current().File.Web.AllowPrivate) // tells of wrong entries
+	a.guardFor("web.allow_private", a.config.Current().File.Web.AllowPrivate) // it reports wrong entries
 	return community.New(community.Config{
 		Settings: func() community.Settings { return lead.WebSettings(a.config.Current()) },
 		Guard: func(private []netip.Prefix) *netguard.Guard {

@@ -42,7 +42,7 @@ type report struct {
 // failure is a failed test, or a package that wasn't built or ended in the middle of a test.
 type failure struct {
 	name string
-	said []string // the last lines that it logged from its own files
+	said []string // the last lines it logged from its own files
 }
 
 type ended struct {
@@ -81,7 +81,7 @@ func main() {
 	}
 }
 
-// read handles every line; those that aren't events are printed.
+// read handles every line; lines that aren't events are printed.
 func (r *report) read(from io.Reader) {
 	lines := bufio.NewReader(from)
 	for {
@@ -181,7 +181,7 @@ func logged(said []string) (list []string) {
 	return list[max(0, len(list)-maxLogged):]
 }
 
-// maxLogged is how many lines of a failed test are repeated at the end.
+// maxLogged limits the lines of a failed test repeated at the end.
 const maxLogged = 25
 
 // reason returns the words that a test gave to Skip.

@@ -1,6 +1,6 @@
 // Package access decides what people may use: models, agents, skills and MCP servers, and how many runs and tokens a
-// day, by the rules of their groups. Owners, accounts in no group and servers without accounts are not limited. Who
-// signed in is package web/account's matter.
+// day, by the rules of their groups. Owners, accounts in no group and servers without accounts are not limited. Package
+// web/account authenticates people.
 package access
 
 import (
@@ -27,7 +27,7 @@ const (
 	Server Kind = "MCP server"
 )
 
-// Rules are what a group may use. A nil list allows everything of its kind, an empty one nothing.
+// Rules are the permissions of a group. A nil list allows everything of its kind, an empty one nothing.
 type Rules struct {
 	Models  []string `json:"models"`
 	Agents  []string `json:"agents"`
@@ -37,7 +37,7 @@ type Rules struct {
 	Runs    int64    `json:"runs_per_day"`   // 0 for no limit
 }
 
-// list is what the rules say of a kind.
+// list returns the rules' list of a kind.
 func (r *Rules) list(k Kind) []string {
 	switch k {
 	case Model:
@@ -50,7 +50,7 @@ func (r *Rules) list(k Kind) []string {
 	return r.Servers
 }
 
-// Bounds of what a group is made of.
+// Limits of a group's fields.
 const (
 	maxNames  = 500
 	maxLength = 200 // bytes of a name
@@ -58,10 +58,10 @@ const (
 	maxPeople = 5000
 )
 
-// ErrRules means that the rules of a group can't be stored; the text says why.
+// ErrRules means that a group's rules can't be stored; the text has the reason.
 var ErrRules = errors.New("the group can't be saved")
 
-// Check is ErrRules with the reason, or nil.
+// Check returns ErrRules with the reason, or nil.
 func (r *Rules) Check() error {
 	if r.Tokens < 0 || r.Runs < 0 {
 		return fmt.Errorf("%w: a limit is 0 (none) or more", ErrRules)
@@ -79,11 +79,11 @@ func (r *Rules) Check() error {
 	return nil
 }
 
-// Rights are what one person may use: the sum of what their groups allow. The zero value allows everything.
+// Rights are the permissions of one person: the union of their groups'. The zero value allows everything.
 type Rights struct {
 	groups []Rules
 	names  []string // of the groups
-	ask    string   // address of somebody who can change them
+	ask    string   // address of an owner who can change them
 }
 
 // Limited reports whether anything is limited.
@@ -95,7 +95,7 @@ func (r Rights) May(k Kind, name string) bool {
 	return all || slices.Contains(names, name)
 }
 
-// List returns what the person may use of a kind; all stands for everything.
+// List returns the allowed names of a kind; all means everything.
 func (r Rights) List(k Kind) (names []string, all bool) {
 	names = []string{}
 	for i := range r.groups {
@@ -141,12 +141,13 @@ func generous(a, b int64) int64 {
 	return max(a, b)
 }
 
-// Deny is the error for something that the person may not use. The name is "" where nothing of the kind is allowed.
+// Deny returns the error for something that the person may not use. The name is "" where nothing of the kind is
+// allowed.
 func (r Rights) Deny(k Kind, name string) error {
 	return &Denied{Kind: k, Name: name, Groups: r.names, Ask: r.ask}
 }
 
-// ErrDenied is what all refusals of this package are.
+// ErrDenied matches all refusals of this package.
 var ErrDenied = errors.New("not permitted")
 
 // Denied means that the groups of a person don't allow something.
@@ -167,7 +168,7 @@ func (e *Denied) Error() string {
 		contact(e.Ask))
 }
 
-// Unwrap is ErrDenied.
+// Unwrap returns ErrDenied.
 func (e *Denied) Unwrap() error { return ErrDenied }
 
 // ErrorName names the kind of failure for clients.
@@ -181,13 +182,13 @@ type Spent struct {
 	Ask   string
 }
 
-// Error says which limit, when it ends, and whom to ask.
+// Error reports which limit, when it ends, and whom to ask.
 func (e *Spent) Error() string {
 	return fmt.Sprintf("your daily limit of %s (%d) is reached; it begins again at %s; for more, %s", e.What, e.Limit,
 		e.Until.Format("2006-01-02 15:04 MST"), contact(e.Ask))
 }
 
-// Unwrap is ErrDenied.
+// Unwrap returns ErrDenied.
 func (e *Spent) Unwrap() error { return ErrDenied }
 
 // ErrorName names the kind of failure for clients.
@@ -207,7 +208,7 @@ func clip(name string) string {
 	return strings.ToValidUTF8(name, "")
 }
 
-// Service knows the groups. A nil Service limits nobody.
+// Service manages groups. A nil Service limits nobody.
 type Service struct {
 	DB       *store.DB
 	Required func() bool   // whether accounts are in force; else nobody is limited
@@ -240,7 +241,7 @@ func (s *Service) Of(ctx context.Context, owner string) (Rights, error) {
 	return r, err
 }
 
-// contact is the address of the first owner of the server who can sign in.
+// contact returns the address of the first server owner who can sign in.
 func (s *Service) contact(ctx context.Context) (string, error) {
 	users, err := s.DB.Users(ctx)
 	i := slices.IndexFunc(users, func(u store.User) bool { return u.Role == "owner" && !u.Disabled })
@@ -262,8 +263,8 @@ func (s *Service) Day() (from, to time.Time) {
 	return time.Date(y, m, d, 0, 0, 0, 0, zone), time.Date(y, m, d+1, 0, 0, 0, 0, zone)
 }
 
-// Left returns how many tokens an owner may still use today, 0 for no limit. It is a *Spent once a limit is reached:
-// for a new run, or, with its id, for one that is stored already.
+// Left returns an owner's remaining tokens for today, 0 for no limit. At a limit it returns a *Spent: for a new run or,
+// with its id, for a stored one.
 func (s *Service) Left(ctx context.Context, owner string, r Rights, run string) (tokens int64, err error) {
 	mostRuns, mostTokens := r.PerDay()
 	if mostRuns == 0 && mostTokens == 0 {
@@ -288,19 +289,19 @@ func (s *Service) Left(ctx context.Context, owner string, r Rights, run string) 
 	return mostTokens - used, nil
 }
 
-// Spend counts tokens of a run against its owner's day, whose rest all runs of the owner share.
+// Spend adds a run's tokens to its owner's day; all runs of the owner share its allowance.
 func (s *Service) Spend(ctx context.Context, owner, run string, tokens int64) error {
 	return s.DB.CountUsed(ctx, owner, run, tokens)
 }
 
-// Today is what somebody used today, and what they may use; a limit of 0 is none.
+// Today is a person's usage today with their limits; a limit of 0 is none.
 type Today struct {
 	Runs, Tokens       int64
 	MaxRuns, MaxTokens int64
 	Until              time.Time
 }
 
-// Today counts what an owner used today.
+// Today returns an owner's usage today.
 func (s *Service) Today(ctx context.Context, owner string, r Rights) (t Today, err error) {
 	t.MaxRuns, t.MaxTokens = r.PerDay()
 	var from time.Time
@@ -309,12 +310,12 @@ func (s *Service) Today(ctx context.Context, owner string, r Rights) (t Today, e
 	return t, err
 }
 
-// Group is a group of people with what they may use.
+// Group is a group of people with its permissions.
 type Group struct {
 	ID      string
 	Name    string
 	Members []string // ids of accounts
-	Roles   []string // whose accounts are all members: admin, user
+	Roles   []string // roles whose accounts are all members: admin, user
 	Rules   Rules
 }
 
@@ -360,7 +361,7 @@ func (s *Service) Group(ctx context.Context, id string) (Group, error) {
 	return groupOf(t)
 }
 
-// Put stores a group, new or in place of what it was. Errors: ErrRules, store.ErrExists for a name that is taken.
+// Put creates or replaces a group. Errors: ErrRules, store.ErrExists for a name that is taken.
 func (s *Service) Put(ctx context.Context, g Group) error {
 	g.Name = strings.Join(strings.Fields(g.Name), " ")
 	if g.Name == "" || len(g.Name) > maxLength {

@@ -16,11 +16,11 @@ const (
 	Warning = "warning"
 )
 
-// MostText is how many characters an announcement may have.
+// MostText limits the characters of an announcement.
 const MostText = 500
 
-// NewAnnouncement makes an announcement with a level, Info unless it says otherwise, and an end, which may be nil. Where
-// that isn't possible, why says so about a field.
+// NewAnnouncement returns an announcement; level defaults to Info, and the end may be nil. If it is invalid, why
+// explains the invalid field.
 func NewAnnouncement(text, level string, ends *time.Time, now time.Time) (a store.Announcement, field, why string) {
 	text = strings.TrimSpace(text)
 	if level == "" {

@@ -1,3 +1,3 @@
-// Package acp asks agents that speak the Agent Client Protocol, which run on this machine as processes of their own: each
-// call has one that ends with it, and a folder that belongs to the thread.
+// Package acp calls agents that speak the Agent Client Protocol and run on this machine: each call starts a process
+// that ends with it, in a folder that belongs to the thread.
 package acp

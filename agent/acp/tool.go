@@ -27,22 +27,22 @@ const (
 	maxPrompt  = 256 << 10 // bytes
 	maxCopied  = 500       // files of one call
 	maxFile    = 32 << 20  // bytes of a file that is copied
-	maxListed  = 50        // files that the model is told of
+	maxListed  = 50        // files listed for the model
 	defaultEnd = 30 * time.Minute
 )
 
-// Agent is one that can be asked.
+// Agent is a configured agent.
 type Agent struct {
 	Command     string
 	Args        []string
 	Env         map[string]string
 	Description string
 	Model       string        // "" is the agent's choice
-	Approve     bool          // all that it asks for is allowed; else nothing is
-	Timeout     time.Duration // of a call
+	Approve     bool          // grant all requested permissions; otherwise none
+	Timeout     time.Duration // limit of a call
 }
 
-// Options are what the tool works with.
+// Options configure the tool.
 type Options struct {
 	Agents map[string]Agent
 	Dirs   files.Dirs
@@ -50,7 +50,7 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// Tool lets a model ask these agents.
+// Tool returns the tool by which a model calls these agents.
 func Tool(o Options) (*agent.Tool, error) {
 	names := slices.Sorted(maps.Keys(o.Agents))
 	var about strings.Builder
@@ -103,7 +103,7 @@ func read(c agent.ToolCall) (a arguments, err error) {
 	return a, nil
 }
 
-// folder is where an agent works: beside the files of the thread, where commands of its sandbox reach nothing.
+// folder returns an agent's working folder: next to the thread's files, out of reach of its sandbox.
 func (o Options) folder(thread, name string) (string, error) {
 	base, err := o.Dirs.Folder(thread)
 	if err != nil {
@@ -116,7 +116,7 @@ func (o Options) folder(thread, name string) (string, error) {
 	return at, os.MkdirAll(at, 0o700)
 }
 
-// ask has an agent work on a task.
+// ask makes an agent work on a task.
 func (o Options) ask(ctx context.Context, t *agent.Turn, c agent.ToolCall, name string, who Agent, prompt string) (
 	_ agent.Result, err error) {
 	if !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`) {
@@ -170,7 +170,7 @@ func (o Options) ask(ctx context.Context, t *agent.Turn, c agent.ToolCall, name 
 	return agent.ErrorResult(out), nil
 }
 
-// bring copies what an agent has made since into the workspace of the thread, and gives the paths there.
+// bring copies files the agent created since into the thread's workspace and returns their paths.
 func (o Options) bring(ctx context.Context, thread, name string, root *os.Root, since time.Time) (made []string, err error) {
 	var tree *files.Files
 	defer func() {

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	maxAnswer  = 256 << 10 // bytes of what an agent says
-	maxText    = 8 << 20   // bytes of a file that it reads or writes through us
-	maxSteps   = 64 << 10  // bytes of what is shown of its steps
-	lastLines  = 10        // that it complained of
+	maxAnswer  = 256 << 10 // limit of an agent's answer in bytes
+	maxText    = 8 << 20   // size limit of a file that it reads or writes through us
+	maxSteps   = 64 << 10  // limit of its shown steps in bytes
+	lastLines  = 10        // last lines of error output kept
 	helloTime  = time.Minute
 	cancelTime = 2 * time.Second
 )
 
-// worker is one call of an agent, and the client that it speaks with.
+// worker is one call of an agent, with its ACP client.
 type worker struct {
 	name string
 	who  Agent
@@ -42,11 +42,12 @@ type worker struct {
 	answer strings.Builder
 	cut    bool
 	shown  int
-	lines  []string // of complaints, the last ones
+	lines  []string // the last lines of error output
 	over   bool
 }
 
-// work starts the agent, gives it the task and waits for the end of its turn. What it said comes back with an error, too.
+// work starts the agent, gives it the task and waits for the end of its turn. With an error, it also returns the answer
+// so far.
 func (w *worker) work(ctx context.Context, prompt string) (_ string, err error) {
 	program, err := process.Find(w.who.Command, process.SearchPath(w.who.Env), w.at)
 	if err != nil {
@@ -91,7 +92,7 @@ func (w *worker) work(ctx context.Context, prompt string) (_ string, err error) 
 	return said, nil
 }
 
-// turnOf is a session of one prompt.
+// turnOf returns a session of one prompt.
 func (w *worker) turnOf(ctx context.Context, conn *sdk.ClientSideConnection, prompt string) (sdk.StopReason, error) {
 	hello, done := context.WithTimeout(ctx, helloTime)
 	defer done()
@@ -182,7 +183,7 @@ func (w *worker) complain(line string) {
 	w.lines = w.lines[max(len(w.lines)-lastLines, 0):]
 }
 
-// waits is a reader that waits until somebody is ready to read.
+// waits is a reader that blocks until reading is allowed.
 type waits struct {
 	from  io.Reader
 	ready <-chan struct{}
@@ -194,7 +195,7 @@ func (g *waits) Read(p []byte) (int, error) {
 	return g.from.Read(p)
 }
 
-// SessionUpdate implements sdk.Client: it keeps what the agent says, and shows its steps.
+// SessionUpdate implements sdk.Client: it collects the answer and shows the agent's steps.
 func (w *worker) SessionUpdate(_ context.Context, n sdk.SessionNotification) error {
 	u := n.Update
 	switch {
@@ -219,7 +220,7 @@ func (w *worker) says(text string) {
 	w.answer.WriteString(text)
 }
 
-// steps shows a line while the call goes on.
+// steps shows a line during the call.
 func (w *worker) steps(line string) {
 	line = strings.ReplaceAll(agent.Visible(agent.Clip(w.veiled(line), 300)), "\n", " ") + "\n"
 	w.mu.Lock()
@@ -232,7 +233,7 @@ func (w *worker) steps(line string) {
 	}
 }
 
-// RequestPermission implements sdk.Client: what the configuration allows is allowed, and nothing else.
+// RequestPermission implements sdk.Client: only configured permissions are granted.
 func (w *worker) RequestPermission(_ context.Context, r sdk.RequestPermissionRequest) (sdk.RequestPermissionResponse, error) {
 	kinds := []sdk.PermissionOptionKind{sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways}
 	if w.who.Approve {
@@ -248,7 +249,7 @@ func (w *worker) RequestPermission(_ context.Context, r sdk.RequestPermissionReq
 	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}, nil
 }
 
-// place is a path of the agent's folder.
+// place returns a path of the agent's folder.
 func (w *worker) place(name string) (string, error) {
 	rel := name
 	if filepath.IsAbs(name) {
@@ -311,7 +312,7 @@ func (w *worker) WriteTextFile(_ context.Context, r sdk.WriteTextFileRequest) (o
 	return out, w.root.WriteFile(rel, []byte(r.Content), 0o600)
 }
 
-// errNoTerminal is the answer to those who want one.
+// errNoTerminal is returned to agents that request a terminal.
 func errNoTerminal() error { return sdk.NewMethodNotFound("terminal") }
 
 // CreateTerminal implements sdk.Client.

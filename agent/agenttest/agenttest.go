@@ -1,5 +1,4 @@
-// Package agenttest holds what tests of agents need: a scripted model, a sink which keeps
-// everything it was told, and short builders.
+// Package agenttest contains helpers for tests of agents: a scripted model, a recording sink, and short builders.
 package agenttest
 
 import (
@@ -19,10 +18,10 @@ type Reply struct {
 	Chunks []agent.Chunk
 	Err    error         // yielded after the chunks
 	Hang   bool          // after the chunks, wait until the call is cancelled
-	Before chan struct{} // when set, the answer starts once it is closed
+	Before chan struct{} // if set, the answer starts once it is closed
 }
 
-// Say is a plain text answer, one chunk a word.
+// Say returns a plain text answer, one chunk a word.
 func Say(words ...string) Reply {
 	var r Reply
 	for _, w := range words {
@@ -33,7 +32,7 @@ func Say(words ...string) Reply {
 	return r
 }
 
-// Call is an answer which calls tools: id, name, arguments (JSON text), id, name, ….
+// Call returns an answer which calls tools: id, name, arguments (JSON text), id, name, ….
 func Call(parts ...string) Reply {
 	var r Reply
 	for i := 0; i+2 < len(parts); i += 3 {
@@ -44,7 +43,7 @@ func Call(parts ...string) Reply {
 	return r
 }
 
-// Script is a model that answers its calls in order; past the last reply it says "done.".
+// Script is a model with scripted answers; after the last one it answers "done.".
 type Script struct {
 	Replies []Reply
 
@@ -53,7 +52,7 @@ type Script struct {
 	requests []*agent.Request
 }
 
-// Requests are the calls seen so far.
+// Requests returns the calls seen so far.
 func (s *Script) Requests() []*agent.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +98,7 @@ func (s *Script) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 	}
 }
 
-// Step is a copy of what a sink was told, safe to keep.
+// Step is a copy of a recorded step, safe to keep.
 type Step struct {
 	Node  string
 	Patch agent.State
@@ -138,21 +137,21 @@ func (s *Sink) Step(_ context.Context, st agent.Step) error {
 	return s.Fail
 }
 
-// Events are all events so far.
+// Events returns all events so far.
 func (s *Sink) Events() []agent.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]agent.Event(nil), s.events...)
 }
 
-// Steps are all steps so far.
+// Steps returns all steps so far.
 func (s *Sink) Steps() []Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Step(nil), s.steps...)
 }
 
-// Turn builds a turn whose state holds one human message, with counting ids.
+// Turn returns a turn with one human message and counting ids.
 func Turn(text string, sink agent.Sink) *agent.Turn {
 	var n atomic.Int64
 	t := &agent.Turn{Owner: "ann", ThreadID: "t1", RunID: "r1", Sink: sink, Log: slog.New(slog.DiscardHandler),
@@ -161,7 +160,7 @@ func Turn(text string, sink agent.Sink) *agent.Turn {
 	return t
 }
 
-// Echo is a tool that returns its arguments.
+// Echo returns a tool that returns its arguments.
 func Echo(name string) *agent.Tool {
 	return &agent.Tool{Name: name, Description: "returns its arguments", Schema: json.RawMessage(`{"type":"object"}`),
 		Run: func(_ context.Context, _ *agent.Turn, c agent.ToolCall) (agent.Result, error) {

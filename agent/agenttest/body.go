@@ -2,8 +2,8 @@ package agenttest
 
 import "strings"
 
-// RunBody is the body of a request to path. A request for a run that names no assistant
-// gets the lead agent, as the routes of LangGraph want one named.
+// RunBody returns the body of a request to path. A run without an assistant gets the lead agent, since LangGraph's
+// routes require one.
 func RunBody(path, body string) string {
 	path, _, _ = strings.Cut(path, "?")
 	makes := false

@@ -7,9 +7,9 @@ import (
 	"testing/iotest"
 )
 
-// ReadAhead makes a proxy of a test read a request before it sends it on. A server of net/http closes the body
-// of a request with the first byte of its answer, and a transport that has sent all of it may still wait to read
-// its end: it then gives up the connection, and the answer breaks off (golang/go#40747).
+// ReadAhead makes a test's proxy read a whole request before it forwards it. A net/http server closes a request's body
+// with the first byte of its response, and a transport that has sent everything may still wait to read the body's end:
+// it then drops the connection, and the response breaks off (golang/go#40747).
 func ReadAhead(r *httputil.ProxyRequest) {
 	if r.Out.Body == nil {
 		return

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Log collects what is written to it and can be read meanwhile, such as the log of a server that runs.
-// The zero value is empty and ready.
+// Log collects written data and can be read concurrently, for instance the log of a running server. The zero value is
+// ready.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer

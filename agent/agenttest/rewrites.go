@@ -6,11 +6,10 @@ import (
 	"fawn/agent"
 )
 
-// NoRewrites fails t when a step of a run puts a new value in place of a message that an
-// earlier step stored: every such write makes the store keep the whole message again, for
-// each step that does it. Input and update steps are left out, as people may edit what
-// they wrote. stored are the messages from before the first step; without them a rewrite
-// in the first step is only seen when something stored stands behind it.
+// NoRewrites fails t if a step of a run replaces a message stored by an earlier step, since each replacement stores the
+// whole message again. Input and update steps are exempt, because people may edit their messages. stored are the
+// messages before the first step; without them a rewrite in the first step is only detected before other stored
+// messages.
 func NoRewrites(t testing.TB, steps []Step, stored ...*agent.Message) {
 	t.Helper()
 	known := ids(stored)
@@ -37,8 +36,8 @@ func ids(msgs []*agent.Message) map[string]bool {
 	return set
 }
 
-// standingBefore guesses what was stored before a step: new messages go to the end, so all
-// up to the last one the step did not write are older.
+// standingBefore infers the messages stored before a step: new messages are appended, so everything up to the last
+// message not written by the step is older.
 func standingBefore(s Step) map[string]bool {
 	written, last := ids(s.Patch.Messages), -1
 	for i, m := range s.State.Messages {

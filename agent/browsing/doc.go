@@ -1,3 +1,3 @@
-// Package browsing holds the tools with which agents use a browser: open, read, click, type. Each thread has a browser
-// of its own, which keeps its logins. The browsers themselves are package sandbox/browser.
+// Package browsing contains the tools by which agents use a browser: open, read, click, type. Each thread has its own
+// browser, which keeps its logins. Package sandbox/browser runs the browsers.
 package browsing

@@ -55,25 +55,25 @@ const (
 // Group is the group of all of them.
 const Group = "browser"
 
-// Names are the names of all tools.
+// Names returns the names of all tools.
 func Names() []string {
 	return []string{Navigate, Click, Type, Read, Back, Screenshot, Download, Close}
 }
 
-// Aliases are the names that DeerFlow has for some of them.
+// Aliases returns DeerFlow's names for some of them.
 func Aliases() []string { return []string{"browser_snapshot", "browser_get_text"} }
 
 const (
-	// Pictures is where the small pictures of steps are.
+	// Pictures is the folder of the steps' thumbnails.
 	Pictures     = files.Outputs + "/.browser"
 	maxPictures  = 200
 	pictureBytes = 8 << 20
 )
 
-// Waiting is what a call puts out while a person has the browser.
+// Waiting is the output of a call while a person controls the browser.
 const Waiting = "Waiting for you to hand the browser back"
 
-// Artifact is what a result tells clients beside its text.
+// Artifact is the part of a result for clients, besides its text.
 type Artifact struct {
 	Address string   `json:"address,omitempty"`
 	Title   string   `json:"title,omitempty"`
@@ -87,7 +87,7 @@ type artifact struct {
 	Browser *Artifact `json:"browser"`
 }
 
-// ReadArtifact is the artifact of a result, nil for those of other tools.
+// ReadArtifact returns the artifact of a result, nil for other tools.
 func ReadArtifact(raw json.RawMessage) *Artifact {
 	var a artifact
 	if len(raw) == 0 || json.Unmarshal(raw, &a) != nil {
@@ -96,23 +96,23 @@ func ReadArtifact(raw json.RawMessage) *Artifact {
 	return a.Browser
 }
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Browsers *browser.Browsers
 	Files    tools.Files
-	// Forget drops what is kept of a thread's browser; nil keeps nothing.
+	// Forget deletes the stored state of a thread's browser; nil stores nothing.
 	Forget func(thread string) error
 	Now    func() time.Time // nil is the system's clock
 	Log    *slog.Logger
 }
 
-// Service gives agents a browser. Its methods may be called from any goroutine.
+// Service gives agents a browser. It is safe for concurrent use.
 type Service struct {
 	Config
 	count atomic.Uint64
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -177,7 +177,7 @@ func (e *element) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Tools are those that models call. Calls of one answer are carried out in its order.
+// Tools returns the browser tools. Calls of one answer run in order.
 func (s *Service) Tools() []*agent.Tool {
 	list := []*agent.Tool{
 		tools.NewOfCall(Navigate, Group, navigateText, func(ctx context.Context, t *agent.Turn, c agent.ToolCall, a navigateArgs) (agent.Result, error) {
@@ -207,7 +207,7 @@ func (s *Service) Tools() []*agent.Tool {
 	return list
 }
 
-// act carries out an action and words what came of it.
+// act performs an action and describes the outcome.
 func (s *Service) act(ctx context.Context, t *agent.Turn, c agent.ToolCall, a browser.Action) (agent.Result, error) {
 	return s.finish(ctx, t, c, a, "")
 }
@@ -284,7 +284,7 @@ func (s *Service) finish(ctx context.Context, t *agent.Turn, c agent.ToolCall, a
 	return r, err
 }
 
-// head says where the browser is and what happened on the way.
+// head describes the current page and the events on the way.
 func head(v *browser.View) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Page: %s\nAddress: %s", v.Title, v.Address)
@@ -301,7 +301,7 @@ func sentence(err error) string { return strings.TrimSuffix(clip(err.Error(), 40
 
 func clip(s string, most int) string { return agent.Head(s, most) }
 
-// typed is the tool that fills fields.
+// typed returns the tool that fills fields.
 func (s *Service) typed(ctx context.Context, t *agent.Turn, c agent.ToolCall, a typeArgs) (agent.Result, error) {
 	act := browser.Action{Kind: browser.Type, Element: string(a.Element), Text: a.Text, Submit: a.Submit}
 	if strings.HasPrefix(a.Text, files.UserData+"/") && !strings.Contains(a.Text, "\n") {
@@ -377,7 +377,7 @@ func (s *Service) keepShot(ctx context.Context, f *files.Files, data []byte, nam
 	return at, nil
 }
 
-// create makes a file in the outputs, whose name gets a number where it is taken.
+// create creates a file in the outputs, numbering a name that is taken.
 func create(f *files.Files, name string) (io.WriteCloser, string, error) {
 	ext := path.Ext(name)
 	for i := range 1000 {

@@ -12,18 +12,18 @@ import (
 	"fawn/store"
 )
 
-// who is the account that owns a message.
+// who identifies the account of a message's sender.
 type who struct {
 	owner      string
-	connection string // "" for somebody on the list of the configuration
+	connection string // "" for a person on the configured allow list
 	open       bool   // admitted because the bot is open to everyone
 	guest      bool   // admitted as a guest of a group
 }
 
-// limited tells that runs for them have no commands, servers, memory or helpers.
+// limited reports whether their runs lack commands, servers, memory and helpers.
 func (w who) limited() bool { return w.open || w.guest }
 
-// who finds the account of a message's sender; known is false for strangers.
+// who looks up the account of a message's sender; known is false for strangers.
 func (b *bot) who(ctx context.Context, p chat.Person) (w who, known bool, err error) {
 	c, err := b.h.cfg.DB.ConnectionOf(ctx, b.provider, p.ID, p.Workspace)
 	if err == nil {
@@ -44,7 +44,7 @@ func (b *bot) who(ctx context.Context, p chat.Person) (w who, known bool, err er
 	return w, false, nil
 }
 
-// candidate is a message with everything that the rules of admission look at.
+// candidate is a message with the data used by the admission rules.
 type candidate struct {
 	row   store.Inbound
 	u     chat.Update
@@ -52,9 +52,9 @@ type candidate struct {
 	who   who     // set once the sender is looked up, if known
 	known bool
 
-	working bool              // a turn of the line is under way
+	working bool              // a turn of the line is active
 	voice   bool              // a voice message that will be transcribed
-	open    bool              // the group was let in
+	open    bool              // the group was admitted
 	group   store.ChannelChat // its row
 	host    *who              // the account that guests of the group are answered for, nil for none
 	unasked bool              // the bot also reads group messages that don't mention it
@@ -72,7 +72,7 @@ type rule struct {
 	act     func(l *line, ctx context.Context, c *candidate) error
 }
 
-// early are the rules that need not know the sender. The first that applies decides.
+// early returns the rules that don't need the sender. The first match decides.
 func early() []rule {
 	return []rule{
 		{applies: func(c *candidate) bool { return c.u.Stops && !c.working }, act: (*line).drop}, // there is nothing to stop
@@ -82,8 +82,8 @@ func early() []rule {
 	}
 }
 
-// late are the rules for a sender who was looked up, first those of groups. The first that applies decides; a message
-// that none applies to is admitted.
+// late returns the rules for a known sender, those of groups first. The first match decides; without a match the
+// message is admitted.
 func late() []rule {
 	return []rule{
 		{applies: func(c *candidate) bool { return c.u.Group && c.cmd.name == "allow" && c.known }, act: (*line).allow},
@@ -108,7 +108,7 @@ func late() []rule {
 	}
 }
 
-// account is the one that an admitted message is attributed to.
+// account returns the account that an admitted message belongs to.
 func (c *candidate) account() who {
 	if !c.known && c.host != nil {
 		return *c.host
@@ -130,7 +130,7 @@ func first(rules []rule, c *candidate) *rule {
 	return nil
 }
 
-// admit lets a message in, refuses it, or does at once what it asks for, as the rules decide.
+// admit applies the rules: it admits a message, refuses it, or carries out its command at once.
 func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	b := l.b
 	u, err := decode(row)
@@ -161,7 +161,8 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	return nil
 }
 
-// lookUp finds the sender's account and, in a group, whether the group was let in and for whom guests are answered.
+// lookUp finds the sender's account and, in a group, whether the group was admitted and for which owner guests are
+// answered.
 func (l *line) lookUp(ctx context.Context, c *candidate) (err error) {
 	b := l.b
 	if c.who, c.known, err = b.who(ctx, c.u.Sender); err != nil {
@@ -194,7 +195,7 @@ func (l *line) decide(ctx context.Context, r *rule, c *candidate) error {
 	return l.settle(ctx, c.row, store.InboundRefused, r.reason)
 }
 
-// drop is done with a message at once.
+// drop marks a message as handled without an answer.
 func (l *line) drop(ctx context.Context, c *candidate) error {
 	return l.settle(ctx, c.row, store.InboundDone, "")
 }
@@ -213,7 +214,7 @@ func (l *line) command(ctx context.Context, c *candidate) (err error) {
 	return l.obey(ctx, a)
 }
 
-// allow lets the bot into a group.
+// allow admits the bot to a group.
 func (l *line) allow(ctx context.Context, c *candidate) (err error) {
 	g, u := c.group, c.u
 	g.Provider, g.Chat, g.Topic, g.Kind, g.Name, g.EnabledBy = l.b.provider, u.Chat, "", "group", u.ChatName, u.Sender.ID
@@ -238,7 +239,7 @@ const (
 	MembersPaired = "paired"
 )
 
-// host is the account that guests of a group are answered for; nil where guests aren't answered.
+// host returns the account that guests of a group are answered for; nil where guests aren't answered.
 func (b *bot) host(g store.ChannelChat) *who {
 	own := settingsOf(g)
 	if g.EnabledBy == "" || own.Members != MembersAll && (own.Members != "" || !b.conf().Guests) {
@@ -247,7 +248,7 @@ func (b *bot) host(g store.ChannelChat) *who {
 	return &who{owner: cmp.Or(own.Host, g.Owner), guest: true}
 }
 
-// refuse drops a message and tells its writer why, once an hour.
+// refuse drops a message and tells its sender the reason, at most once an hour.
 func (l *line) refuse(ctx context.Context, row store.Inbound, u chat.Update, reason, text string) error {
 	if err := l.settle(ctx, row, store.InboundRefused, reason); err != nil {
 		return err
@@ -258,10 +259,10 @@ func (l *line) refuse(ctx context.Context, row store.Inbound, u chat.Update, rea
 	return nil
 }
 
-// words selects texts by a sender's language, or the server's language where the app doesn't tell it.
+// words selects texts in the sender's language, or the server's if the app doesn't report it.
 func (b *bot) words(p chat.Person) words { return wordsOf(cmp.Or(p.Lang, b.h.current().Lang)) }
 
-// say answers a message with a few words. It is tried once: the message is done with already.
+// say sends a short answer. It is tried once because the message is already handled.
 func (b *bot) say(ctx context.Context, to chat.Update, text string) {
 	limits := b.channel().Limits()
 	post := chat.Post{Text: chat.Split(text, limits)[0].Text, Key: key(b.provider, to.ID)}
@@ -279,7 +280,7 @@ func (b *bot) say(ctx context.Context, to chat.Update, text string) {
 	b.sent()
 }
 
-// clean is a name as it may stand before somebody's words.
+// clean returns a name that is safe to place before a person's words.
 func clean(name string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("[]<>`*_\n\r\t", r) || r < ' ' {

@@ -17,14 +17,14 @@ type answer struct {
 	lang   string // language tag of texts besides the answer
 	parts  []*part
 	files  []string // paths that were presented, in order
-	doing  string   // the tool at work
-	status string   // of the run that has ended
+	doing  string   // the running tool
+	status string   // of the ended run
 	failed string   // why it ended badly
 	cursor int64
 	cut    int // counts changes that are not additions at the end
 }
 
-// part is one message. Those of questions have no id.
+// part is one message. Messages of questions have no id.
 type part struct {
 	id   string
 	text strings.Builder
@@ -70,7 +70,7 @@ func (a *answer) take(ev runevent.Event) {
 	}
 }
 
-// part is the message of an id, new at the end.
+// part returns the message of an id, new at the end.
 func (a *answer) part(id string) *part {
 	if n := len(a.parts); n > 0 && a.parts[n-1].id == id {
 		return a.parts[n-1]
@@ -170,7 +170,7 @@ func (a *answer) solid() string {
 	return agent.Visible(b.String())
 }
 
-// ending is the text added at the end of a run.
+// ending returns the text added at the end of a run.
 func (a *answer) ending() string {
 	switch a.status {
 	case runs.Success:

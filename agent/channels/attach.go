@@ -14,8 +14,8 @@ import (
 	"fawn/uploads"
 )
 
-// attach puts the files of a message into the uploads of a thread and returns a line for each. A file that cannot be
-// taken is a line, too; an error means to try again.
+// attach stores a message's files as uploads of a thread and returns a line about each, including files that can't be
+// stored; an error means try again.
 func (t *turn) attach(ctx context.Context, thread string, u chat.Update) (lines []string, err error) {
 	for _, f := range u.Files {
 		name := path.Base(strings.ReplaceAll(f.Name, "\\", "/"))
@@ -45,7 +45,7 @@ func (t *turn) attach(ctx context.Context, thread string, u chat.Update) (lines 
 	return lines, nil
 }
 
-// reasonOf is the public reason for a refused file.
+// reasonOf returns the public reason for a refused file.
 func reasonOf(err error) string {
 	if errors.Is(err, uploads.ErrTooLarge) {
 		return "it is too large"
@@ -53,7 +53,7 @@ func reasonOf(err error) string {
 	return "it could not be fetched"
 }
 
-// fetch streams a file from the platform into the uploads, as the form of a browser would bring it.
+// fetch streams a file from the platform into the uploads, like a browser's form.
 func (t *turn) fetch(ctx context.Context, thread, name string, f chat.FileRef) (uploads.Result, error) {
 	r, w := io.Pipe()
 	form := multipart.NewWriter(w)
@@ -77,5 +77,5 @@ func (t *turn) fetch(ctx context.Context, thread, name string, f chat.FileRef) (
 	return saved, err
 }
 
-// outputs is where files have to be that are sent.
+// outputs is the folder that files must be in to be sent.
 const outputs = files.Outputs + "/"

@@ -11,19 +11,19 @@ import (
 	"fawn/store"
 )
 
-// bot is one platform at work.
+// bot runs one platform's bot.
 type bot struct {
 	h        *Hub
 	provider string
 	ctx      context.Context // ends when the bot is to stop
 	stop     context.CancelFunc
-	calls    context.Context // of calls to the platform, ends a little later
+	calls    context.Context // for calls to the platform; it ends a little later
 	cut      context.CancelFunc
 	wg       sync.WaitGroup
 	pace     *rateLimiter
 	people   senderLimits
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	now     Bot
 	ch      chat.Channel // nil before it is open
 	limits  chat.Limits
@@ -41,14 +41,14 @@ type bot struct {
 // place names a line of work.
 type place struct{ chat, topic string }
 
-// Status is how a bot does.
+// Status is the state of a bot's connection.
 type Status struct {
 	Running     bool // it is connected
 	Since       time.Time
 	Reconnects  int
-	Error       string // of the last failure, for people
+	Error       string // the last failure, for people
 	Remedy      string
-	Trouble     chat.Trouble // the same, to be told in another language
+	Trouble     chat.Trouble // the same, for translation
 	ErrorAt     time.Time
 	LastIn      time.Time
 	LastOut     time.Time
@@ -103,7 +103,7 @@ func (b *bot) run() {
 		var fatal *chat.Fatal
 		if errors.As(err, &fatal) {
 			if fatal.Retry == 0 {
-				return // until it is restarted or configured anew
+				return // until it is restarted or reconfigured
 			}
 			wait = fatal.Retry
 		}
@@ -140,7 +140,7 @@ func (b *bot) session() error {
 	return b.channel().Run(b.ctx, &inbox{b})
 }
 
-// self is the identity of a bot.
+// self returns the identity of a bot.
 func self(ctx context.Context, ch chat.Channel) (chat.Me, error) {
 	if k, ok := ch.(chat.Known); ok {
 		return k.Self(), nil
@@ -154,7 +154,7 @@ func (b *bot) channel() chat.Channel {
 	return b.ch
 }
 
-// failed notes why the bot does not work.
+// failed records why the bot doesn't work.
 func (b *bot) failed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -175,7 +175,7 @@ func (b *bot) failed(err error) {
 	b.tell()
 }
 
-// connected notes that the connection is up.
+// connected records that the connection is up.
 func (b *bot) connected() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,7 +186,7 @@ func (b *bot) connected() {
 	}
 }
 
-// tell wakes waiters for a change of status. mu is held.
+// tell wakes waiters for a status change. mu is held.
 func (b *bot) tell() {
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -220,10 +220,10 @@ func (b *bot) resume() error {
 	return nil
 }
 
-// kept is how long a message is remembered that was done with.
+// kept is the time for which handled messages are remembered.
 const kept = 7 * 24 * time.Hour
 
-// sent notes that the platform took something.
+// sent records that the platform accepted something.
 func (b *bot) sent() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -242,5 +242,5 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// missing tells of a row that is not there.
+// missing reports whether an error means that a row doesn't exist.
 func missing(err error) bool { return errors.Is(err, store.ErrNotFound) }

@@ -34,13 +34,13 @@ func parseCommand(text string) (command, bool) {
 		name, arg = rest[:i], rest[i:]
 	}
 	name, _, _ = strings.Cut(name, "@")
-	if name == "" || strings.Contains(name, "/") { // a path, say
+	if name == "" || strings.Contains(name, "/") { // for example a path
 		return command{}, false
 	}
 	return command{name: strings.ToLower(name), arg: strings.TrimSpace(arg)}, true
 }
 
-// known says how a command is carried out. Those of skills, and words that only look like one, are for the agent.
+// known reports how a command is carried out. Skill commands, and words that only look like commands, go to the agent.
 func (b *bot) known(c command) command {
 	if c.name == "model" {
 		c.name = "models"
@@ -60,7 +60,7 @@ func (b *bot) known(c command) command {
 	return c
 }
 
-// personal tells of a command that is about the account for which the bot answers.
+// personal reports whether a command concerns the account the bot answers for.
 func personal(c command) bool {
 	switch c.name {
 	case "memory", "goal", "bootstrap", "link":
@@ -69,7 +69,7 @@ func personal(c command) bool {
 	return false
 }
 
-// obey carries out a command that is no turn. The message is done with before the answer is sent.
+// obey carries out a command that isn't a turn. The message is marked as handled before the answer is sent.
 func (l *line) obey(ctx context.Context, a *admitted) error {
 	text, err := l.carryOut(ctx, a)
 	if err != nil {
@@ -120,7 +120,7 @@ func (l *line) carryOut(ctx context.Context, a *admitted) (string, error) {
 	return say.help, nil
 }
 
-// stopWord tells whether somebody asks to stop in a word. It counts only while there is something to stop.
+// stopWord reports whether a message is a request to stop. It counts only while a run is active.
 func stopWord(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " \t\r\n.!。！…~")) {
 	case "stop", "stopp", "stop it", "cancel", "abbrechen", "停", "停止", "停下", "停一下", "取消", "стоп", "やめて", "중지":
@@ -129,7 +129,7 @@ func stopWord(text string) bool {
 	return false
 }
 
-// reacted stops the run whose answer got a stop reaction. A sign at another message stops nothing.
+// reacted stops the run whose answer got a stop reaction. Reactions to other messages stop nothing.
 func (l *line) reacted(ctx context.Context, a *admitted) error {
 	c, err := l.chat(ctx, a)
 	if err != nil {
@@ -150,14 +150,14 @@ func (l *line) reacted(ctx context.Context, a *admitted) error {
 	return l.settle(ctx, a.row, store.InboundDone, "")
 }
 
-// chat is the row of a line's chat and topic, new if there is none.
+// chat returns the row of a line's chat and topic, new if there is none.
 func (l *line) chat(ctx context.Context, a *admitted) (store.ChannelChat, error) {
 	c, err := l.b.h.cfg.DB.ChannelChat(ctx, l.b.provider, l.at.chat, l.at.topic)
 	if missing(err) {
 		c = store.ChannelChat{Provider: l.b.provider, Chat: l.at.chat, Topic: l.at.topic}
 		err = nil
 	}
-	if c.Owner != a.who.owner || c.Kind == kindResult { // somebody else's thread does not go on
+	if c.Owner != a.who.owner || c.Kind == kindResult { // don't continue another person's thread
 		c.Owner, c.Thread, c.Alias = a.who.owner, "", ""
 	}
 	if a.thread != "" {
@@ -185,7 +185,7 @@ func (l *line) stop(ctx context.Context, thread string, say words) (string, erro
 	if err := rt.CancelAll(ctx, thread); err != nil {
 		return "", err
 	}
-	return "", nil // the answer says so
+	return "", nil // the answer reports it
 }
 
 func (l *line) status(ctx context.Context, c store.ChannelChat, say words) (string, error) {
@@ -218,7 +218,7 @@ func (l *line) status(ctx context.Context, c store.ChannelChat, say words) (stri
 	return strings.Join(out, "\n"), nil
 }
 
-// again has the last answer of the line sent as new messages.
+// again sends the line's last answer as new messages.
 func (l *line) again(ctx context.Context, a *admitted) error {
 	db := l.b.h.cfg.DB
 	last, err := db.LastAnswer(ctx, l.b.provider, l.at.chat, l.at.topic)
@@ -235,10 +235,10 @@ func (l *line) again(ctx context.Context, a *admitted) error {
 // chatSettings are kept with a chat.
 type chatSettings struct {
 	Model   string `json:"model,omitempty"`
-	Members string `json:"members,omitempty"` // of a group: all or paired; empty is what the channel says
-	Host    string `json:"host,omitempty"`    // of a group: the owner whom guests are answered for
-	Account string `json:"account,omitempty"` // of a private chat: whose it is
-	// Workspace is that of Account, or of who let Fawn into the group.
+	Members string `json:"members,omitempty"` // groups only: all or paired; empty uses the channel's setting
+	Host    string `json:"host,omitempty"`    // of a group: owner on whose behalf guests are answered
+	Account string `json:"account,omitempty"` // private chats only: the owner's account
+	// Workspace is the workspace of Account, or of the person who let Fawn into the group.
 	Workspace string `json:"workspace,omitempty"`
 }
 
@@ -249,7 +249,7 @@ func settingsOf(c store.ChannelChat) (s chatSettings) {
 	return s
 }
 
-// mostModels is how many models a list has.
+// mostModels limits the models in a list.
 const mostModels = 30
 
 // models lists the sender's models, all or by a word in their names, or selects one.

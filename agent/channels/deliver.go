@@ -22,7 +22,7 @@ const (
 	unhurried = 20 // after a minute, edits come every 3 seconds; after 200 seconds, every 10
 )
 
-// delivery writes the answer of one run to its chat. It belongs to its goroutine, but for what mu guards.
+// delivery writes the answer of one run to its chat. One goroutine owns it, except for the fields guarded by mu.
 type delivery struct {
 	b      *bot
 	run    string
@@ -35,7 +35,7 @@ type delivery struct {
 
 	ctx     context.Context
 	stop    context.CancelFunc
-	over    chan struct{} // closed when it no longer works
+	over    chan struct{} // closed when it has stopped
 	revoked atomic.Bool
 
 	mu      sync.Mutex
@@ -45,13 +45,13 @@ type delivery struct {
 	news    chan struct{} // one token: ans or done changed
 
 	note   string                     // before the text
-	stays  bool                       // what is still to be sent is sent when all of it is known
+	stays  bool                       // the rest is sent once it is complete
 	rows   map[string]*store.Outbound // nil before they are known
 	text   split
 	slow   time.Duration // between edits, 0 is the platform's own
-	rated  time.Time     // when the platform last complained
+	rated  time.Time     // time of the platform's last complaint
 	edited time.Time
-	grows  time.Time // when its text was first shown
+	grows  time.Time // time its text was first shown
 	failed time.Time // first of the failures in a row
 	tries  int
 }
@@ -62,7 +62,7 @@ var (
 	errNotBegun = errors.New("the run has not begun")
 )
 
-// deliver has an answer written unless that goes on already. A new one has no other rows yet, nor a run.
+// deliver starts writing an answer unless that is already under way. A new answer has no other rows and no run yet.
 func (b *bot) deliver(first store.Outbound, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,7 +101,7 @@ func (b *bot) deliver(first store.Outbound, fresh bool) {
 // words selects texts by the recipient's language.
 func (d *delivery) words() words { return wordsOf(d.ans.lang) }
 
-// over forgets a delivery.
+// over removes a delivery.
 func (b *bot) over(d *delivery, tail chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +111,7 @@ func (b *bot) over(d *delivery, tail chan struct{}) {
 	}
 }
 
-// renew has an answer sent as new messages. One that is being written goes on in them.
+// renew sends an answer again as new messages. An answer being written continues in them.
 func (b *bot) renew(ctx context.Context, run string) error {
 	b.mu.Lock()
 	d := b.answers[run]
@@ -168,7 +168,7 @@ func (d *delivery) work() {
 		}
 		for waiting := true; waiting; {
 			select {
-			case <-d.news: // what comes meanwhile is merged, but the end waits for the platform only
+			case <-d.news: // new text meanwhile is merged, but the end waits for the platform only
 				waiting = late != nil && !d.finished()
 			case <-late:
 				waiting = false
@@ -192,8 +192,8 @@ func (d *delivery) load(ctx context.Context) error {
 	return err
 }
 
-// recall finds out whether the answer before this one may be missing, which is said where messages cannot be sent
-// again.
+// recall checks whether the previous answer may be missing, which is mentioned on platforms where messages can't be
+// sent again.
 func (d *delivery) recall(ctx context.Context) error {
 	l, first := d.b.channel().Limits(), d.rows["0"]
 	if (l.CanEdit || l.Keyed) && !l.MayStay || first == nil {
@@ -206,7 +206,7 @@ func (d *delivery) recall(ctx context.Context) error {
 	return err
 }
 
-// finished tells whether the run has ended and its whole log is read.
+// finished reports whether the run has ended and its whole log is read.
 func (d *delivery) finished() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -229,8 +229,8 @@ func (d *delivery) typing(ctx context.Context) {
 	}
 }
 
-// sync updates the chat. It returns how long to wait before the next time, 0 for until there is something new, and
-// whether all is done.
+// sync updates the chat. It returns the delay until the next update, 0 to wait for news, and whether everything is
+// done.
 func (d *delivery) sync(ctx context.Context) (wait time.Duration, over bool) {
 	d.mu.Lock()
 	view := view{solid: d.ans.solid(), doing: d.ans.doing, ending: "", cut: d.ans.cut, cursor: d.ans.cursor,
@@ -246,7 +246,7 @@ func (d *delivery) sync(ctx context.Context) (wait time.Duration, over bool) {
 		return 0, d.settle(ctx, store.OutboundFailed,
 			chat.Trouble{Cause: chat.Deleted, Text: errRemoved.Error()}.String()) == nil
 	default:
-		return 0, true // the next server goes on
+		return 0, true // another server continues
 	}
 	wait, err := d.write(ctx, view)
 	switch {
@@ -326,7 +326,7 @@ func (d *delivery) put(ctx context.Context, row *store.Outbound, names ...store.
 	return d.b.h.cfg.DB.PutOutbound(ctx, []store.Outbound{*row}, names...)
 }
 
-// every is the time between edits.
+// every returns the time between edits.
 func (d *delivery) every() time.Duration {
 	l := d.b.channel().Limits()
 	if d.to.To.Group {

@@ -24,7 +24,7 @@ func ParseDestination(text string) (d Destination, ok bool) {
 	return d, text != "" && json.Unmarshal([]byte(text), &d) == nil && d.Provider != ""
 }
 
-// String is the form that is stored.
+// String returns the form that is stored.
 func (d Destination) String() string {
 	raw, err := agent.Encode(d)
 	if err != nil { // three strings always encode
@@ -33,7 +33,7 @@ func (d Destination) String() string {
 	return string(raw)
 }
 
-// Offer is a chat that somebody may have answers sent to.
+// Offer is a chat that answers can be sent to.
 type Offer struct {
 	Destination
 	App   string // its name
@@ -41,11 +41,11 @@ type Offer struct {
 	Group bool
 }
 
-// mostOffers bounds how many chats are looked through.
+// mostOffers limits how many chats are looked through.
 const mostOffers = 500
 
-// Offers are the chats that an owner may have answers sent to: the private ones of their connected accounts, and the
-// groups that they let a bot into. Chats whose bot doesn't run are left out.
+// Offers returns the chats an owner may send answers to: private chats of their connected accounts, and groups they let
+// a bot into. Chats of stopped bots are left out.
 func (h *Hub) Offers(ctx context.Context, owner string) ([]Offer, error) {
 	h.mu.Lock()
 	none := len(h.bots) == 0
@@ -72,7 +72,7 @@ func (h *Hub) Offers(ctx context.Context, owner string) ([]Offer, error) {
 	return out, err
 }
 
-// Find is the offer of a chat; ok is false when an owner may not have answers sent there.
+// Find returns the offer of a chat; ok is false when an owner may not have answers sent there.
 func (h *Hub) Find(ctx context.Context, owner string, d Destination) (o Offer, ok bool, err error) {
 	b := h.bot(d.Provider)
 	if b == nil {
@@ -94,7 +94,7 @@ func (h *Hub) Find(ctx context.Context, owner string, d Destination) (o Offer, o
 	return Offer{d, b.conf().Name, cmp.Or(c.Name, c.Chat), c.Kind == kindGroup}, ok, err
 }
 
-// topic tells whether a chat has a topic.
+// topic reports whether a chat has a topic.
 func (h *Hub) topic(ctx context.Context, c store.ChannelChat, topic string) (bool, error) {
 	t, err := h.cfg.DB.ChannelChat(ctx, c.Provider, c.Chat, topic)
 	if missing(err) {
@@ -103,7 +103,7 @@ func (h *Hub) topic(ctx context.Context, c store.ChannelChat, topic string) (boo
 	return err == nil && t.Alias == "" && t.Kind == kindGroup, err
 }
 
-// reaches tells whether an owner may have answers sent to a chat, which is the row of the chat itself.
+// reaches reports whether an owner may send answers to a chat, given the chat's own row.
 func (h *Hub) reaches(ctx context.Context, owner string, c store.ChannelChat) (bool, error) {
 	own := settingsOf(c)
 	person := chat.Person{ID: cmp.Or(own.Account, c.Chat), Workspace: own.Workspace}
@@ -119,7 +119,7 @@ func (h *Hub) reaches(ctx context.Context, owner string, c store.ChannelChat) (b
 	return h.owns(ctx, c.Provider, owner, person)
 }
 
-// owns tells whether a person on a platform is known as an owner.
+// owns reports whether a person on a platform belongs to an owner.
 func (h *Hub) owns(ctx context.Context, provider, owner string, p chat.Person) (bool, error) {
 	c, err := h.cfg.DB.ConnectionOf(ctx, provider, p.ID, p.Workspace)
 	if err == nil || !missing(err) {
@@ -134,12 +134,12 @@ func (h *Hub) owns(ctx context.Context, provider, owner string, p chat.Person) (
 type Result struct {
 	Owner  string
 	Thread string
-	Task   string // its title stands above the answer; empty for an answer in a conversation
-	Failed string // why its run did not start
+	Task   string // its title is shown above the answer; empty for an answer in a conversation
+	Failed string // reason why its run did not start
 }
 
-// Plan is the first message to a chat, to be stored together with the run. One that may not be sent there is stored
-// as failed. Its Run is empty.
+// Plan returns the first message to a chat, to be stored together with the run. If sending isn't allowed, the message
+// is stored as failed. Its Run is empty.
 func (h *Hub) Plan(ctx context.Context, d Destination, r Result) (store.Outbound, error) {
 	to := target{To: chat.Address{Chat: d.Chat, Topic: d.Topic}, Thread: r.Thread, Whole: true, Owner: r.Owner,
 		Title: agent.Head(r.Task, longestTitle), Failed: agent.Head(r.Failed, longestFailure)}
@@ -170,8 +170,8 @@ const (
 	longestFailure = 300
 )
 
-// NotConnected is the reason for not sending to a disconnected account's chat, or to one that its owner can't decide
-// about.
+// NotConnected is the reason for not sending to the chat of a disconnected account, or to a group the owner has no say
+// in.
 const NotConnected = "this chat is no longer connected"
 
 // Kinds of a store.ChannelChat.
@@ -192,7 +192,7 @@ const (
 	ResultUnknown ResultState = "unknown" // a part of it may be missing
 )
 
-// Trouble is why a message was not sent, or not yet; the zero value when there is no reason.
+// Trouble is the reason why a message wasn't sent, or not yet; the zero value for none.
 func Trouble(o store.Outbound) chat.Trouble {
 	if o.Error == NotConnected {
 		return chat.Trouble{Cause: chat.Disconnected, Text: NotConnected}
@@ -218,8 +218,8 @@ func StateOf(rows []store.Outbound) (state ResultState, why chat.Trouble) {
 	return state, why
 }
 
-// Deliver has the result of a run sent when the run has ended, if it was planned. Where the bot isn't ready, it takes
-// the result up as soon as it is.
+// Deliver sends the result of an ended run, if that was planned. If the bot isn't ready, it sends the result as soon as
+// it is.
 func (h *Hub) Deliver(ctx context.Context, run string) error {
 	rows, err := h.cfg.DB.Outbound(ctx, run)
 	if err != nil || len(rows) == 0 || rows[0].State != store.OutboundPlanned {

@@ -5,7 +5,6 @@
 // Nothing is kept in memory only. A message is a row that goes from new to done, its run has an id made from the
 // message's, and each message of the answer is a row with the text that the chat shows.
 //
-// How a platform is spoken to belongs to package chat, below; setting up bots to web/bots. Begin with inbox.go (a
-// message arrives), lines.go and admit.go (it is let in), turn.go (it becomes a run) and write.go (the answer goes
-// out).
+// The platforms' protocols belong to package chat; setting up bots to web/bots. Begin with inbox.go (a message
+// arrives), lines.go and admit.go (it is admitted), turn.go (it becomes a run) and write.go (the answer is sent).
 package channels

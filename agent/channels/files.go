@@ -21,7 +21,7 @@ type posting struct {
 	open func() (io.ReadCloser, error)
 }
 
-// files are those to send; what cannot be is told in the text.
+// files returns the files to send; the text mentions those that can't be sent.
 func (d *delivery) files(v view, text string) ([]posting, string) {
 	cfg := &d.b.h.cfg
 	if cfg.Open == nil || v.ending != "" {
@@ -48,10 +48,10 @@ func (d *delivery) files(v view, text string) ([]posting, string) {
 	return out, text
 }
 
-// mostParts bounds the headings of a long answer that are listed.
+// mostParts limits the headings of a long answer that are listed.
 const mostParts = 15
 
-// summary stands in the place of the rest of a long answer: its headings, if it has any.
+// summary replaces the rest of a long answer: its headings, if it has any.
 func summary(text string, l chat.Limits, say words) string {
 	parts := chat.Headings(text)
 	if len(parts) < 2 {
@@ -70,14 +70,14 @@ func summary(text string, l chat.Limits, say words) string {
 	return b.String()
 }
 
-// whole is an answer as a file.
+// whole returns an answer as a file.
 func whole(text string) posting {
 	return posting{"answer.md", int64(len(text)), func() (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(text)), nil
 	}}
 }
 
-// post sends files. One that may have been sent before a crash is not sent again.
+// post sends files. A file that may have been sent before a crash isn't sent again.
 func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) error {
 	at, attaches := d.b.channel().(chat.Attacher)
 	for i, f := range files {
@@ -132,14 +132,14 @@ func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) err
 	return nil
 }
 
-// file is how the platform is given it.
+// file converts a file to the platform's input.
 func (p posting) file(reply string, l chat.Limits) chat.File {
 	kind := mime.TypeByExtension(path.Ext(p.name))
 	return chat.File{Name: p.name, Type: kind, Size: p.size, ReplyTo: reply, Open: p.open,
 		Image: strings.HasPrefix(kind, "image/") && kind != "image/svg+xml" && p.size <= l.MaxImage}
 }
 
-// attach sends a file as text is sent: as a placeholder, which gets its file by an edit, and that may be repeated.
+// attach sends a file like text: as a placeholder that an edit replaces with the file, which may be repeated.
 func (d *delivery) attach(ctx context.Context, to chat.Attacher, row *store.Outbound, f posting, l chat.Limits) error {
 	if row.State == store.OutboundDone || row.State == store.OutboundFailed || row.State == store.OutboundUnknown {
 		return nil
@@ -154,7 +154,7 @@ func (d *delivery) attach(ctx context.Context, to chat.Attacher, row *store.Outb
 	var gone *chat.Gone
 	var never *chat.Refused
 	switch {
-	case errors.As(err, &gone) && gone.Message: // somebody deleted it: a new one takes its place
+	case errors.As(err, &gone) && gone.Message: // the message was deleted: send a new one
 		row.Message, row.Hash, row.State = "", "", store.OutboundPlanned
 		return errors.Join(errors.New("a message was deleted"), d.put(ctx, row))
 	case errors.As(err, &never): // the others can still be sent

@@ -25,8 +25,8 @@ func (d *delivery) reads(ctx context.Context, fresh bool) {
 	d.tell()
 }
 
-// follow reads the run until its end. A reader that was opened in the moment in which the run came to life, or after
-// the server began to stop, sees nothing: then another one is opened. Of a run that is not there yet, begun will tell.
+// follow reads the run until its end. A reader opened just as the run becomes active, or after the server began to
+// stop, sees nothing; another one is opened then. For a run that doesn't exist yet, it waits for begun.
 func (d *delivery) follow(ctx context.Context, fresh bool) error {
 	wait, err := lookAgain, errNotBegun
 	if !fresh {
@@ -57,7 +57,7 @@ func (d *delivery) follow(ctx context.Context, fresh bool) error {
 	}
 }
 
-// Times between two looks at a run: one that does not go on yet, and one that is not there.
+// Poll intervals: for a run that hasn't resumed yet, and for one that doesn't exist.
 const (
 	lookAgain = 20 * time.Millisecond
 	notBegun  = 5 * time.Second
@@ -78,9 +78,9 @@ func (d *delivery) look(ctx context.Context) error {
 	return d.ended(ctx)
 }
 
-// removed is errRemoved when the run is gone, and errNotBegun when it is still to come. A run is stored after the row
-// of its answer, and before its messages are done with: looked for in this order, one that comes and ends meanwhile is
-// not missed.
+// removed returns errRemoved if the run is gone and errNotBegun if it is still to come. A run is stored after its
+// answer's row and before its messages are marked as handled; checking in this order misses no run that starts and ends
+// in between.
 func (d *delivery) removed(ctx context.Context) error {
 	open, err := d.b.h.cfg.DB.RunInbound(ctx, d.run)
 	if err == nil && len(open) > 0 {
@@ -95,7 +95,7 @@ func (d *delivery) removed(ctx context.Context) error {
 	return errRemoved
 }
 
-// begun tells an answer that its run is there.
+// begun signals an answer that its run exists.
 func (b *bot) begun(run string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +107,7 @@ func (b *bot) begun(run string) {
 	}
 }
 
-// waits has an answer show that its run waits for others, or no longer does.
+// waits shows in an answer that its run waits for others, or no longer does.
 func (b *bot) waits(run string, yes bool) {
 	b.mu.Lock()
 	d := b.answers[run]
@@ -141,7 +141,7 @@ func (d *delivery) readTo(ctx context.Context, r *eventlog.Reader) error {
 	}
 }
 
-// ended is errEnded when the run is over and all of it was read, and nil when there is more to come.
+// ended returns errEnded when the run has ended and was read completely, and nil if there is more to come.
 func (d *delivery) ended(ctx context.Context) error {
 	d.mu.Lock()
 	status, cursor := d.ans.status, d.ans.cursor

@@ -28,31 +28,31 @@ type Config struct {
 	Save func(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error)
 	// Listen transcribes a recording; nil transcribes nothing.
 	Listen func(ctx context.Context, name string, audio io.Reader) (string, error)
-	// Listens tells whether Listen would be of use at the moment.
+	// Listens reports whether Listen is currently available.
 	Listens func() bool
 	// Open opens a file of a thread by its virtual path, with its size; nil sends no files.
 	Open func(thread, path string) (io.ReadCloser, int64, error)
 	// Models lists a user's models by name, the default one first.
 	Models func(ctx context.Context, owner string) []string
-	// Skill tells whether a skill that people can call has a name.
+	// Skill reports whether there is a callable skill with a name.
 	Skill func(name string) bool
-	// Facts counts what is known about an owner.
+	// Facts records an owner's known facts.
 	Facts func(ctx context.Context, owner string) (int, error)
-	// Elsewhere tells how the bot of a platform does that another server has; nil where there are no others.
+	// Elsewhere returns the status of a platform's bot on another server; nil without other servers.
 	Elsewhere func(provider string) (s Status, ok bool)
-	// Notes are those of all servers; nil where there are no others.
+	// Notes are the notes shared by all servers; nil without other servers.
 	Notes clusterstate.Notes
-	// Observer is told what the bots do; nil for nobody.
+	// Observer is notified of bot activity; nil for none.
 	Observer Observer
 }
 
 // Settings may change while the server runs.
 type Settings struct {
-	MaxRuns      int    // runs of all chats at once
+	MaxRuns      int    // limit for runs of all chats together
 	MaxWaiting   int    // messages of a platform that wait; more are not read
 	RequireBound bool   // only people with a connected account may write
 	Web          string // public address of the server, without a slash at its end; empty if there is none
-	Lang         string // tag of the language for people whose app doesn't tell theirs
+	Lang         string // language tag for people whose app doesn't report theirs
 	Bots         []Bot
 }
 
@@ -60,15 +60,15 @@ type Settings struct {
 type Bot struct {
 	Provider  string
 	Name      string   // of the platform, for people
-	Allowed   []string // ids of people who may write without a connected account; "*" is everyone
-	Unasked   bool     // in groups, answer also what does not mention the bot
-	Guests    bool     // in groups, answer also people without an account, unless the group says otherwise
+	Allowed   []string // ids of people who may write without connecting an account; "*" allows everyone
+	Unasked   bool     // in groups, also answer messages without a mention
+	Guests    bool     // in groups, also answer people without an account, unless the group's settings differ
 	Assistant string
-	Config    map[string]any // of its runs
+	Config    map[string]any // configuration of its runs
 	Context   map[string]any
 	Handle    string // name of the bot in links
 	Warning   string // for the log, when it starts
-	Stamp     string // differs when the bot must be opened anew
+	Stamp     string // differs when the bot must be opened again
 	Open      func() (chat.Channel, error)
 }
 
@@ -80,7 +80,7 @@ type Hub struct {
 
 	scans *qrlogin.Scans
 
-	applying sync.Mutex // held by who starts and stops bots
+	applying sync.Mutex // held while starting and stopping bots
 
 	mu       sync.Mutex
 	settings Settings
@@ -88,7 +88,7 @@ type Hub struct {
 	closed   bool
 }
 
-// New makes a Hub without bots. The caller calls Close before it closes the run manager.
+// New returns a Hub without bots. The caller calls Close before it closes the run manager.
 func New(cfg Config) *Hub {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -100,13 +100,13 @@ func New(cfg Config) *Hub {
 		slots: newSemaphore(0), writes: newSemaphore(writesAtOnce)}
 }
 
-// writesAtOnce is how many turns are stored per commit, so that incoming messages don't wait for a long one.
+// writesAtOnce limits the turns stored per commit, so incoming messages don't wait behind a long one.
 const writesAtOnce = 16
 
-// stopTime is how long calls that are under way get when a bot stops.
+// stopTime is the grace period for calls under way when a bot stops.
 const stopTime = 3 * time.Second
 
-// Apply starts, stops and restarts bots to match s. Bots that did not change go on.
+// Apply starts, stops and restarts bots to match s. Unchanged bots continue.
 func (h *Hub) Apply(s Settings) {
 	h.applying.Lock()
 	defer h.applying.Unlock()
@@ -155,7 +155,7 @@ func (h *Hub) start(conf Bot) {
 	b.wg.Go(b.run)
 }
 
-// Look has the bots process work that other servers stored.
+// Look makes the bots process work stored by other servers.
 func (h *Hub) Look(ctx context.Context) error {
 	h.mu.Lock()
 	list := slices.Collect(maps.Values(h.bots))
@@ -175,10 +175,10 @@ func (h *Hub) Look(ctx context.Context) error {
 	return nil
 }
 
-// Scans are the sign-ins by QR code.
+// Scans returns the sign-ins by QR code.
 func (h *Hub) Scans() *qrlogin.Scans { return h.scans }
 
-// Restart opens a bot anew. It tells whether there is one.
+// Restart reopens a bot. It reports whether the bot exists.
 func (h *Hub) Restart(provider string) bool {
 	h.applying.Lock()
 	defer h.applying.Unlock()
@@ -191,7 +191,7 @@ func (h *Hub) Restart(provider string) bool {
 	return true
 }
 
-// Close stops all bots. What they have not done goes on with the next server.
+// Close stops all bots. The next server completes their unfinished work.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true

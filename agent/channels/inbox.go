@@ -50,7 +50,7 @@ func (in *inbox) Take(ctx context.Context, batch []chat.Update, cursor map[strin
 	return nil
 }
 
-// row is the stored form of an update.
+// row returns the stored form of an update.
 func (b *bot) row(ctx context.Context, u chat.Update) (store.Inbound, error) {
 	row := store.Inbound{ID: u.ID, Chat: u.Chat, At: b.h.cfg.DB.Now(), State: store.InboundNew}
 	if u.Problem != "" {
@@ -66,7 +66,7 @@ func (b *bot) row(ctx context.Context, u chat.Update) (store.Inbound, error) {
 		u.At = row.At
 	}
 	if len(u.Text) > maxText {
-		u.Text = u.Text[:maxText+1] // enough to see that it is too long
+		u.Text = u.Text[:maxText+1] // enough to detect that it is too long
 		for !utf8.ValidString(u.Text) {
 			u.Text = u.Text[:len(u.Text)-1]
 		}
@@ -77,7 +77,7 @@ func (b *bot) row(ctx context.Context, u chat.Update) (store.Inbound, error) {
 	return row, nil
 }
 
-// topic is the name of the topic an update belongs to.
+// topic returns the name of the topic an update belongs to.
 func (b *bot) topic(ctx context.Context, u chat.Update) (string, error) {
 	for _, other := range append(u.Under[:len(u.Under):len(u.Under)], u.Topic) {
 		if other == "" || !u.Group {
@@ -111,7 +111,7 @@ func (b *bot) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// taken notes that messages no longer wait.
+// taken records that messages no longer wait.
 func (b *bot) taken(n int) {
 	b.waiting.Add(int64(-n))
 	select {

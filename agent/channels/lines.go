@@ -12,8 +12,8 @@ import (
 const (
 	maxText   = 32 << 10 // bytes of one message
 	together  = 20       // messages that become one turn
-	turnText  = 64 << 10 // bytes of them
-	lookAhead = 200      // waiting messages a line knows
+	turnText  = 64 << 10 // size limit of a turn's text
+	lookAhead = 200      // waiting messages held in memory per line
 	albumTime = 800 * time.Millisecond
 )
 
@@ -24,26 +24,26 @@ type line struct {
 	at    place
 	wakes chan struct{} // one token: look again
 
-	resumes []string // runs of the last server to go on with; guarded by b.mu
+	resumes []string // runs of the last server to resume; guarded by b.mu
 
-	// What follows belongs to the goroutine.
+	// The fields below belong to the goroutine.
 	rows []store.Inbound     // the oldest that waited when it was last looked
-	let  map[int64]*admitted // messages that were let in and wait
-	busy map[string]bool     // ids of those of the turn under way, which may not be stored as that yet
-	turn chan struct{}       // closed when the turn under way is over
+	let  map[int64]*admitted // admitted messages that wait
+	busy map[string]bool     // ids in the current turn, whose storing isn't confirmed yet
+	turn chan struct{}       // closed at the end of the current turn
 }
 
-// admitted is a message that was let in.
+// admitted is an admitted message.
 type admitted struct {
 	row store.Inbound
 	u   chat.Update
 	who who
-	cmd command // of those that wait for their place
-	// thread is the one whose result the message replies to, and which it goes on in.
+	cmd command // commands waiting for their turn
+	// thread is the thread whose result the message replies to and which it continues.
 	thread string
 }
 
-// wake has a line look at its messages, or go on with a run.
+// wake makes a line check its messages, or resume a run.
 func (b *bot) wake(at place, run string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +73,7 @@ func (b *bot) goes(f func()) bool {
 	return true
 }
 
-// retire forgets a line that has nothing to do.
+// retire removes an idle line.
 func (b *bot) retire(l *line) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,8 +121,8 @@ func (l *line) loop() {
 	}
 }
 
-// step lets new messages in or refuses them, if it is to look for some, and starts the next turn if none is under way.
-// It returns how long the next one waits for more.
+// step admits or refuses new messages, if there may be some, and starts the next turn if none is active. It returns how
+// long the next one waits for more.
 func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
 	if look {
 		if err := l.look(ctx); err != nil {
@@ -156,10 +156,10 @@ func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
 	return 0, nil
 }
 
-// look lets new messages in or refuses them.
+// look admits or refuses new messages.
 func (l *line) look(ctx context.Context) (err error) {
 	select {
-	case <-l.wakes: // for what is found now
+	case <-l.wakes: // for messages found now
 	default:
 	}
 	l.rows, err = l.b.h.cfg.DB.WaitingInbound(ctx, l.b.provider, l.at.chat, l.at.topic, lookAhead)
@@ -186,7 +186,7 @@ func (l *line) begin(turn func()) {
 	})
 }
 
-// resumed is a run to go on with, if any.
+// resumed returns a run to continue, if any.
 func (l *line) resumed() string {
 	l.b.mu.Lock()
 	defer l.b.mu.Unlock()
@@ -205,7 +205,7 @@ func (l *line) next(rows []store.Inbound, now time.Time) (batch []*admitted, wai
 	for _, row := range rows {
 		a := l.let[row.N]
 		if a == nil {
-			continue // refused, or done with
+			continue // refused, or handled
 		}
 		if len(batch) > 0 && (a.cmd.name != "" || a.who.owner != batch[0].who.owner ||
 			a.who.limited() != batch[0].who.limited() || len(batch) == together ||
@@ -228,7 +228,7 @@ func (l *line) next(rows []store.Inbound, now time.Time) (batch []*admitted, wai
 	return batch, 0
 }
 
-// settle notes that a message is done with.
+// settle marks a message as handled.
 func (l *line) settle(ctx context.Context, row store.Inbound, state, reason string) error {
 	if err := l.b.h.cfg.DB.SettleInbound(ctx, state, reason, row.N); err != nil {
 		return err

@@ -12,10 +12,10 @@ import (
 	"fawn/agent/channels/chat"
 )
 
-// maxVoice bounds a voice message, in bytes: as much as transcription APIs take.
+// maxVoice limits a voice message, in bytes: as much as transcription APIs take.
 const maxVoice = 25 << 20
 
-// listens tells whether a message is a voice message that can be transcribed at the moment.
+// listens reports whether a message is a voice message that can be transcribed now.
 func (b *bot) listens(u chat.Update) bool {
 	cfg := &b.h.cfg
 	return u.Unread == chat.Voice && u.Voice != nil && cfg.Listen != nil && (cfg.Listens == nil || cfg.Listens())
@@ -34,8 +34,8 @@ func (r *recording) Write(p []byte) (int, error) {
 	return r.Buffer.Write(p)
 }
 
-// listen is what is said in a voice message. Where that can't be found out the text says so, for the agent to tell; an error
-// means to try again.
+// listen transcribes a voice message. If that fails, the returned text says so for the agent to report; an error means
+// try again.
 func (t *turn) listen(ctx context.Context, u chat.Update) (string, error) {
 	name := path.Base(strings.ReplaceAll(u.Voice.Name, "\\", "/"))
 	if !strings.Contains(name, ".") {

@@ -13,20 +13,20 @@ import (
 type Observer interface {
 	// Update is a message that a platform delivered: new, duplicate, or unreadable.
 	Update(provider, result string)
-	// Refusal is a message that was not let in.
+	// Refusal counts a refused message.
 	Refusal(provider, reason string)
 	// Call is a call that writes to a chat: send, edit or upload. The outcome is ok, rate, gone, refused, fatal or
 	// error.
 	Call(provider, call, outcome string)
-	// Retry is an answer that has to be tried again.
+	// Retry counts an answer that must be tried again.
 	Retry(provider string)
-	// Answer is the end of a delivery: delivered, failed or unknown, and how long after the end of its run it came.
+	// Answer counts a delivery's outcome: delivered, failed or unknown, with its delay after the end of the run.
 	Answer(provider, outcome string, lag time.Duration)
 	// Reconnect is a connection that was lost.
 	Reconnect(provider string)
 }
 
-// nobody is the Observer of a Hub that has none.
+// nobody is the Observer of a Hub without one.
 type nobody struct{}
 
 func (nobody) Update(string, string)                {}
@@ -36,7 +36,7 @@ func (nobody) Retry(string)                         {}
 func (nobody) Answer(string, string, time.Duration) {}
 func (nobody) Reconnect(string)                     {}
 
-// Load is how much a bot has to do.
+// Load describes a bot's pending work.
 type Load struct {
 	Connected bool
 	Waiting   int // messages that no run has taken
@@ -56,7 +56,7 @@ func (h *Hub) Loads() map[string]Load {
 	return all
 }
 
-// countTaken tells of a batch that was stored.
+// countTaken counts a stored batch.
 func (b *bot) countTaken(all int, fresh []store.Inbound) {
 	o := b.h.cfg.Observer
 	for range all - len(fresh) {
@@ -71,7 +71,7 @@ func (b *bot) countTaken(all int, fresh []store.Inbound) {
 	}
 }
 
-// outcomeOf is how a call ended, in a word.
+// outcomeOf classifies the result of a call in one word.
 func outcomeOf(err error) string {
 	var rate *chat.Rate
 	var gone *chat.Gone
@@ -92,7 +92,7 @@ func outcomeOf(err error) string {
 	return "error"
 }
 
-// countAnswer tells how the delivery ended.
+// countAnswer counts a delivery by its outcome.
 func (d *delivery) countAnswer(state string) {
 	outcome := "delivered"
 	if state != store.OutboundDone {

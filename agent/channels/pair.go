@@ -15,17 +15,17 @@ import (
 	"fawn/store"
 )
 
-// CodeTime is how long a code that connects an account can be used.
+// CodeTime is the lifetime of a connection code.
 const CodeTime = 10 * time.Minute
 
-// openCodes is how many codes one person may have for one platform.
+// openCodes limits the open codes per person and platform.
 const openCodes = 5
 
 // ErrCodes means that a person has too many codes which are not used yet.
 var ErrCodes = errors.New("too many codes are open; use one, or wait until they expire")
 
-// Code makes a code of 128 random bits with which somebody connects their account to owner. It can be used once, within
-// 10 minutes, in a private chat with the bot. Errors: ErrNoBot, ErrCodes.
+// Code creates a code of 128 random bits that connects a chat account to owner. It works once, within 10 minutes, in a
+// private chat with the bot. Errors: ErrNoBot, ErrCodes.
 func (h *Hub) Code(ctx context.Context, owner, provider string) (code string, valid time.Duration, err error) {
 	if _, ok := h.Status(provider); !ok {
 		return "", 0, ErrNoBot

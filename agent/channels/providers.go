@@ -9,18 +9,17 @@ import (
 	"fawn/agent/channels/qrlogin"
 )
 
-// Provider is a chat app that Fawn knows.
+// Provider is a supported chat app.
 type Provider struct {
 	Name    string
 	Display string
 	Fields  []Field
-	// Experimental is the adapter of a platform that nobody can test it with.
+	// Experimental marks an adapter whose platform nobody could test against.
 	Experimental bool
-	// Warning tells its owner, before it is switched on; empty if there is nothing to tell.
+	// Warning is shown to the owner before switching it on; empty for none.
 	Warning string
 	Link    func(handle, code string) string // carries a code to the bot of that name; nil where codes are typed
-	// Scan signs a bot in by QR code where its owner switched that on, or goes on from a state; nil where there is no
-	// such sign-in.
+	// Scan starts a sign-in by QR code, or resumes one from its state; nil if the platform has no such sign-in.
 	Scan func(o chat.Options, state json.RawMessage) (qrlogin.Scanner, error)
 	open func(k Keys, o chat.Options) (chat.Channel, error)
 }
@@ -41,7 +40,7 @@ type Keys interface {
 	Switch(key string, otherwise bool) bool
 }
 
-// Providers are all chat apps that Fawn knows, in the order in which they are shown.
+// Providers returns all supported chat apps in display order.
 func Providers() []Provider {
 	return append([]Provider{
 		{Name: "telegram", Display: "Telegram", Link: telegramLink,
@@ -89,7 +88,7 @@ func secret(name, label string) Field { return Field{Name: name, Label: label, S
 
 func telegramLink(handle, code string) string { return "https://t.me/" + handle + "?start=" + code }
 
-// ProviderOf is the chat app of a name.
+// ProviderOf returns the chat app of a name.
 func ProviderOf(name string) (Provider, bool) {
 	all := Providers()
 	i := slices.IndexFunc(all, func(p Provider) bool { return p.Name == name })
@@ -99,7 +98,7 @@ func ProviderOf(name string) (Provider, bool) {
 	return all[i], true
 }
 
-// Missing are the labels of credentials that are not there.
+// Missing returns the labels of credentials that are not there.
 func (p Provider) Missing(k Keys) (labels []string) {
 	for _, f := range p.Fields {
 		if !f.Optional && k.Text(f.Name) == "" {
@@ -109,7 +108,7 @@ func (p Provider) Missing(k Keys) (labels []string) {
 	return labels
 }
 
-// Open makes the bot. It makes no call.
+// Open makes the bot. It makes no network call.
 func (p Provider) Open(k Keys, o chat.Options) (chat.Channel, error) {
 	ch, err := p.open(k, o)
 	if err != nil {
@@ -118,7 +117,7 @@ func (p Provider) Open(k Keys, o chat.Options) (chat.Channel, error) {
 	return ch, nil
 }
 
-// offered are the commands that apps show while somebody types.
+// offered returns the commands that apps suggest while a person types.
 func offered() []chat.Command {
 	return []chat.Command{{Name: "new", About: "Start a new conversation"},
 		{Name: "stop", About: "Stop what I am doing"}, {Name: "again", About: "Send the last answer again"},

@@ -2,5 +2,5 @@
 
 package channels
 
-// weChat adds nothing: Fawn was built without it.
+// weChat adds nothing: this build excludes it.
 func weChat() []Provider { return nil }

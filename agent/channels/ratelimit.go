@@ -16,17 +16,17 @@ type rateLimiter struct {
 	chats  map[string]*gate
 }
 
-// gate is a place in time: the theoretical arrival of the next call, as in the generic cell rate algorithm, and how
-// long the platform wants nothing at all.
+// gate limits calls with the generic cell rate algorithm: the theoretical arrival time of the next call, and until when
+// the platform wants no calls at all.
 type gate struct {
 	next  time.Time
 	until time.Time
 }
 
-// crowd is how many chats are remembered before idle ones are forgotten.
+// crowd limits the remembered chats before idle ones are forgotten.
 const crowd = 1024
 
-// newRateLimiter makes a rateLimiter without limits.
+// newRateLimiter returns a rateLimiter without limits.
 func newRateLimiter() *rateLimiter { return &rateLimiter{chats: map[string]*gate{}} }
 
 // Limit sets the limits.
@@ -53,7 +53,7 @@ func (p *rateLimiter) Wait(ctx context.Context, to chat.Address) error {
 	}
 }
 
-// reserve books a call if it may be made now, and else tells how long to wait.
+// reserve books a call if it may be made now, or returns how long to wait.
 func (p *rateLimiter) reserve(now time.Time, to chat.Address) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *rateLimiter) reserve(now time.Time, to chat.Address) time.Duration {
 	return 0
 }
 
-// chat is the gate of a chat. mu is held.
+// chat returns the gate of a chat. mu is held.
 func (p *rateLimiter) chat(now time.Time, id string) *gate {
 	g := p.chats[id]
 	if g != nil {
@@ -88,7 +88,7 @@ func (p *rateLimiter) chat(now time.Time, id string) *gate {
 	return g
 }
 
-// Hold keeps calls back because the platform asks for it.
+// Hold suspends calls at the platform's request.
 func (p *rateLimiter) Hold(to chat.Address, r *chat.Rate) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,11 +141,11 @@ type senderLimits struct {
 
 type person struct {
 	sent  []time.Time // within the last hour
-	wrong []time.Time // codes that are none
+	wrong []time.Time // invalid codes
 	told  map[string]time.Time
 }
 
-// of is a person's record. mu is held.
+// of returns a person's record. mu is held.
 func (p *senderLimits) of(now time.Time, id string) *person {
 	if p.all == nil {
 		p.all = map[string]*person{}
@@ -183,7 +183,7 @@ func within(list []time.Time, now time.Time) []time.Time {
 	return list
 }
 
-// Allow counts a message and tells whether the person may send it.
+// Allow counts a message and reports whether the person may send it.
 func (p *senderLimits) Allow(now time.Time, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func (p *senderLimits) Allow(now time.Time, id string) bool {
 	return true
 }
 
-// Tell says whether to tell a person something, which is once an hour.
+// Tell reports whether a person may be notified, at most once an hour.
 func (p *senderLimits) Tell(now time.Time, id, what string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,7 +213,7 @@ func (p *senderLimits) Tell(now time.Time, id, what string) bool {
 	return true
 }
 
-// Guess counts a wrong code; silent says that there were too many.
+// Guess counts a wrong code; silent means there were too many.
 func (p *senderLimits) Guess(now time.Time, id string) (silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,14 +225,14 @@ func (p *senderLimits) Guess(now time.Time, id string) (silent bool) {
 	return false
 }
 
-// Guessing says that a person sent too many wrong codes.
+// Guessing reports whether a person sent too many wrong codes.
 func (p *senderLimits) Guessing(now time.Time, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.of(now, id).wrong) >= codesHour
 }
 
-// Limited is until when the platform wants no calls of the bot at all.
+// Limited returns until when the platform wants no calls of the bot at all.
 func (p *rateLimiter) Limited() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

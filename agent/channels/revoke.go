@@ -9,7 +9,7 @@ import (
 )
 
 // Revoked ends deliveries to disconnected people and chats of a platform. It returns when nothing more is sent to them.
-// Call it when connections were revoked.
+// Call it after revoking connections.
 func (h *Hub) Revoked(ctx context.Context, provider string) error {
 	open, err := h.cfg.DB.OpenAnswers(ctx, provider)
 	if err != nil {
@@ -37,7 +37,7 @@ func (h *Hub) Revoked(ctx context.Context, provider string) error {
 	return nil
 }
 
-// wanted tells whether an answer may still be written to its chat.
+// wanted reports whether an answer may still be written to its chat.
 func (h *Hub) wanted(ctx context.Context, provider string, to target) (bool, error) {
 	switch {
 	case to.Whole:
@@ -55,8 +55,8 @@ func (h *Hub) wanted(ctx context.Context, provider string, to target) (bool, err
 	return h.owns(ctx, provider, to.Owner, *to.Asker)
 }
 
-// cancel stops a delivery and waits for the call that is under way, but not for ever: what that call still notes is
-// undone by refuse.
+// cancel stops a delivery and waits a limited time for the call under way; notes that this call still writes are undone
+// by refuse.
 func (b *bot) cancel(ctx context.Context, run string) {
 	b.mu.Lock()
 	d := b.answers[run]
@@ -83,7 +83,7 @@ func (d *delivery) refuse() {
 	}
 }
 
-// permitted is false for an answer that may no longer be written to its chat, which it settles. It's asked before the
+// permitted returns false for an answer that may no longer be written to its chat, and settles it. Call it before the
 // first call of each server.
 func (d *delivery) permitted(ctx context.Context) (bool, error) {
 	ok, err := d.b.h.wanted(ctx, d.b.provider, d.to)

@@ -5,19 +5,18 @@ import (
 	"sync"
 )
 
-// semaphore limits how many hold a place at once and serves waiters in order of arrival. The zero value has no
-// places.
+// semaphore limits the concurrent holders and serves waiters in order of arrival. The zero value has no places.
 type semaphore struct {
 	mu   sync.Mutex
 	max  int
 	used int
-	line []chan struct{} // of those that wait; closed when a slot is theirs
+	line []chan struct{} // waiters; each channel is closed when its slot is granted
 }
 
 // newSemaphore makes n slots.
 func newSemaphore(n int) *semaphore { return &semaphore{max: n} }
 
-// Resize has n slots from now on. Those that are taken stay so.
+// Resize changes the number of slots to n. Slots in use stay in use.
 func (s *semaphore) Resize(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +24,7 @@ func (s *semaphore) Resize(n int) {
 	s.serve()
 }
 
-// serve hands free slots to waiters. mu is held.
+// serve grants free slots to waiters. mu is held.
 func (s *semaphore) serve() {
 	for s.used < s.max && len(s.line) > 0 {
 		close(s.line[0])
@@ -35,7 +34,7 @@ func (s *semaphore) serve() {
 	}
 }
 
-// Try takes a slot if one is free and nobody waits for it.
+// Try acquires a slot if one is free and nobody is waiting.
 func (s *semaphore) Try() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +73,7 @@ func (s *semaphore) Take(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Give gives a slot back.
+// Give releases a slot.
 func (s *semaphore) Give() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

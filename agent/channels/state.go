@@ -7,7 +7,7 @@ import (
 	"fawn/agent/runs"
 )
 
-// Status is how the bot of a platform does; ok says whether there is one.
+// Status returns the state of a platform's bot; ok reports whether it exists.
 func (h *Hub) Status(provider string) (s Status, ok bool) {
 	b := h.bot(provider)
 	if b == nil && h.cfg.Elsewhere != nil {
@@ -46,7 +46,7 @@ func (h *Hub) Await(ctx context.Context, provider string) (Status, bool) {
 	}
 }
 
-// Retry has the answer of a run sent anew. Errors: ErrNoBot, runs.ErrNotFound, runs.ErrBusy while it is being sent.
+// Retry sends the answer of a run again. Errors: ErrNoBot, runs.ErrNotFound, runs.ErrBusy while it is being sent.
 func (h *Hub) Retry(ctx context.Context, run string) error {
 	rows, err := h.cfg.DB.Outbound(ctx, run)
 	if err != nil {

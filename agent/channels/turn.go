@@ -19,36 +19,36 @@ import (
 // Origin is the origin of runs that chats start.
 const Origin = "channel"
 
-// space is the namespace of all ids that are made from a platform's.
+// space is the namespace of all ids derived from a platform's.
 var space = uuid.MustParse("6f1f0a5e-6a0e-5d0b-9d2e-3a1c5a8f7c41")
 
-// key is an id made from a platform's, the same each time.
+// key derives an id from a platform's, the same each time.
 func key(provider, id string) string {
 	return uuid.NewSHA1(space, []byte(provider+"\x00"+id)).String()
 }
 
-// turn is a run that a line starts or goes on with.
+// turn is a run that a line starts or continues.
 type turn struct {
 	l     *line
 	run   string
 	batch []*admitted
-	kept  *reserved // what is stored of it, nil before anything is
+	kept  *reserved // the stored part, nil before it is stored
 }
 
-// reserved is where a turn goes on and its answer goes.
+// reserved holds the thread of a turn and the destination of its answer.
 type reserved struct {
 	chat  store.ChannelChat
 	first store.Outbound
 	fresh bool // nothing of the run was stored before
 }
 
-// answer makes a turn of messages and returns when its run has ended, or the bot is to stop.
+// answer turns messages into a turn and returns when its run has ended, or the bot is to stop.
 func (l *line) answer(ctx context.Context, batch []*admitted) {
 	t := &turn{l: l, run: key(l.b.provider, batch[0].u.ID), batch: batch}
 	if !l.b.h.slots.Try() {
 		t.insist(ctx, func() error { return t.queue(ctx) })
 		if l.b.h.slots.Take(ctx) != nil {
-			return // the next server goes on
+			return // another server continues
 		}
 	}
 	defer l.b.h.slots.Give()
@@ -107,7 +107,7 @@ func (l *line) goOn(ctx context.Context, run string) {
 	})
 }
 
-// insist does something until it worked or the bot is to stop.
+// insist retries an operation until it succeeds or the bot stops.
 func (t *turn) insist(ctx context.Context, do func() error) {
 	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, time.Minute) {
 		err := do()
@@ -123,7 +123,7 @@ func (t *turn) insist(ctx context.Context, do func() error) {
 	}
 }
 
-// queue stores the turn and shows in its chat that it has to wait.
+// queue stores the turn and shows in its chat that it waits.
 func (t *turn) queue(ctx context.Context) error {
 	r, err := t.reserve(ctx)
 	if err == nil {
@@ -133,7 +133,7 @@ func (t *turn) queue(ctx context.Context) error {
 	return err
 }
 
-// reserve stores that the messages are this run's. It may be called again.
+// reserve stores the messages as this run's. It may be repeated.
 func (t *turn) reserve(ctx context.Context) (r reserved, err error) {
 	if t.kept != nil {
 		return *t.kept, nil
@@ -146,7 +146,7 @@ func (t *turn) reserve(ctx context.Context) (r reserved, err error) {
 	if r.chat, err = l.chat(ctx, last); err != nil {
 		return r, err
 	}
-	if to := t.batch[0].thread; to != "" { // and with it what was written right after
+	if to := t.batch[0].thread; to != "" { // together with messages written right after it
 		r.chat.Thread = to
 	}
 	if r.chat.Thread, err = t.thread(ctx, r.chat); err != nil {
@@ -184,7 +184,7 @@ func (t *turn) reserve(ctx context.Context) (r reserved, err error) {
 	return r, nil
 }
 
-// begin stores the turn, starts its run and follows it. It may be called again.
+// begin stores the turn, starts its run and follows it. It may be repeated.
 func (t *turn) begin(ctx context.Context) error {
 	l, cfg := t.l, &t.l.b.h.cfg
 	r, err := t.reserve(ctx)
@@ -204,11 +204,11 @@ func (t *turn) begin(ctx context.Context) error {
 	case errors.Is(err, runs.ErrInput):
 		return t.end(ctx, store.InboundFailed, err.Error())
 	}
-	t.kept = nil // the thread may be gone
+	t.kept = nil // the thread may have been deleted
 	return err
 }
 
-// thread is the thread a chat goes on in, or the id of a new one, when there is none or it was deleted.
+// thread returns the thread a chat continues, or a new id if there is none or it was deleted.
 func (t *turn) thread(ctx context.Context, c store.ChannelChat) (string, error) {
 	id := key("thread", t.run)
 	if c.Thread == "" {
@@ -224,7 +224,7 @@ func (t *turn) thread(ctx context.Context, c store.ChannelChat) (string, error) 
 	return c.Thread, nil
 }
 
-// newThread is the row of a thread that a chat begins.
+// newThread returns the row of a thread that a chat begins.
 func newThread(c store.ChannelChat, a *admitted, now time.Time) (store.Thread, error) {
 	source := map[string]any{"type": "im_channel", "provider": c.Provider, "chat_id": c.Chat}
 	if c.Topic != "" {
@@ -242,7 +242,7 @@ func newThread(c store.ChannelChat, a *admitted, now time.Time) (store.Thread, e
 		StateUpdatedAt: now}, err
 }
 
-// request is the run request of a turn: each message keeps an id of its own.
+// request returns the run request of a turn: each message keeps its id.
 func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, error) {
 	conf := t.l.b.conf()
 	last := t.batch[len(t.batch)-1]
@@ -302,7 +302,7 @@ func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, 
 	return req, err
 }
 
-// longestQuote bounds the words of others that stand above a message, in bytes.
+// longestQuote limits the quoted text before a message, in bytes.
 const longestQuote = 2000
 
 // inContext prepends the quoted message to a text, and names the author of a forwarded one.
@@ -316,7 +316,7 @@ func inContext(u chat.Update, text string) string {
 	return text
 }
 
-// follow waits for the end of the run and is done with its messages.
+// follow waits for the end of the run and marks its messages as handled.
 func (t *turn) follow(ctx context.Context) error {
 	t.l.b.begun(t.run)
 	run, err := t.l.b.h.cfg.Runs.Wait(ctx, t.run)
@@ -325,7 +325,7 @@ func (t *turn) follow(ctx context.Context) error {
 		return t.end(ctx, store.InboundFailed, "the run was deleted")
 	case err != nil:
 		return err
-	case !runs.Done(run.Status): // the server stops; the run goes on with the next
+	case !runs.Done(run.Status): // the server stops; another one continues the run
 		return runs.ErrClosed
 	}
 	return t.end(ctx, store.InboundDone, "")
@@ -340,21 +340,21 @@ func (t *turn) end(ctx context.Context, state, reason string) error {
 	return err
 }
 
-// target says where an answer goes; the first row of each answer keeps it.
+// target is the destination of an answer, kept in its first row.
 type target struct {
 	To     chat.Address `json:"to"`
 	Reply  string       `json:"reply,omitempty"`
 	Thread string       `json:"thread"`
 	Owner  string       `json:"owner,omitempty"`
-	Asker  *chat.Person `json:"asker,omitempty"` // whose account is connected; without it the answer is sent in any case
+	Asker  *chat.Person `json:"asker,omitempty"` // the person who must be connected; empty sends the answer in any case
 
-	Whole  bool   `json:"whole,omitempty"`  // sent when it's complete, to a chat that did not ask
+	Whole  bool   `json:"whole,omitempty"`  // sent when complete, to a chat that didn't ask
 	Title  string `json:"title,omitempty"`  // of a task
 	Failed string `json:"failed,omitempty"` // why there is no run
-	Lang   string `json:"lang,omitempty"`   // of the sender, where the app tells it
+	Lang   string `json:"lang,omitempty"`   // the sender's language, if the app reports it
 }
 
-// firstPiece is the first message of an answer, not yet sent.
+// firstPiece returns the first unsent message of an answer.
 func firstPiece(run string, c store.ChannelChat, a *admitted, now time.Time) (store.Outbound, error) {
 	to := target{To: a.u.Address, Thread: c.Thread, Owner: c.Owner, Lang: a.u.Sender.Lang}
 	if a.u.Group {

@@ -10,8 +10,8 @@ import (
 	"fawn/store"
 )
 
-// awaitRun waits for the end of a run whose answer is sent in one piece, read from the store. The error says why there
-// is nothing to read.
+// awaitRun waits for the end of a run whose answer is sent in one piece, reading the store. The error explains why
+// there is nothing to read.
 func (d *delivery) awaitRun(ctx context.Context) error {
 	if d.to.Failed != "" {
 		d.mu.Lock()
@@ -54,7 +54,7 @@ func (d *delivery) line(ctx context.Context, over chan struct{}) error {
 	}
 }
 
-// titled is a complete text as it's sent: that of a task has its title above it, and a task that failed is one line.
+// titled returns the text of a complete message: a task's has its title above it, and a failed task is one line.
 func (d *delivery) titled(text string, v view) string {
 	if d.to.Title == "" {
 		return join(text, v.ending)
@@ -70,7 +70,7 @@ func (d *delivery) titled(text string, v view) string {
 	return fmt.Sprintf(d.words().taskFailed, escape(d.to.Title), escape(oneLine(d.ans.failed, d.words())))
 }
 
-// oneLine is the beginning of a reason, as one line with a full stop.
+// oneLine returns the beginning of a reason, as one line with a full stop.
 func oneLine(why string, say words) string {
 	why, _, _ = strings.Cut(strings.TrimSpace(why), "\n")
 	if why = strings.TrimSpace(why); why == "" {
@@ -82,7 +82,7 @@ func oneLine(why string, say words) string {
 	return say.ended(why)
 }
 
-// escape makes words stand as they are in Markdown.
+// escape escapes words for Markdown.
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -97,7 +97,7 @@ func escape(text string) string {
 // remembered maps a message to a thread, so that a reply continues there.
 func (d *delivery) remembered(message string) []store.ChannelChat {
 	if l := d.b.channel().Limits(); message == "" || !l.CanEdit && !l.Keyed {
-		return nil // the other platforms don't tell what is replied to
+		return nil // other platforms don't report the message replied to
 	}
 	return []store.ChannelChat{{Provider: d.b.provider, Chat: d.at.chat, Topic: message, Alias: message,
 		Thread: d.to.Thread, Owner: d.to.Owner, Kind: kindResult}}

@@ -10,7 +10,7 @@ import (
 // placeholder is the first text of a message that is edited later.
 const placeholder = "…"
 
-// What a model is told of a message besides its words.
+// Notes about a message for the model.
 const (
 	refusedFile = "(The file %s was not taken: %s)"
 	sentFile    = "(Sent a file: %s)"
@@ -23,7 +23,7 @@ type words struct {
 	stranger, tooLong, voice, sticker, unreadable, tooMany, allowed, notAllowed, guest, connected, badCode, codeGroup,
 	fresh, nothing, noAnswer, noWeb, noModel, busy, goalSet, goalGone, noGoal, help string
 
-	facts, model, models, more, goal                             string // with something in them
+	facts, model, models, more, goal                             string // with a parameter
 	conversation, thread, modelIs, state, idle, working, waiting string // of /status
 	lastError                                                    string
 
@@ -31,7 +31,7 @@ type words struct {
 	inTheFile, queued, searching, reading, writing, doing, noReason, stop string
 }
 
-// wordsOf returns the texts of a language by its tag, English ones for a language without any.
+// wordsOf returns the texts for a language tag, English by default.
 func wordsOf(tag string) words {
 	base, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(tag, "_", "-")), "-")
 	if base == "zh" {
@@ -40,7 +40,7 @@ func wordsOf(tag string) words {
 	return english()
 }
 
-// unread is the answer to a message that holds nothing but such content.
+// unread returns the answer to a message that contains only unsupported content.
 func (w words) unread(c chat.Content) string {
 	switch c {
 	case chat.Voice:
@@ -51,7 +51,7 @@ func (w words) unread(c chat.Content) string {
 	return w.unreadable
 }
 
-// ended is a sentence with an end.
+// ended returns a sentence with an end.
 func (w words) ended(text string) string {
 	if r, _ := utf8.DecodeLastRuneInString(text); strings.ContainsRune(".。!?！？", r) {
 		return text

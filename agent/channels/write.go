@@ -13,8 +13,8 @@ import (
 	"fawn/store"
 )
 
-// An answer takes at most mostPieces messages. A longer one is its beginning and a file; whether it is can be told at
-// its end only, so that no more than the beginning is shown while it grows.
+// An answer uses at most mostPieces messages. A longer one is reduced to its beginning and a file; that is known only
+// at its end, so no more than the beginning is shown while it grows.
 const (
 	mostPieces = 10
 	beginning  = 2
@@ -31,13 +31,13 @@ type view struct {
 
 // split keeps the pieces of a text that grows.
 type split struct {
-	cut   int // of the answer
+	cut   int // end of the piece in the answer
 	fixed []string
 	off   int // bytes of the text in fixed
 	fence string
 }
 
-// pieces are the messages of a text. Those before the last do not change unless what was shown is taken back.
+// pieces splits a text into messages. All but the last stay the same unless shown text is retracted.
 func (s *split) pieces(text string, cut int, l chat.Limits) []string {
 	if cut != s.cut || s.off > len(text) {
 		*s = split{cut: cut}
@@ -53,7 +53,7 @@ func (s *split) pieces(text string, cut int, l chat.Limits) []string {
 	}
 }
 
-// write sends and edits messages that differ from the view. It returns how long the next edit has to wait.
+// write sends and edits messages that differ from the view. It returns the delay until the next edit.
 func (d *delivery) write(ctx context.Context, v view) (time.Duration, error) {
 	limits := d.b.channel().Limits()
 	if !v.final && !limits.CanEdit {
@@ -111,7 +111,7 @@ func join(text, more string) string {
 	return strings.TrimRight(text, "\n") + "\n\n" + more
 }
 
-// row is the row of a piece, new if there is none.
+// row returns the row of a piece, a new one if there is none.
 func (d *delivery) row(piece string) *store.Outbound {
 	row := d.rows[piece]
 	if row == nil {
@@ -122,8 +122,8 @@ func (d *delivery) row(piece string) *store.Outbound {
 	return row
 }
 
-// show makes a message hold a text. A message is created as a placeholder, since creating it twice cannot be seen
-// then, and gets its text by an edit, which may be repeated.
+// show makes a message contain a text. It is created as a placeholder, since a duplicate is then invisible, and gets
+// its text by an edit, which may be repeated.
 func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.Limits) (time.Duration, error) {
 	row := d.row(piece)
 	h := hash(text)
@@ -161,7 +161,7 @@ func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.
 			chat.Post{Text: text, ReplyTo: d.to.Reply, Grows: true, Final: v.final})
 	})
 	var gone *chat.Gone
-	if errors.As(err, &gone) && gone.Message { // somebody deleted it: a new one takes its place
+	if errors.As(err, &gone) && gone.Message { // the message was deleted: send a new one
 		row.Message, row.Hash, row.State = "", "", store.OutboundPlanned
 		return 0, errors.Join(errors.New("a message was deleted"), d.put(ctx, row))
 	}
@@ -185,9 +185,8 @@ func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.
 	return 0, d.put(ctx, row)
 }
 
-// next is how long the next edit has to wait. The first text may come at once, and the last one waits for the platform
-// only. In between, the longer a run has worked, the rarer its edits are: nobody reads along for ten minutes, and all
-// chats of a bot share what a platform allows it.
+// next returns the delay before the next edit. The first text may come at once, and the last waits for the platform
+// only. In between, edits get rarer the longer a run works, because all chats of a bot share the platform's limit.
 func (d *delivery) next(row *store.Outbound, final bool) time.Duration {
 	if row.Hash == "" {
 		return 0
@@ -208,7 +207,7 @@ func (d *delivery) next(row *store.Outbound, final bool) time.Duration {
 // create sends a new message.
 func (d *delivery) create(ctx context.Context, row *store.Outbound, text string, cursor int64, l chat.Limits) error {
 	again := row.State == store.OutboundSending
-	if again && (!l.Keyed && !l.CanEdit || row.Hash != "") { // its hash tells that it was sent with its text
+	if again && (!l.Keyed && !l.CanEdit || row.Hash != "") { // a hash means it was sent with its text
 		row.State = store.OutboundUnknown
 		return d.put(ctx, row)
 	}
@@ -216,8 +215,8 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 	if l.CanEdit && !l.Keyed {
 		body = placeholder
 	}
-	// A first placeholder may come twice, so it costs no write; its row is stored as planned. With a key it comes back
-	// as it is, and the next server must know that it may not have the text.
+	// A first placeholder may be sent twice, so it isn't worth a write; its row is stored as planned. With a key the
+	// platform returns the earlier message, and the next server must know that it may lack the text.
 	planned := body == placeholder && row.State == store.OutboundPlanned && row.Piece == "0" && !l.Keyed
 	row.State = store.OutboundSending
 	if !planned {
@@ -249,8 +248,8 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 	return d.put(ctx, row, d.alias(ref.Message)...)
 }
 
-// keyOf is the key that a message is sent with. It depends only on what is stored, so the next server uses the same
-// one; an answer that is sent again gets new ones.
+// keyOf returns the key that a message is sent with. It depends only on stored data, so the next server uses the same
+// one; an answer that is sent again gets new keys.
 func keyOf(row *store.Outbound) string {
 	return key("out", row.Run+"/"+row.Piece+"/"+strconv.FormatInt(row.At.UnixMilli(), 10))
 }
@@ -262,8 +261,8 @@ func (d *delivery) staying(why *chat.Stays) {
 		"reason", why.Reason)
 }
 
-// stay sends a piece of an answer when all of it is known, as a message that cannot be edited. Like any such message it
-// is not sent again when nobody knows what became of it, which its row tells by having a hash and no message.
+// stay sends a piece of an answer once it is complete, as a message that can't be edited. Like any such message it
+// isn't repeated if the outcome is unknown; a hash without a message marks that case.
 func (d *delivery) stay(ctx context.Context, row *store.Outbound, text string, v view, l chat.Limits) error {
 	if !v.final {
 		return nil
@@ -292,7 +291,7 @@ func (d *delivery) alias(message string) []store.ChannelChat {
 		Thread: d.to.Thread, Kind: "group"}}
 }
 
-// blank empties messages that the answer no longer needs, because text that they showed was taken back.
+// blank empties surplus messages of an answer whose shown text was retracted.
 func (d *delivery) blank(ctx context.Context, from int, l chat.Limits) error {
 	for i := from; l.CanEdit; i++ {
 		row := d.rows[strconv.Itoa(i)]
@@ -318,7 +317,7 @@ func (d *delivery) blank(ctx context.Context, from int, l chat.Limits) error {
 	return nil
 }
 
-// call makes a call when its time has come.
+// call makes a call when the rate limit allows it.
 func (d *delivery) call(ctx context.Context, name string, do func(context.Context) error) error {
 	if err := d.b.pace.Wait(ctx, d.to.To); err != nil {
 		return err

@@ -20,22 +20,22 @@ import (
 // Types of the events about calls.
 const (
 	TypeCall = "client_tool_call"
-	TypeOver = "client_tool_over" // it has a result, or none is wanted any more
+	TypeOver = "client_tool_over" // it has a result, or is no longer wanted
 )
 
-// MaxResult bounds the text of a result, in bytes.
+// MaxResult limits the text of a result, in bytes.
 const MaxResult = 1 << 20
 
 const (
-	maxCalls  = 32               // of a thread at a time
-	patience  = 10 * time.Minute // for a result
-	lookEvery = time.Second      // for results whose wake-up was lost
-	noteTime  = 5 * time.Second  // for a call or a result to be written
-	told      = 10 * time.Minute // for how long a second result is told of the first
+	maxCalls  = 32               // limit per thread
+	patience  = 10 * time.Minute // limit of waiting for a result
+	lookEvery = time.Second      // for results with a lost wake-up
+	noteTime  = 5 * time.Second  // limit of storing a call or result
+	told      = 10 * time.Minute // how long a second result is told about the first
 )
 
 var (
-	// ErrNoCall is the error about a call which is not open, or not any more.
+	// ErrNoCall means that a call isn't open, or not any more.
 	ErrNoCall = errors.New("there is no such call")
 	// ErrOver is the error about a call which has a result already.
 	ErrOver = errors.New("the call has a result already")
@@ -46,13 +46,13 @@ var (
 	errLate = errors.New("the client did not answer in time")
 )
 
-// Result is what the client has made of a call.
+// Result is the client's result of a call.
 type Result struct {
 	Text    string `json:"content"`
 	IsError bool   `json:"is_error,omitempty"`
 }
 
-// Board has the open calls of all servers. Its methods may be called by many goroutines.
+// Board has the open calls of all servers. It is safe for concurrent use.
 type Board struct {
 	notes    clusterstate.Notes
 	announce func(thread string, event json.RawMessage) bool
@@ -62,12 +62,12 @@ type Board struct {
 	open map[string]int // calls of this server, by thread
 }
 
-// New makes a Board of notes. announce shows an event to the readers of the run that is under way in a thread.
+// New returns a Board of notes. announce shows an event to the readers of a thread's active run.
 func New(notes clusterstate.Notes, announce func(thread string, event json.RawMessage) bool, log *slog.Logger) *Board {
 	return &Board{notes: notes, announce: announce, log: log, open: map[string]int{}}
 }
 
-// Tool makes a tool of what a client says about it. Calls that name the same path keep their order.
+// Tool converts a client's tool definition. Calls that name the same path keep their order.
 func (b *Board) Tool(d agent.ClientTool) *agent.Tool {
 	return &agent.Tool{Name: d.Name, Description: d.Description, Schema: d.Schema, Server: "client", Native: d.Name,
 		Access: func(c agent.ToolCall) agent.Access {
@@ -79,7 +79,7 @@ func (b *Board) Tool(d agent.ClientTool) *agent.Tool {
 			}
 			return agent.Access{Writes: []string{"client:" + args.Path}}
 		},
-		Resumes: true, // the client knows the call by its id
+		Resumes: true, // the client identifies the call by its id
 		Run: func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 			r, err := b.call(ctx, t.ThreadID, c)
 			switch {
@@ -96,7 +96,7 @@ func (b *Board) Tool(d agent.ClientTool) *agent.Tool {
 		}}
 }
 
-// names gives the notes of a call and of its result. Ids of threads may be what clients like.
+// names returns the notes' names of a call and its result. Clients choose thread ids freely.
 func names(thread, id string) (call, result string) {
 	sum := sha256.Sum256([]byte(thread))
 	at := hex.EncodeToString(sum[:16]) + "/" + id
@@ -149,7 +149,7 @@ func (b *Board) call(ctx context.Context, thread string, c agent.ToolCall) (Resu
 	return r, err
 }
 
-// wait takes the result, or the call back.
+// wait waits for the result, or withdraws the call.
 func (b *Board) wait(ctx context.Context, thread, id string, until time.Time, hint <-chan struct{}) (Result, error) {
 	timer := time.NewTimer(until.Sub(b.notes.Now()))
 	defer timer.Stop()
@@ -195,7 +195,7 @@ func (b *Board) leave(thread string) {
 	}
 }
 
-// take takes the result, if there is one. That there was stays known for a while.
+// take takes the result, if there is one. The fact is remembered for a while.
 func (b *Board) take(ctx context.Context, thread, id string) (r Result, ok bool) {
 	_, result := names(thread, id)
 	list, err := b.notes.Notes(ctx, result)
@@ -213,7 +213,7 @@ func (b *Board) take(ctx context.Context, thread, id string) (r Result, ok bool)
 	return r, true
 }
 
-// withdraw takes a call back, unless its result has come at the last moment.
+// withdraw removes a call, unless its result has just arrived.
 func (b *Board) withdraw(ctx context.Context, thread, id string) (Result, bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()
@@ -228,7 +228,7 @@ func (b *Board) withdraw(ctx context.Context, thread, id string) (Result, bool) 
 	return Result{}, false
 }
 
-// Answer gives a call its result: the run goes on, at whichever server it is. Errors: ErrNoCall, ErrOver, ErrLarge.
+// Answer delivers the result of a call, and the run continues on its server. Errors: ErrNoCall, ErrOver, ErrLarge.
 func (b *Board) Answer(ctx context.Context, thread, id string, r Result) error {
 	if len(r.Text) > MaxResult {
 		return ErrLarge
@@ -250,7 +250,7 @@ func (b *Board) Answer(ctx context.Context, thread, id string, r Result) error {
 		return err
 	}
 	if !slices.Contains(here, n.Node) {
-		return ErrNoCall // its server is gone, and with it the call
+		return ErrNoCall // its server is gone, and the call with it
 	}
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -263,7 +263,7 @@ func (b *Board) Answer(ctx context.Context, thread, id string, r Result) error {
 	return err
 }
 
-// over is why a call can't get a result.
+// over returns the reason why a call can't get a result.
 func (b *Board) over(ctx context.Context, result string) error {
 	list, err := b.notes.Notes(ctx, result)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Alone are the notes of a server that has nobody to share them with. The zero value has none.
+// Alone implements notes for a single server. The zero value is empty.
 type Alone struct {
 	mu    sync.Mutex
 	notes map[string]Note
@@ -44,7 +44,7 @@ func (a *Alone) Swap(_ context.Context, take []string, leave ...Note) error {
 	return nil
 }
 
-// fits tells whether all is there that is to be taken, and nothing in the place of what is left. a.mu is held.
+// fits reports whether all notes to take exist and no name to write is in use. a.mu is held.
 func (a *Alone) fits(take []string, leave []Note) bool {
 	for _, name := range take {
 		if _, ok := a.notes[name]; !ok {

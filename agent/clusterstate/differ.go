@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// compareEvery is how often the configurations of servers are compared.
+// compareEvery is the interval of comparing the servers' configurations.
 const compareEvery = 10 * time.Second
 
-// Compare has this server say which configuration it has, of which sum is a hash, and compare that with the others. It
-// is called before Run is.
+// Compare publishes a hash of this server's configuration, returned by sum, and compares it with the others'. Call it
+// before Run.
 func (r *Rows) Compare(sum func() string) { r.sum = sum }
 
-// Differing are the other servers that have another configuration.
+// Differing returns the other servers that have another configuration.
 func (r *Rows) Differing() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.differ
 }
 
-// compare says and looks.
+// compare publishes and compares.
 func (r *Rows) compare(ctx context.Context) error {
 	if r.sum == nil {
 		return nil

@@ -15,26 +15,25 @@ import (
 	"time"
 )
 
-const folderTime = time.Minute // for bringing one change to or from the others
+const folderTime = time.Minute // limit of transferring one change
 
-// Folder keeps units, which are files or folders, below a folder of this server as all servers have them: what is in
-// rows counts, and the folder is a copy of it. Whoever changes units sees to it that Pull and Push are not called at
-// the same time as that.
+// Folder mirrors units, which are files or folders, between rows and a folder of this server; the rows are
+// authoritative. The caller must not change units during Pull and Push.
 type Folder struct {
 	Rows  *Rows
 	Name  string          // begins the names of its documents
 	Root  func() string   // the folder
-	Units func() []string // those that are there, with slashes
+	Units func() []string // existing ones, with slashes
 	Log   *slog.Logger
 
 	mu   sync.Mutex
-	have map[string]int64 // versions of what is in the folder, by unit
+	have map[string]int64 // versions of the folder's content, by unit
 }
 
 func (f *Folder) doc(unit string) string { return f.Name + "/" + unit }
 
-// Start brings what is in the folder to the others if no server has yet, and makes the folder as the others have it.
-// What was there and is not with them is put aside.
+// Start uploads the folder's content if no server has yet, and makes the folder equal to the rows. Content missing from
+// the rows is moved aside.
 func (f *Folder) Start(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +63,7 @@ func (f *Folder) Start(ctx context.Context) error {
 	return f.pull(ctx)
 }
 
-// bring writes all units once for all servers.
+// bring uploads all units once for all servers.
 func (f *Folder) bring(ctx context.Context) error {
 	mark := Doc{Name: "brought/" + f.Name, Body: []byte("1")}
 	if f.Rows.Get(mark.Name).Version > 0 {
@@ -89,7 +88,7 @@ func (f *Folder) bring(ctx context.Context) error {
 	return err
 }
 
-// store writes the parts of a unit, and gives its document.
+// store writes the parts of a unit and returns its document.
 func (f *Folder) store(ctx context.Context, m unit) ([]byte, error) {
 	for _, file := range m.Files {
 		for i, hash := range file.Parts {
@@ -101,12 +100,12 @@ func (f *Folder) store(ctx context.Context, m unit) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// Changes says whether some of these documents are of this folder.
+// Changes reports whether some of these documents belong to this folder.
 func (f *Folder) Changes(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, f.Name+"/") })
 }
 
-// Pull makes the folder as rows have it.
+// Pull makes the folder match the rows.
 func (f *Folder) Pull() error {
 	ctx, cancel := context.WithTimeout(context.Background(), folderTime)
 	defer cancel()
@@ -134,7 +133,7 @@ func (f *Folder) pull(ctx context.Context) error {
 	return all
 }
 
-// take makes a unit as a document has it.
+// take creates a unit as described by a document.
 func (f *Folder) take(ctx context.Context, name string, d Doc) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return errors.New("its name leads out of the folder")
@@ -157,8 +156,8 @@ func (f *Folder) take(ctx context.Context, name string, d Doc) error {
 	return err
 }
 
-// Push brings units as they are in the folder to the other servers. One that another server has changed meanwhile, or
-// that cannot be written, is put back, and the error says so; ErrChanged for the first.
+// Push uploads units from the folder. A unit that another server changed meanwhile, or that can't be written, is
+// reverted, and the error reports it; ErrChanged for the former.
 func (f *Folder) Push(units ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), folderTime)
 	defer cancel()
@@ -206,7 +205,7 @@ func (f *Folder) bodies(units []string) (list [][]byte) {
 	return list
 }
 
-// dropParts deletes parts of what was replaced, unless something else has them.
+// dropParts deletes the parts of replaced content unless they are still in use.
 func (f *Folder) dropParts(ctx context.Context, old [][]byte) error {
 	gone := map[string]bool{}
 	for _, body := range old {

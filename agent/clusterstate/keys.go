@@ -24,18 +24,18 @@ var ErrNoKey = errors.New("keys can't be stored without " + KeyVariable + ", as 
 var ErrSealed = errors.New("it is sealed with another " + KeyVariable)
 
 const (
-	minKey  = 32 // bytes of the text that a key is made of
+	minKey  = 32 // minimum length of the text from which a key is derived
 	maxKeys = 8
 	idLen   = 4
 )
 
-// Kinds of bodies: the first byte of each says how the rest is to be read.
+// Kinds of bodies: the first byte selects the encoding of the rest.
 const (
 	plainBody  = 'p'
-	sealedBody = 's' // then the id of the key, the nonce, and what is sealed
+	sealedBody = 's' // followed by the key's id, the nonce, and the ciphertext
 )
 
-// Keys seal bodies. The first one does, each of them opens.
+// Keys seal bodies. The first one seals, each of them opens.
 type Keys []key
 
 type key struct {
@@ -72,7 +72,8 @@ func ParseKeys(text string) (Keys, error) {
 	return keys, nil
 }
 
-// Derive is a key of 32 bytes for another use, the same on all servers that have the same first key; nil without any.
+// Derive returns a key of 32 bytes for another use, the same on all servers that have the same first key; nil without
+// any.
 func (k Keys) Derive(use string) []byte {
 	if len(k) == 0 {
 		return nil
@@ -84,7 +85,7 @@ func (k Keys) Derive(use string) []byte {
 	return out
 }
 
-// older are the keys that [Keys.Derive] made with keys of before.
+// older returns [Keys.Derive]'s keys from earlier keys.
 func (k Keys) older(use string) (out [][]byte) {
 	for i := 1; i < len(k); i++ {
 		out = append(out, k[i:].Derive(use))
@@ -92,7 +93,7 @@ func (k Keys) older(use string) (out [][]byte) {
 	return out
 }
 
-// seal makes the body of a row, sealed if there is a key. What is sealed opens under its own name only.
+// seal encodes the body of a row, encrypted if there is a key. A sealed body is bound to its name.
 func (k Keys) seal(name string, plain []byte) []byte {
 	if len(k) == 0 {
 		return append([]byte{plainBody}, plain...)
@@ -129,7 +130,7 @@ func (k Keys) open(name string, body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("open setting %s: %w than this server has", name, ErrSealed)
 }
 
-// current says that a body is as seal would make it now.
+// current reports whether a body has the encoding that seal would use now.
 func (k Keys) current(body []byte) bool {
 	if len(k) == 0 {
 		return true

@@ -7,25 +7,25 @@ import (
 	"fawn/store"
 )
 
-// Note is what one server leaves for whichever of them has use for it.
+// Note is a message left by one server for any other.
 type Note = store.Note
 
-// Notes is where servers leave them: [Rows], or [Alone].
+// Notes is the storage of notes: [Rows], or [Alone].
 type Notes interface {
-	// Swap takes notes away and leaves others, all of that or, with ErrChanged, nothing.
+	// Swap removes notes and adds others atomically, or returns ErrChanged.
 	Swap(ctx context.Context, take []string, leave ...Note) error
-	// Notes are those whose names begin with prefix, in the order of names.
+	// Notes returns the notes with a name prefix, sorted by name.
 	Notes(ctx context.Context, prefix string) ([]Note, error)
-	// HearNotes calls f when notes may have been left or taken. It must return at once.
+	// HearNotes registers f for possible changes of notes. f must return at once.
 	HearNotes(f func()) (stop func())
 	// Now is the time by the clock of all servers, by which notes count.
 	Now() time.Time
-	// Self is the number of this server, and Servers are those of all that have the database at this moment.
+	// Self is the number of this server; Servers returns the numbers of all running servers of the database.
 	Self() int64
 	Servers(ctx context.Context) ([]int64, error)
 }
 
-// NotesIn are those in rows; without any, those of a server that is alone.
+// NotesIn returns the notes in rows, or those of a single server if rows is nil.
 func NotesIn(rows *Rows) Notes {
 	if rows == nil {
 		return &Alone{}
@@ -33,8 +33,8 @@ func NotesIn(rows *Rows) Notes {
 	return rows
 }
 
-// Swap takes notes away and leaves others, all of that or, with ErrChanged, nothing. What is left is sealed if there is
-// a key, and has no bound but its sender's.
+// Swap removes notes and adds others atomically, or returns ErrChanged. New notes are sealed if there is a key; their
+// size isn't limited here.
 func (r *Rows) Swap(ctx context.Context, take []string, leave ...Note) error {
 	sealed := make([]Note, len(leave))
 	for i, n := range leave {
@@ -44,7 +44,7 @@ func (r *Rows) Swap(ctx context.Context, take []string, leave ...Note) error {
 	return r.db.SwapNotes(ctx, take, sealed...)
 }
 
-// Notes are those whose names begin with prefix, without any that cannot be opened.
+// Notes returns the notes with a name prefix, except those that can't be decrypted.
 func (r *Rows) Notes(ctx context.Context, prefix string) ([]Note, error) {
 	list, err := r.db.Notes(ctx, prefix)
 	out := list[:0]
@@ -60,7 +60,7 @@ func (r *Rows) Notes(ctx context.Context, prefix string) ([]Note, error) {
 	return out, err
 }
 
-// HearNotes calls f when notes may have been left or taken. It must return at once.
+// HearNotes registers f for possible changes of notes. f must return at once.
 func (r *Rows) HearNotes(f func()) (stop func()) {
 	return r.db.Hear(store.WakeNote, 0, func(store.Wake) { f() })
 }

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	lookEvery = time.Second // after what failed, and where a server doesn't look by itself
+	lookEvery = time.Second // after a failure, and without the server's own polling
 	lookTime  = 10 * time.Second
 	maxDoc    = 16 << 20 // bytes of a document
 )
@@ -27,12 +27,12 @@ var ErrChanged = store.ErrChanged
 // Doc is a document that servers share.
 type Doc struct {
 	Name    string
-	Version int64  // 0 for one that nobody has written
-	Body    []byte // nil for one that is not there
-	Secret  bool   // for Put: it holds secrets, and is refused with ErrNoKey where it cannot be sealed
+	Version int64  // 0 for a row never written
+	Body    []byte // nil for a missing row
+	Secret  bool   // for Put: it holds secrets, and is refused with ErrNoKey if it can't be sealed
 }
 
-// Rows are the documents as this server knows them. Its methods may be called by many goroutines.
+// Rows are this server's view of the shared documents. It is safe for concurrent use.
 type Rows struct {
 	db   *store.DB
 	keys Keys
@@ -41,14 +41,14 @@ type Rows struct {
 	looking sync.Mutex // held while rows are read; taken before mu
 
 	mu      sync.Mutex
-	changes int64 // when it was looked last
+	changes int64 // at the last check
 	docs    map[string]Doc
-	failed  map[string]error    // of documents that cannot be opened
-	fresh   map[string]struct{} // have changed and nobody was told
+	failed  map[string]error    // documents that can't be decrypted
+	fresh   map[string]struct{} // changed and not reported yet
 	differ  []string            // servers with another configuration
 	sum     func() string       // of this one's
 	heard   []func(names []string) error
-	trouble string // of those who heard, as it was told last
+	trouble string // last reported error of the listeners
 
 	poked chan struct{}
 }
@@ -67,7 +67,7 @@ func Open(ctx context.Context, db *store.DB, keys Keys, log *slog.Logger) (*Rows
 	return r, nil
 }
 
-// Get is a document, the zero one with its name if there is none.
+// Get returns a document, the zero one with its name if there is none.
 func (r *Rows) Get(name string) Doc {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *Rows) Get(name string) Doc {
 	return d
 }
 
-// Names are the documents that are there and whose names begin with prefix, sorted.
+// Names returns the sorted names of existing documents with a prefix.
 func (r *Rows) Names(prefix string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,14 +90,14 @@ func (r *Rows) Names(prefix string) []string {
 	return out
 }
 
-// Sealing says that there is a key, so that secrets can be stored.
+// Sealing reports whether there is a key, so that secrets can be stored.
 func (r *Rows) Sealing() bool { return len(r.keys) > 0 }
 
-// Keys are those of this server.
+// Keys returns this server's keys.
 func (r *Rows) Keys() Keys { return r.keys }
 
-// Problem is why a document that another server has written cannot be used here; nil when all can. The version before
-// stays in force.
+// Problem returns the reason why another server's document can't be used here; nil for none. The previous version stays
+// in force.
 func (r *Rows) Problem() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,8 +107,8 @@ func (r *Rows) Problem() error {
 	return nil
 }
 
-// Put writes documents in the place of those with the given versions, all of them or, with ErrChanged, none; then Get
-// has the newer ones. Other servers are told.
+// Put replaces documents that still have the given versions, atomically, or returns ErrChanged after loading the newer
+// ones. Other servers are notified.
 func (r *Rows) Put(ctx context.Context, docs ...Doc) error {
 	list := make([]store.Setting, len(docs))
 	for i, d := range docs {
@@ -139,7 +139,7 @@ func (r *Rows) Put(ctx context.Context, docs ...Doc) error {
 	return nil
 }
 
-// failedOf is why one of these documents cannot be used here, in which case nothing can take its place.
+// failedOf returns the reason why one of these documents can't be used here, which prevents replacing it.
 func (r *Rows) failedOf(docs []Doc) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,7 +151,7 @@ func (r *Rows) failedOf(docs []Doc) error {
 	return nil
 }
 
-// keep notes a document unless a newer one is known. r.mu is held.
+// keep stores a document unless a newer one is known. r.mu is held.
 func (r *Rows) keep(d Doc) (newer bool) {
 	if d.Version <= r.docs[d.Name].Version {
 		return false
@@ -166,8 +166,7 @@ func (r *Rows) keep(d Doc) (newer bool) {
 // again when f fails. It is called before Run is.
 func (r *Rows) Hear(f func(names []string) error) { r.heard = append(r.heard, f) }
 
-// Run looks for changes until ctx ends: when it is woken up, which a server of several also is by what it sees by
-// itself.
+// Run watches for changes until ctx ends, whenever it is woken; in a cluster the server's polling wakes it too.
 func (r *Rows) Run(ctx context.Context) {
 	defer r.db.Hear(store.WakeSetting, 0, func(store.Wake) {
 		select {
@@ -204,7 +203,7 @@ func (r *Rows) Run(ctx context.Context) {
 	}
 }
 
-// behind says that somebody is still to be told of a change.
+// behind reports whether a change is still to be reported.
 func (r *Rows) behind() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +216,7 @@ func (r *Rows) lookSoon(ctx context.Context) error {
 	return r.Look(ctx)
 }
 
-// tell calls those who hear.
+// tell calls the listeners.
 func (r *Rows) tell() {
 	r.mu.Lock()
 	names := slices.Sorted(maps.Keys(r.fresh))
@@ -245,7 +244,7 @@ func (r *Rows) tell() {
 	}
 }
 
-// Look reads what others have changed.
+// Look reads the changes of other servers.
 func (r *Rows) Look(ctx context.Context) error {
 	r.looking.Lock()
 	defer r.looking.Unlock()
@@ -280,7 +279,7 @@ func (r *Rows) Look(ctx context.Context) error {
 	for _, row := range rows {
 		r.take(row)
 	}
-	r.changes = n // of before the rows were read, so that none is missed
+	r.changes = n // read before the rows, so that no change is missed
 	return nil
 }
 
@@ -303,8 +302,8 @@ func (r *Rows) take(row store.Setting) {
 	}
 }
 
-// Reseal seals everything that is not sealed with the first key, as what was stored without one, and says how many
-// documents that were.
+// Reseal encrypts with the first key everything that isn't, including unencrypted rows, and returns the number of
+// documents.
 func (r *Rows) Reseal(ctx context.Context) (n int, err error) {
 	if len(r.keys) == 0 {
 		return 0, ErrNoKey
@@ -332,7 +331,7 @@ func (r *Rows) Reseal(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Renew is Reseal for a start: when it is done, the other keys are not needed any more, and nothing is in plain.
+// Renew is Reseal for a start: afterwards the other keys aren't needed any more, and nothing is unencrypted.
 func (r *Rows) Renew(ctx context.Context) error {
 	n, err := r.Reseal(ctx)
 	if err == nil && n > 0 {

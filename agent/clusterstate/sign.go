@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// SigningKey is a key of 32 bytes for a use, the same on all servers. It is made from the key that seals; without that
-// one it is a row, which whoever can read the database can read.
+// SigningKey returns a 32-byte key for a purpose, the same on all servers. It is derived from the sealing key; without
+// one it is a row readable by anyone with access to the database.
 func (r *Rows) SigningKey(ctx context.Context, use string) ([]byte, error) {
 	if key := r.keys.Derive(use); key != nil {
 		return key, nil
@@ -26,11 +26,11 @@ func (r *Rows) SigningKey(ctx context.Context, use string) ([]byte, error) {
 	}
 }
 
-// OlderKeys are what [Rows.SigningKey] was for keys that sealed before.
+// OlderKeys returns the values of [Rows.SigningKey] for earlier sealing keys.
 func (r *Rows) OlderKeys(use string) [][]byte { return r.keys.older(use) }
 
-// Once notes that something is used that can be used once, which is named by its hash and counts until then. It is
-// false if that was used before, at any server, or if nobody can tell.
+// Once records the use of a one-time value, identified by its hash, until it expires. It returns false if the value was
+// used before on any server, or if that is unknown.
 func (r *Rows) Once(hash string, until time.Time) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), onceTime)
 	defer cancel()

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	inlineFile = 16 << 10  // bytes of a file that lies in the document itself
+	inlineFile = 16 << 10  // size limit of files embedded in the document
 	partSize   = 1 << 20   // bytes of a piece of a larger one
 	maxUnit    = 512 << 20 // bytes of all files of a unit
 )
 
 // unit is a file or a folder with all that is in it. A file's only name is "".
 type unit struct {
-	Files []unitFile `json:"files"` // nil for what is not there
+	Files []unitFile `json:"files"` // nil if missing
 }
 
 type unitFile struct {
@@ -35,10 +35,10 @@ type unitFile struct {
 	Text  []byte   `json:"text,omitempty"`  // the content, or
 	Parts []string `json:"parts,omitempty"` // hashes of its pieces
 
-	at string // where it is read from
+	at string // its folder
 }
 
-// part reads a piece again; one that has changed meanwhile has another hash, and whoever takes it notices.
+// part reads a piece again; if it changed meanwhile, its hash differs, which the caller detects.
 func (u *unitFile) part(i int) []byte {
 	f, err := os.Open(u.at)
 	if err != nil {
@@ -52,7 +52,7 @@ func (u *unitFile) part(i int) []byte {
 	return b
 }
 
-// is tells whether a document has the same.
+// is reports whether a document has the same content.
 func (u unit) is(body []byte) bool {
 	mine, err := json.Marshal(u)
 	return err == nil && bytes.Equal(mine, body)
@@ -69,7 +69,7 @@ func partsOf(body []byte) (hashes []string) {
 	return hashes
 }
 
-// readUnit reads what is there below root.
+// readUnit reads a unit below root.
 func readUnit(root, name string) (u unit, err error) {
 	top := filepath.Join(root, filepath.FromSlash(name))
 	info, err := os.Lstat(top)
@@ -131,11 +131,11 @@ func readFile(at, name string) (u unitFile, err error) {
 	return u, nil
 }
 
-// halfway is where a folder is made before it is put in its place, and where one goes that is removed.
+// halfway is the folder for units being created or removed.
 const halfway = ".halfway"
 
-// writeUnit makes what is below root as u says. A file and a new folder are there at once; a folder that is there
-// changes file by file, as it may be in use, and files that u does not have are removed.
+// writeUnit makes a unit below root equal to u. Files and new folders appear atomically; an existing folder, which may
+// be in use, is updated file by file, and files missing from u are removed.
 func writeUnit(root, name string, u unit, part func(hash string) ([]byte, error)) (err error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return err
@@ -241,7 +241,7 @@ func removeOthers(r *os.Root, dir string, keep map[string]bool) error {
 	return err
 }
 
-// dropUnit removes what is there below root, at once for whoever reads it.
+// dropUnit removes a unit below root atomically.
 func dropUnit(root, name string) error {
 	if err := putAside(root, name, path.Join(halfway, rand.Text())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -249,7 +249,7 @@ func dropUnit(root, name string) error {
 	return sweep(root)
 }
 
-// sweep removes what is halfway, also what a killed server has left there.
+// sweep empties halfway, including leftovers of a killed server.
 func sweep(root string) error {
 	r, err := os.OpenRoot(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -272,7 +272,7 @@ func putAside(root, name, to string) error {
 	return move(r, name, to)
 }
 
-// move also makes the folder it goes to.
+// move also creates the target's folder.
 func move(r *os.Root, from, to string) error {
 	if err := r.MkdirAll(path.Dir(to), 0o700); err != nil {
 		return err

@@ -8,17 +8,16 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// call is a simple command as it will run: what stands around the program's name is
-// taken off.
+// call is a simple command as it will run, without wrappers around the program.
 type call struct {
-	assigned []word // assignments in front
+	assigned []word // leading assignments
 	through  []string
-	name     string // of the program, without folders; "" when the shell works it out first
-	first    *word  // where the name stands; nil when there is no program
+	name     string // of the program, without folders; "" if the shell computes it
+	first    *word  // position of the name; nil without a program
 	args     []word
 }
 
-// wrapped gives the options with a value of a program that runs another one.
+// wrapped returns the options with a value of a program that runs another one.
 func wrapped(name string) (options string, ok bool) {
 	switch name {
 	case "sudo":
@@ -60,7 +59,7 @@ func (j *judge) resolve(c *syntax.CallExpr) call {
 	return resolve(assigned, words)
 }
 
-// declared is a command such as export as a call.
+// declared returns a command such as export as a call.
 func (j *judge) declared(d *syntax.DeclClause) call {
 	words := []word{{text: d.Variant.Value}}
 	for _, a := range d.Args {
@@ -112,7 +111,7 @@ func resolve(assigned, words []word) call {
 	return c
 }
 
-// splitString resolves "env -S", whose value becomes many arguments.
+// splitString expands "env -S", whose value becomes several arguments.
 func splitString(words []word) []word {
 	for i := 1; i < len(words) && strings.HasPrefix(words[i].text, "-"); i++ {
 		text, ok := strings.CutPrefix(words[i].text, "--split-string=")
@@ -151,7 +150,7 @@ func skipOptions(words []word, valued []string) []word {
 	return words
 }
 
-// assignment tells whether a word sets a variable: NAME=…, NAME+=… or NAME[…]=….
+// assignment reports whether a word sets a variable: NAME=…, NAME+=… or NAME[…]=….
 func assignment(text string) bool {
 	name, _, ok := strings.Cut(text, "=")
 	name = strings.TrimSuffix(name, "+")
@@ -166,7 +165,7 @@ func assignment(text string) bool {
 	}) < 0
 }
 
-// fields splits words where the variable that separates words stands in them.
+// fields splits words at occurrences of the field separator variable.
 func fields(words []word) []word {
 	if !slices.ContainsFunc(words, func(w word) bool { return strings.Contains(w.text, "IFS") }) {
 		return words
@@ -190,7 +189,7 @@ func fields(words []word) []word {
 	return out
 }
 
-// isShell tells whether a program reads shell scripts.
+// isShell reports whether a program reads shell scripts.
 func isShell(name string) bool {
 	switch name {
 	case "sh", "bash", "dash", "ksh", "zsh", "ash", "rbash":
@@ -199,7 +198,7 @@ func isShell(name string) bool {
 	return false
 }
 
-// isInterpreter tells whether a program runs code it is given.
+// isInterpreter reports whether a program runs code it is given.
 func isInterpreter(name string) bool {
 	switch name {
 	case "perl", "ruby", "node", "php":
@@ -213,7 +212,7 @@ func isPython(name string) bool {
 	return ok && strings.Trim(version, "0123456789.") == ""
 }
 
-// fetches tells whether the output of a program should not be run unseen.
+// fetches reports whether the output of a program should not be run unseen.
 func fetches(name string) bool {
 	switch name {
 	case "curl", "wget", "bash", "sh", "ruby", "perl", "base64":
@@ -222,7 +221,7 @@ func fetches(name string) bool {
 	return isPython(name)
 }
 
-// readsScript tells whether a command runs what comes on its standard input.
+// readsScript reports whether a command executes its standard input.
 func (c call) readsScript() bool {
 	operands := c.operands()
 	input := func(file string) bool {
@@ -237,8 +236,8 @@ func (c call) readsScript() bool {
 	return len(operands) == 0 || operands[0] == "-" || input(operands[0]) || c.flag("s", "")
 }
 
-// code lists the words that an interpreter runs as programs: those behind -c, -e, -p and
-// -r, also when the letter stands among others (-lc) or the program follows at once.
+// code lists the arguments that an interpreter executes: those after -c, -e, -p and -r, also if the letter is combined
+// with others (-lc) or directly followed by the program.
 func (c call) code() []word {
 	var out []word
 	for i := 0; i < len(c.args); i++ {
@@ -285,7 +284,7 @@ func (c call) code() []word {
 	return out
 }
 
-// codeLetters are the options of an interpreter that bring a program.
+// codeLetters returns the options of an interpreter that supply a program.
 func codeLetters(name string) string {
 	switch name {
 	case "perl", "ruby":
@@ -298,7 +297,7 @@ func codeLetters(name string) string {
 	return "c"
 }
 
-// valuedLetters are its options whose value is the next argument.
+// valuedLetters are the options that take the next argument as value.
 func valuedLetters(name string) string {
 	switch name {
 	case "perl":
@@ -316,7 +315,7 @@ func valuedLetters(name string) string {
 	return "WXQ"
 }
 
-// operands are the arguments that are no options.
+// operands returns the arguments that are no options.
 func (c call) operands() []string {
 	var out []string
 	for i, w := range c.args {
@@ -333,7 +332,7 @@ func (c call) operands() []string {
 	return out
 }
 
-// flag tells whether a short option is among the letters, or a long one is given.
+// flag reports whether a short option is among the letters, or a long one is given.
 func (c call) flag(letters, long string) bool {
 	for _, w := range c.args {
 		switch {

@@ -1,7 +1,6 @@
-// Package command judges shell commands before they run: which are the well-known ways to
-// ruin a machine, or to run code from the network unseen. The grammar is that of
-// mvdan.cc/sh; what is here are the rules. It only reads text: what runs a command, and
-// what becomes of one that is blocked, is not its business.
+// Package command judges shell commands before they run: which are the well-known ways to ruin a machine, or to run
+// code from the network unseen. mvdan.cc/sh parses the commands; this package holds the rules. It only judges text:
+// running and blocking commands is up to the caller.
 package command
 
 import (
@@ -12,7 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Level says what becomes of a command.
+// Level is the consequence for a command.
 type Level string
 
 // Levels of a [Verdict].
@@ -22,8 +21,7 @@ const (
 	Block Level = "block" // it does not run
 )
 
-// Verdict is what [Judge] thinks of a command. Reason is a clause for people and models;
-// a command that passes has none.
+// Verdict is the result of [Judge]. Reason is a clause for people and models; a passing command has none.
 type Verdict struct {
 	Level  Level
 	Reason string
@@ -38,8 +36,8 @@ const (
 // TooLong is the reason for blocking a command of more than 10,000 characters.
 const TooLong = "command too long"
 
-// Judge looks at a shell command before it runs. It is a second line behind the sandbox,
-// not a wall: whoever wants to can write a command that it does not understand.
+// Judge checks a shell command before it runs. It backs up the sandbox but isn't a security boundary: a deliberate
+// author can write commands that it doesn't understand.
 func Judge(command string) Verdict {
 	switch {
 	case strings.TrimSpace(command) == "":
@@ -65,7 +63,7 @@ func Judge(command string) Verdict {
 	return Verdict{Level: Pass}
 }
 
-// judge collects what was found in one command.
+// judge collects the findings of one command.
 type judge struct {
 	block string // the first reason
 	warn  []string
@@ -73,7 +71,7 @@ type judge struct {
 	work  int
 }
 
-// tired tells whether a command is too tangled to be judged, and blocks it then.
+// tired reports whether a command is too complex to judge; it is blocked then.
 func (j *judge) tired(n int) bool {
 	if j.work += n; j.work > maxWork {
 		j.no("too many commands inside commands")
@@ -93,7 +91,7 @@ func (j *judge) mind(note string) {
 	}
 }
 
-// call judges one simple command without what is inside its words.
+// call judges one simple command, excluding the content of its words.
 func (j *judge) call(c call) {
 	if j.tired(1 + len(c.args)) {
 		return
@@ -109,7 +107,7 @@ func (j *judge) call(c call) {
 
 const unseen = "running code from elsewhere unseen"
 
-// runs judges what a command has run.
+// runs judges the output that a command executes.
 func (j *judge) runs(c call) {
 	if c.first.leads != nil && j.risky(c.first.leads) {
 		j.no(unseen)
@@ -176,8 +174,7 @@ func (j *judge) found(args []word) {
 	}
 }
 
-// computes tells whether a builtin takes names of variables, whose subscripts the shell
-// works out even when they came quoted.
+// computes reports whether a builtin takes variable names, whose subscripts the shell evaluates even if quoted.
 func computes(name string) bool {
 	switch name {
 	case "let", "declare", "typeset", "local", "export", "readonly", "unset", "read", "printf", "test", "[", "mapfile":
@@ -201,7 +198,7 @@ func (j *judge) subscripts(text string) {
 	}
 }
 
-// redirect judges where a command, or a group of them, reads from and writes to.
+// redirect judges the redirections of a command or group.
 func (j *judge) redirect(r *syntax.Redirect, s *syntax.Stmt) {
 	target := j.render(r.Word)
 	switch r.Op {
@@ -227,7 +224,7 @@ func (j *judge) redirect(r *syntax.Redirect, s *syntax.Stmt) {
 		case !isInterpreter(c.name) && !c.readsScript():
 		case j.brings(input):
 			j.no(unseen)
-		case r.Op == syntax.RdrIn: // a file, as it is
+		case r.Op == syntax.RdrIn: // a plain file
 		case c.readsScript():
 			j.script(input.text)
 		default:
@@ -236,7 +233,7 @@ func (j *judge) redirect(r *syntax.Redirect, s *syntax.Stmt) {
 	}
 }
 
-// notes tells about commands that run, but not as people may expect.
+// notes adds remarks about commands with unexpected behavior.
 func (j *judge) notes(c call) {
 	operands := c.operands()
 	first := ""

@@ -14,7 +14,7 @@ const (
 	multiplies  = "it starts copies of itself without end"
 )
 
-// destructive names what a program would ruin or lay open, by its name and arguments.
+// destructive describes the damage a program would do, given its name and arguments.
 func destructive(c call) string {
 	switch {
 	case c.name == "rm" && c.flag("rR", "--recursive") && slices.ContainsFunc(c.operands(), wholeFolder):
@@ -42,7 +42,7 @@ func readsFiles(name string) bool {
 	return false
 }
 
-// home takes off what stands for the home folder.
+// home strips a reference to the home folder.
 func home(p string) (rest string, ok bool) {
 	for _, h := range []string{"~", "$HOME", "${HOME}", "/root"} {
 		if rest, found := strings.CutPrefix(p, h); found && (rest == "" || rest[0] == '/') {
@@ -57,7 +57,7 @@ func home(p string) (rest string, ok bool) {
 	return "", false
 }
 
-// wholeFolder tells whether a path is the root, a home folder or all of what they hold.
+// wholeFolder reports whether a path is the root, a home folder or all of their content.
 func wholeFolder(p string) bool {
 	if p == "" {
 		return false
@@ -76,7 +76,7 @@ func wholeFolder(p string) bool {
 	return false
 }
 
-// protected tells whether writing to a path changes the system or what every shell runs.
+// protected reports whether writing to a path changes the system or the startup of shells.
 func protected(p string) bool {
 	if strings.HasPrefix(p, "/") {
 		p = path.Clean(p)
@@ -94,7 +94,7 @@ func protected(p string) bool {
 	return false
 }
 
-// environment tells whether a text names the environment of a process.
+// environment reports whether a text names the environment of a process.
 func environment(text string) bool {
 	for {
 		_, after, ok := strings.Cut(text, "/proc/")
@@ -115,7 +115,7 @@ func environment(text string) bool {
 	}
 }
 
-// preloads tells whether a text sets what the loader puts into every program.
+// preloads reports whether a text sets a variable that makes the loader inject code.
 func preloads(text string) bool {
 	for _, name := range []string{"LD_PRELOAD=", "LD_LIBRARY_PATH="} {
 		if i := strings.Index(text, name); i == 0 || i > 0 && !letter(text[i-1]) {
@@ -129,8 +129,7 @@ func letter(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// startsItself tells whether the body of a function starts it in the background or twice
-// in a pipe: a fork bomb.
+// startsItself reports whether the body of a function starts it in the background or twice in a pipe: a fork bomb.
 func (j *judge) startsItself(name string, body *syntax.Stmt) bool {
 	times := func(n syntax.Node) (count int) {
 		for c := range j.calls(n) {
@@ -155,7 +154,7 @@ func (j *judge) startsItself(name string, body *syntax.Stmt) bool {
 	return found
 }
 
-// forever tells whether a loop has no end: "while true", "while :" or "until false".
+// forever reports whether a loop has no end: "while true", "while :" or "until false".
 func forever(loop *syntax.WhileClause) bool {
 	switch cond := loop.Cond[0].Cmd.(type) {
 	case *syntax.CallExpr:
@@ -171,7 +170,7 @@ func forever(loop *syntax.WhileClause) bool {
 	return false
 }
 
-// waitless tells whether the body of a loop ends with a command it does not wait for.
+// waitless reports whether the body of a loop ends with a command it does not wait for.
 func waitless(body []*syntax.Stmt) bool {
 	return len(body) > 0 && body[len(body)-1].Background
 }

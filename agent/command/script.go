@@ -10,11 +10,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxAttempts is how often a text with mistakes is read.
+// maxAttempts limits the parsing attempts of a text with errors.
 const maxAttempts = 8
 
-// script judges the text of a shell script. What the parser refuses is judged by [unread],
-// and reading goes on behind it: the shell, too, runs the lines around a mistake.
+// script judges the text of a shell script. Text the parser rejects is judged by [unread], and parsing continues after
+// it, as the shell also runs the lines around an error.
 func (j *judge) script(text string) {
 	defer func() { j.depth-- }()
 	if j.depth++; j.depth > maxDepth {
@@ -45,7 +45,7 @@ func (j *judge) script(text string) {
 // parse reads a script: the statements before a mistake, and where that is.
 func parse(text string) (stmts []*syntax.Stmt, at int, err error) {
 	for s, bad := range syntax.NewParser().StmtsSeq(strings.NewReader(text)) {
-		switch { // the sequence may go on behind a mistake, and must not be left there
+		switch { // the sequence may continue after an error, and must not be left there
 		case bad != nil:
 			err = cmp.Or(err, bad)
 		case err == nil:
@@ -65,8 +65,7 @@ func parse(text string) (stmts []*syntax.Stmt, at int, err error) {
 	return stmts, min(at, len(text)), err
 }
 
-// mend changes what the parser refuses and the shell takes: a here-document without its
-// end, and "((" that opens two groups of commands.
+// mend fixes text that only the parser rejects: a here-document without its end, and "((" that opens two subshells.
 func mend(text string, at int) (string, bool) {
 	if rest, ok := strings.CutPrefix(text[at:], "<<"); ok {
 		rest = strings.TrimLeft(rest, "- \t")
@@ -95,7 +94,7 @@ func (j *judge) node(top syntax.Node) {
 			}
 		case *syntax.Redirect:
 			j.node(n.Word)
-			if n.Hdoc != nil { // its text is data, what it has replaced is not
+			if n.Hdoc != nil { // its text is data, its expansions are not
 				for _, part := range n.Hdoc.Parts {
 					j.node(part)
 				}
@@ -149,7 +148,7 @@ func (j *judge) computed(top syntax.Node) {
 	})
 }
 
-// text judges a word, or a program of another language, by what it contains.
+// text judges a word, or a program in another language, by its content.
 func (j *judge) text(s string) {
 	if strings.Contains(s, "/dev/tcp/") || strings.Contains(s, "/dev/udp/") {
 		j.no("a network connection opened by the shell")
@@ -162,7 +161,7 @@ func (j *judge) text(s string) {
 	}
 }
 
-// pipe judges what two commands hand over.
+// pipe judges the data flow between two commands.
 func (j *judge) pipe(b *syntax.BinaryCmd) {
 	from := b.X
 	for in, ok := from.Cmd.(*syntax.BinaryCmd); ok && (in.Op == syntax.Pipe || in.Op == syntax.PipeAll); in,
@@ -193,7 +192,7 @@ func (j *judge) feeds(n syntax.Node) {
 	}
 }
 
-// calls are the simple commands of a statement without those in its words and functions.
+// calls returns the simple commands of a statement, except those in words and functions.
 func (j *judge) calls(top syntax.Node) iter.Seq[call] {
 	return func(yield func(call) bool) {
 		more := true
@@ -242,7 +241,7 @@ func (j *judge) unread(text string) {
 	}
 }
 
-// guess judges words of which the first may be a program, and is likely to be at a start.
+// guess judges words of which the first is probably a program.
 func (j *judge) guess(words []word, before byte, start bool) {
 	j.text(words[0].text)
 	c := resolve(nil, words)
@@ -267,7 +266,7 @@ func (j *judge) guess(words []word, before byte, start bool) {
 	}
 }
 
-// runsNext tells whether words in front of a substitution make its output a program.
+// runsNext reports whether words before a substitution make its output a program.
 func runsNext(said []string) bool {
 	if len(said) == 0 || said[len(said)-1] != "$" && said[len(said)-1] != "<" {
 		return false
@@ -283,7 +282,7 @@ func runsNext(said []string) bool {
 		slices.Contains(c.through, c.name)
 }
 
-// opens tells whether a word only opens a part of a script.
+// opens reports whether a word only opens a part of a script.
 func opens(text string) bool {
 	switch text {
 	case "{", "!", "if", "then", "elif", "else", "while", "until", "do", "coproc", "time":

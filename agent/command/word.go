@@ -11,13 +11,12 @@ import (
 
 // word is one word of a command.
 type word struct {
-	text  string        // quotes and escapes resolved; what the shell replaces stands in short: $NAME, $(), <()
+	text  string        // quotes and escapes resolved; expansions are abbreviated: $NAME, $(), <()
 	leads syntax.Node   // the substitution it begins with
-	subst []syntax.Node // what it has replaced
+	subst []syntax.Node // its expansions
 }
 
-// brings tells whether the output of other programs becomes part of a word that should
-// not be run unseen.
+// brings reports whether a word contains the output of programs that shouldn't be executed unseen.
 func (j *judge) brings(w word) bool { return slices.ContainsFunc(w.subst, j.risky) }
 
 func (j *judge) risky(top syntax.Node) bool {
@@ -32,11 +31,11 @@ func (j *judge) risky(top syntax.Node) bool {
 }
 
 const (
-	maxBraces   = 16   // in one word, each of which multiplies what the ones before it made
+	maxBraces   = 16   // brace expressions per word; each one multiplies the expansions
 	maxExpanded = 1000 // words that one is looked at as
 )
 
-// expand gives the words that one becomes when its braces are resolved.
+// expand returns the words resulting from brace expansion.
 func (j *judge) expand(w *syntax.Word) []word {
 	braces, several := 0, false
 	for _, p := range w.Parts {
@@ -119,7 +118,7 @@ func (r *renderer) replaced(n syntax.Node, text string) {
 	r.WriteString(text)
 }
 
-// literal writes text as it is after the shell has taken out the backslashes.
+// literal writes text as it is after the shell has removed the backslashes.
 func (r *renderer) literal(text string, quoted bool) {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+1 < len(text) && (!quoted || strings.IndexByte("$`\"\\", text[i+1]) >= 0) {
@@ -129,9 +128,8 @@ func (r *renderer) literal(text string, quoted bool) {
 	}
 }
 
-// parameter writes a variable as "$NAME", and one that is changed on the way as "${#NAME}":
-// another text, of which nothing is known. The home folder with a default, or with its end
-// taken off, is still worth keeping.
+// parameter writes a variable as "$NAME", and a transformed one as "${#NAME}", whose value is unknown. The home folder
+// with a default or a stripped suffix still counts as such.
 func parameter(p *syntax.ParamExp) string {
 	if p.Param == nil {
 		return "${#}"

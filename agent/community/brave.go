@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// brave is the index of the Brave browser.
+// brave returns the index of the Brave browser.
 func brave() *provider {
 	header := func(c *call) map[string]string { return map[string]string{"X-Subscription-Token": c.key} }
 	return &provider{name: "brave", base: "https://api.search.brave.com/res/v1",

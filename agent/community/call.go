@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	usualTime = 12 * time.Second // of a request to a service
+	usualTime = 12 * time.Second // limit of a request to a service
 	maxAnswer = 4 << 20          // bytes of a service's answer
 )
 
-// agentName is how requests introduce themselves.
+// agentName is the user agent of requests.
 const agentName = "Mozilla/5.0 (compatible; Fawn/1.0)"
 
 // call is the way to one service.
@@ -33,7 +33,7 @@ type call struct {
 	key      string
 }
 
-// PrivateNetworks are those that an address set by the owner may be in.
+// PrivateNetworks are the private networks that an owner's address may be in.
 func PrivateNetworks() []netip.Prefix {
 	var out []netip.Prefix
 	for _, p := range []string{"127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10",
@@ -43,8 +43,8 @@ func PrivateNetworks() []netip.Prefix {
 	return out
 }
 
-// to prepares a call. A base that the owner set may be near, one of an administrator's where the owner says; nothing a model says can change it,
-// and redirects, which could, are not followed: they would also carry keys elsewhere.
+// to prepares a call. A base set by the owner may be local, one set by an administrator only if the owner allows it;
+// models can't change it. Redirects, which could and would carry keys elsewhere, are not followed.
 func (s *Service) to(p *provider, c Choice, set Settings) (*call, error) {
 	out := &call{provider: p, choice: c, key: c.Key}
 	if out.key == "" && set.Env != nil {
@@ -90,7 +90,7 @@ func (c *call) problem(class Class, status int, detail string) *Problem {
 	return &Problem{Provider: c.provider.name, Class: class, Status: status, Detail: detail}
 }
 
-// at is an address of the service.
+// at returns an address of the service.
 func (c *call) at(path string, query url.Values) string {
 	u := *c.base
 	if path != "" {
@@ -100,7 +100,7 @@ func (c *call) at(path string, query url.Values) string {
 	return u.String()
 }
 
-// get asks for JSON.
+// get requests JSON.
 func (c *call) get(ctx context.Context, path string, query url.Values, header map[string]string, out any) error {
 	return c.json(ctx, http.MethodGet, c.at(path, query), nil, header, out)
 }
@@ -164,7 +164,7 @@ func (c *call) send(ctx context.Context, method, address string, body []byte, he
 	return data, resp.StatusCode, nil
 }
 
-// failed is an error of a request, or why the run ended it.
+// failed returns an error of a request, or why the run ended it.
 func (c *call) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
@@ -173,7 +173,7 @@ func (c *call) failed(ctx context.Context, err error) error {
 	return c.problem(class, 0, detail)
 }
 
-// bearer is the usual header with a key.
+// bearer returns the usual header with a key.
 func (c *call) bearer() map[string]string {
 	return map[string]string{"Authorization": "Bearer " + c.key}
 }

@@ -1,5 +1,4 @@
-// Package community searches and reads the web for agents. Each service has a file of its own;
-// providers.go lists them all. [Service] chooses among them, falls back from one to the next, and
-// makes the tools that models call. Every request goes through package netguard: addresses that a
-// model chose never lead into private networks.
+// Package community searches and reads the web for agents. Each service has a file of its own; providers.go lists them
+// all. [Service] selects among them, falls back from one to the next, and provides the tools for models. Every request
+// goes through package netguard: addresses chosen by a model never reach private networks.
 package community

@@ -27,7 +27,7 @@ func duckduckgo() *provider {
 	}
 }
 
-// duckAsks tells whether a page wants to know whether a person is there.
+// duckAsks reports whether a page is a challenge for humans.
 func duckAsks(page []byte) bool { return bytes.Contains(page, []byte("anomaly-modal")) }
 
 func duckForm(c *call, query string) url.Values {
@@ -89,8 +89,7 @@ func duckHit(result *html.Node) (h Hit) {
 	return h
 }
 
-// duckTarget is where a link leads: some go over a page of DuckDuckGo's that counts them, and
-// those of advertisements nowhere.
+// duckTarget returns the target of a link: some pass through DuckDuckGo's click counter; advertisements have no target.
 func duckTarget(href string) string {
 	u, err := url.Parse(href)
 	if err != nil {
@@ -108,7 +107,7 @@ func duckTarget(href string) string {
 	return href
 }
 
-// duckToken is what a search for images must show; the page has it.
+// duckToken is required for image searches and taken from the page.
 var duckToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`vqd=["']?([0-9-]{10,80})`) })
 
 func duckImages(ctx context.Context, c *call, q imageQuery) ([]Image, error) {
@@ -152,7 +151,7 @@ func duckImages(ctx context.Context, c *call, q imageQuery) ([]Image, error) {
 	}), nil
 }
 
-// under is a filter, or nothing without a value.
+// under returns a filter, or none without a value.
 func under(name, value string) string {
 	if value == "" {
 		return ""
@@ -160,7 +159,7 @@ func under(name, value string) string {
 	return name + value
 }
 
-// has tells whether an element is of a class.
+// has reports whether an element has a class.
 func has(n *html.Node, class string) bool {
 	return n.Type == html.ElementNode && strings.Contains(" "+strings.Join(strings.Fields(attr(n, "class")), " ")+" ",
 		" "+class+" ")
@@ -175,7 +174,7 @@ func attr(n *html.Node, name string) string {
 	return ""
 }
 
-// words is the text of an element on one line.
+// words returns the text of an element on one line.
 func words(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {

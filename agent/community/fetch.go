@@ -28,7 +28,7 @@ const (
 	maxMarkdown = 400 << 10 // bytes of text
 )
 
-// reading is what a service read: Markdown or HTML.
+// reading is a page's content from a service: Markdown or HTML.
 type reading struct {
 	title, address, text string
 	html                 []byte
@@ -68,7 +68,7 @@ func (s *Service) fetch(ctx context.Context, thread string, a fetchArgs) (p page
 	return p, false, nil
 }
 
-// Page reads a page for nobody's conversation, afresh. at is the address that it was found at.
+// Page reads a page outside of any conversation, bypassing the cache. at is its final address.
 func (s *Service) Page(ctx context.Context, page string) (title, at, text string, err error) {
 	set := s.cfg.Settings()
 	u, err := s.target(page, set)
@@ -85,8 +85,8 @@ func (s *Service) Page(ctx context.Context, page string) (title, at, text string
 	return line(p.title, maxTitle), at, strings.TrimSpace(strings.ToValidUTF8(p.text, "\uFFFD")), nil
 }
 
-// target is the address to read. It is judged here as well as when it is dialled, since services
-// that read for us would not care.
+// target returns the address to read. It is judged here as well as when it is dialled, since services that read for us
+// would not care.
 func (s *Service) target(raw string, set Settings) (*url.URL, error) {
 	refuse := func(detail string) error { return &Problem{Provider: WebFetch, Class: Forbidden, Detail: detail} }
 	raw = strings.TrimSpace(raw)
@@ -115,7 +115,7 @@ func (s *Service) target(raw string, set Settings) (*url.URL, error) {
 	return u, nil
 }
 
-// read asks one reader after the other: the chosen service, our own fetcher, services with a key.
+// read tries one reader after the other: the chosen service, the built-in fetcher, services with a key.
 func (s *Service) read(ctx context.Context, u *url.URL, set Settings) (page, error) {
 	own := candidate{choice: Choice{Time: set.Fetch.Time}}
 	if s.cfg.World != nil {
@@ -145,7 +145,7 @@ func (s *Service) read(ctx context.Context, u *url.URL, set Settings) (page, err
 		if !errors.As(err, &why) {
 			return page{}, err // the run was stopped
 		}
-		if why.Class == Forbidden { // nobody else is to go there
+		if why.Class == Forbidden { // don't try other services
 			return page{}, err
 		}
 		notes, last = append(notes, why.Error()), err
@@ -231,7 +231,7 @@ func (s *Service) readDirect(ctx context.Context, u *url.URL, c Choice, set Sett
 	return p, err
 }
 
-// ofPage is what the status of a page means: it knows nothing of keys.
+// ofPage classifies the status of a page, for which keys don't matter.
 func ofPage(status int) Class {
 	switch c := ofStatus(status); c {
 	case BadKey, Quota:
@@ -241,7 +241,7 @@ func ofPage(status int) Class {
 	}
 }
 
-// challenges tells whether a site wants to see a person first.
+// challenges reports whether a site presents a challenge for humans.
 func challenges(resp *http.Response, body []byte) bool {
 	if resp.Header.Get("Cf-Mitigated") == "challenge" {
 		return true
@@ -256,7 +256,7 @@ func challenges(resp *http.Response, body []byte) bool {
 	return false
 }
 
-// text makes Markdown of what an address answered with.
+// text converts a response to Markdown.
 func (s *Service) text(ctx context.Context, resp *http.Response, kind string, body []byte) (title, text string,
 	err error) {
 	if kind == "" || kind == "application/octet-stream" ||
@@ -282,14 +282,14 @@ func (s *Service) text(ctx context.Context, resp *http.Response, kind string, bo
 	return titleOf(text), text, err
 }
 
-// plain tells whether something can be read as it is.
+// plain reports whether content can be read without conversion.
 func plain(kind string) bool {
 	return strings.HasPrefix(kind, "text/") && kind != "text/rtf" || strings.HasSuffix(kind, "+json") ||
 		strings.HasSuffix(kind, "+xml") || slices.Contains([]string{"application/json", "application/xml",
 		"application/javascript", "application/yaml", "application/x-yaml", "application/toml"}, kind)
 }
 
-// documentExt is the ending of names of a type of documents.
+// documentExt returns the ending of names of a type of documents.
 func documentExt(kind string) string {
 	const office = "application/vnd.openxmlformats-officedocument."
 	return map[string]string{
@@ -302,7 +302,7 @@ func documentExt(kind string) string {
 	}[kind]
 }
 
-// inUTF8 decodes text by its mark, its header, or what it says of itself.
+// inUTF8 decodes text by its byte order mark, its header, or its own declaration.
 func inUTF8(body []byte, header string) ([]byte, error) {
 	r, err := charset.NewReader(bytes.NewReader(body), header)
 	if err != nil {
@@ -315,7 +315,7 @@ func inUTF8(body []byte, header string) ([]byte, error) {
 	return out, nil
 }
 
-// article makes Markdown of what a page is about.
+// article converts a page's main content to Markdown.
 func (s *Service) article(ctx context.Context, address string, utf8 []byte) (title, text string, err error) {
 	text, err = s.convert(ctx, "page"+PageExt, append([]byte(strings.ReplaceAll(address, "\n", "")+"\n"), utf8...))
 	if head, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(head, "# ") {
@@ -324,7 +324,7 @@ func (s *Service) article(ctx context.Context, address string, utf8 []byte) (tit
 	return "", text, err
 }
 
-// titleOf is the first heading of a text.
+// titleOf returns the first heading of a text.
 func titleOf(text string) string {
 	for l := range strings.Lines(agent.Head(text, 4000)) {
 		if t, ok := strings.CutPrefix(strings.TrimSpace(l), "# "); ok {
@@ -334,7 +334,7 @@ func titleOf(text string) string {
 	return ""
 }
 
-// convert has Markdown made of something.
+// convert converts data to Markdown.
 func (s *Service) convert(ctx context.Context, name string, data []byte) (string, error) {
 	problem := func(class Class, detail string) error {
 		return &Problem{Provider: WebFetch, Class: class, Detail: detail}

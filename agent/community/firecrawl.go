@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// firecrawl searches and reads pages with a browser of its own; it can be run by oneself.
+// firecrawl searches and reads pages with its own browser; it can be self-hosted.
 func firecrawl() *provider {
 	type result struct{ Title, URL, Description string }
 	return &provider{name: "firecrawl", base: "https://api.firecrawl.dev", env: []string{"FIRECRAWL_API_KEY"},

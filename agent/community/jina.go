@@ -2,7 +2,7 @@ package community
 
 import "context"
 
-// jina reads pages with a browser of its own; it works without a key, too, more slowly.
+// jina reads pages with its own browser; without a key it is slower.
 func jina() *provider {
 	return &provider{name: "jina", module: []string{"jina_ai"}, base: "https://r.jina.ai",
 		env: []string{"JINA_API_KEY"}, keyless: true,

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// mojeek reads the results of a search engine with an index of its own, as its page shows them.
+// mojeek parses the results page of a search engine with its own index.
 func mojeek() *provider {
 	return &provider{name: "mojeek", base: "https://www.mojeek.com", keyless: true, search: mojeekSearch,
 		classify: func(status int, _ []byte) Class {
@@ -43,7 +43,7 @@ func mojeekSearch(ctx context.Context, c *call, query string, _ int) ([]Hit, err
 	for n := range doc.Descendants() {
 		switch {
 		case n.DataAtom == atom.Form && attr(n, "action") == "/search", has(n, "no-results"):
-			known = true // of a page of results, even without any
+			known = true // a page of results, even without any
 		case n.DataAtom == atom.Ul && has(n, "results-standard"):
 			known = true
 			for item := range n.ChildNodes() {

@@ -9,14 +9,14 @@ import (
 	"fawn/agent"
 )
 
-// Source is a page a thread knows, by its number there.
+// Source is a page known to a thread, with its number there.
 type Source struct {
 	Number int    `json:"n"`
 	Title  string `json:"title"`
 	URL    string `json:"url"`
 }
 
-// Artifact is what clients may know of a result beyond its text.
+// Artifact is the part of a result for clients, besides its text.
 type Artifact struct {
 	Provider string   `json:"provider,omitempty"`
 	Notes    []string `json:"notes,omitempty"` // why others were not used
@@ -25,12 +25,12 @@ type Artifact struct {
 	Read     string   `json:"read_at,omitempty"` // when the page was read, RFC 3339
 }
 
-// artifact is the member of a result with what belongs to web tools.
+// artifact is the member of a result for web tools.
 type artifact struct {
 	Web *Artifact `json:"web"`
 }
 
-// ReadArtifact reads what a result says, nil if it is not one of a web tool.
+// ReadArtifact returns a result's artifact, nil if it isn't from a web tool.
 func ReadArtifact(raw json.RawMessage) *Artifact {
 	var a artifact
 	if len(raw) == 0 || json.Unmarshal(raw, &a) != nil {
@@ -39,11 +39,11 @@ func ReadArtifact(raw json.RawMessage) *Artifact {
 	return a.Web
 }
 
-// maxThreads is how many threads' numbers are kept in memory; the results have them too.
+// maxThreads limits the threads with numbers in memory; the results contain them too.
 const maxThreads = 1024
 
-// numbers gives each page of a thread a number that stays the same. The results of a thread say
-// which are given; they are read once, and what is given since is remembered.
+// numbers gives each page of a thread a permanent number. Assigned numbers are read once from the thread's results;
+// later ones are remembered.
 type numbers struct {
 	mu      sync.Mutex
 	threads map[string]map[string]int // by page
@@ -51,7 +51,7 @@ type numbers struct {
 	read    map[string]bool           // threads whose own results were read: a helper sees only its own
 }
 
-// given are the numbers that the results of a thread tell.
+// given returns the numbers in a thread's results.
 func given(t *agent.Turn) map[string]int {
 	known := map[string]int{}
 	learn := func(raw json.RawMessage) {

@@ -12,9 +12,9 @@ const (
 	maxKept   = 32 << 20 // bytes of text of all threads
 )
 
-// page is one that was read.
+// page is a fetched page.
 type page struct {
-	title, address string // where redirects led
+	title, address string // after redirects
 	text           string // Markdown
 	at             time.Time
 	provider       string
@@ -26,7 +26,7 @@ type kept struct {
 	page        page
 }
 
-// pages are those that threads have read lately.
+// pages caches recently fetched pages of threads.
 type pages struct {
 	mu   sync.Mutex
 	list []kept // oldest first

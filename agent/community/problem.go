@@ -10,27 +10,27 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// Class says in what way a service or a page failed.
+// Class is the kind of failure of a service or page.
 type Class string
 
 // Classes.
 const (
 	BadKey     Class = "key"       // the key is missing or refused
 	RateLimit  Class = "rate"      // too many requests at the moment
-	Quota      Class = "quota"     // what the plan includes is used up
+	Quota      Class = "quota"     // the plan's quota is used up
 	Timeout    Class = "timeout"   // no answer in time
-	Captcha    Class = "captcha"   // it wants to see a person
-	Empty      Class = "empty"     // there is nothing
-	Down       Class = "down"      // not to be reached, or broken
+	Captcha    Class = "captcha"   // it presents a challenge
+	Empty      Class = "empty"     // no content
+	Down       Class = "down"      // unreachable or broken
 	Malformed  Class = "malformed" // the answer has another form than agreed
 	Rejected   Class = "rejected"  // it does not take the request
 	Forbidden  Class = "forbidden" // the guard refuses the address
-	Unreadable Class = "type"      // nothing that can be read as text
+	Unreadable Class = "type"      // not convertible to text
 	TooLarge   Class = "size"      // more than is taken
 )
 
-// Problem is why a service or a page gave nothing. It never has anything of the request or the
-// answer in it but what is named here: both may hold secrets.
+// Problem is the reason why a service or page returned nothing. It contains nothing from the request or response except
+// its fields: both may hold secrets.
 type Problem struct {
 	Provider string
 	Class    Class
@@ -38,7 +38,7 @@ type Problem struct {
 	Detail   string // our own words; may be empty
 }
 
-// Error says it in a sentence for models and people.
+// Error words it for models and people.
 func (p *Problem) Error() string {
 	text := p.Provider + ": " + p.words()
 	if p.Detail != "" {
@@ -78,7 +78,7 @@ func (p *Problem) words() string {
 	return "temporarily unavailable"
 }
 
-// ofStatus is the usual meaning of a status.
+// ofStatus returns the usual meaning of a status.
 func ofStatus(status int) Class {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -96,8 +96,8 @@ func ofStatus(status int) Class {
 	return Rejected
 }
 
-// ofError is the class of an error of [netguard.Client]. Its text is not passed on: it names the
-// address, which may hold more than a model should see again.
+// ofError returns the class of an error of [netguard.Client]. Its text is not passed on: it names the address, which
+// may hold more than a model should see again.
 func ofError(err error) (Class, string) {
 	var refused *netguard.Refused
 	var timeout net.Error

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// provider is one service. A func that is nil means that it cannot do that.
+// provider is one service. A nil func means that it isn't supported.
 type provider struct {
 	name    string
 	module  []string // of DeerFlow's class paths
@@ -19,25 +19,24 @@ type provider struct {
 	images func(ctx context.Context, c *call, q imageQuery) ([]Image, error)
 	read   func(ctx context.Context, c *call, address string) (reading, error)
 
-	// classify knows statuses with a meaning of the service's own; "" is the usual one.
+	// classify interprets statuses with a special meaning at this service; "" is the default.
 	classify func(status int, body []byte) Class
 }
 
-// providers is the list of all services, in the order in which they are asked when nothing else
-// is said: those with a key first.
+// providers returns all services in default order: those with a key first.
 func providers() []*provider {
 	return []*provider{
 		tavily(), brave(), serper(), exa(), firecrawl(), infoquest(), jina(), searxng(), duckduckgo(), mojeek(), wikipedia(),
 	}
 }
 
-// Direct is the name of our own fetcher, which asks nobody else.
+// Direct is the name of the built-in fetcher, which uses no service.
 const Direct = "direct"
 
-// InBrowser is the name of our own fetcher where it showed the page in a browser.
+// InBrowser is the name of the built-in fetcher when it used a browser.
 const InBrowser = "browser"
 
-// Providers are the names of all services.
+// Providers returns the names of all services.
 func Providers() []string {
 	var names []string
 	for _, p := range providers() {
@@ -46,7 +45,7 @@ func Providers() []string {
 	return names
 }
 
-// can tells whether a service is good for a tool.
+// can reports whether a service supports a tool.
 func (p *provider) can(tool string) bool {
 	switch tool {
 	case WebSearch:
@@ -59,8 +58,7 @@ func (p *provider) can(tool string) bool {
 	return false
 }
 
-// Resolve finds the service that a class path of DeerFlow or a bare name stands for, for one of
-// the tools. The empty path stands for none.
+// Resolve finds the service for a class path of DeerFlow or a bare name, for one of the tools. The empty path has none.
 func Resolve(tool, use string) (name string, err error) {
 	module, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(use, "deerflow."), "src."), ":")
 	module = strings.TrimSuffix(strings.TrimPrefix(module, "community."), ".tools")
@@ -83,7 +81,7 @@ func Resolve(tool, use string) (name string, err error) {
 	return "", fmt.Errorf("unknown service %q for %s; supported are %s", module, tool, strings.Join(good, ", "))
 }
 
-// line is the services to ask for a tool, first the one that was chosen.
+// line returns the services to try for a tool, the selected one first.
 func (s *Service) line(tool string, c Choice, set Settings) []candidate {
 	var chosen, rest []candidate
 	for _, p := range providers() {
@@ -119,7 +117,7 @@ func (s *Service) line(tool string, c Choice, set Settings) []candidate {
 			if at < 0 && one.provider.name != c.Provider {
 				at = len(set.Order)
 			}
-			return at // a chosen service that the order doesn't name stays in front
+			return at // a chosen service missing from the order comes first
 		}
 		slices.SortStableFunc(all, func(a, b candidate) int { return place(a) - place(b) })
 	}
@@ -129,13 +127,13 @@ func (s *Service) line(tool string, c Choice, set Settings) []candidate {
 	return all
 }
 
-// candidate is a service and how it is to be asked.
+// candidate is a service with its settings.
 type candidate struct {
 	provider *provider
 	choice   Choice
 }
 
-// has tells whether there is a key for a service in the environment.
+// has reports whether the environment has a key for a service.
 func (s Settings) has(p *provider) bool {
 	return s.Env != nil && slices.ContainsFunc(p.env, func(name string) bool {
 		v, ok := s.Env(name)

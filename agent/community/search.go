@@ -18,7 +18,7 @@ const (
 	maxTitle  = 300
 	maxText   = 1000
 	maxURL    = 1000
-	maxAll    = 9000 // of a whole answer: a longer one would become a file
+	maxAll    = 9000 // limit of a whole answer: a longer one would become a file
 )
 
 // Hit is a page that a search found.
@@ -37,7 +37,7 @@ type Image struct {
 	Page      string `json:"source_url,omitempty"`
 }
 
-// imageQuery is what a search for pictures asks.
+// imageQuery is an image search.
 type imageQuery struct {
 	text               string
 	most               int
@@ -60,14 +60,14 @@ func pictures[R any](list []R, of func(R) Image) []Image {
 	return out
 }
 
-// outcome is what became of asking one service after the other.
+// outcome is the result of trying services in order.
 type outcome[T any] struct {
 	found    T
 	provider string
-	notes    []string // why services before it gave nothing
+	notes    []string // reasons why earlier services returned nothing
 }
 
-// firstOf asks services until one has something.
+// firstOf tries services until one has a result.
 func firstOf[T any](ctx context.Context, s *Service, tool string, c Choice, set Settings,
 	ask func(*call) (T, bool, error)) (out outcome[T], err error) {
 	var last error
@@ -100,7 +100,7 @@ func firstOf[T any](ctx context.Context, s *Service, tool string, c Choice, set 
 	return out, last
 }
 
-// search asks for pages.
+// search searches for pages.
 func (s *Service) search(ctx context.Context, query string, most int) (outcome[[]Hit], error) {
 	set := s.cfg.Settings()
 	most = bounded(most, set.Search.Most)
@@ -114,7 +114,7 @@ func (s *Service) search(ctx context.Context, query string, most int) (outcome[[
 	})
 }
 
-// searchImages asks for pictures.
+// searchImages searches for images.
 func (s *Service) searchImages(ctx context.Context, q imageQuery) (outcome[[]Image], error) {
 	if s.cfg.World != nil {
 		return s.cfg.World.pictures()
@@ -128,7 +128,7 @@ func (s *Service) searchImages(ctx context.Context, q imageQuery) (outcome[[]Ima
 	})
 }
 
-// bounded is how many results are wanted: what the owner says wins over the model.
+// bounded returns the number of results: the owner's limit overrides the model's wish.
 func bounded(asked, configured int) int {
 	if configured > 0 {
 		asked = configured
@@ -139,7 +139,7 @@ func bounded(asked, configured int) int {
 	return min(asked, mostHits)
 }
 
-// tidy makes results fit to be shown: only web addresses, each once, plain text, bounded.
+// tidy cleans results for display: only web addresses, without duplicates, as plain text, limited.
 func tidy(list []Hit, most int) (out []Hit) {
 	seen, left := map[string]bool{}, maxAll
 	for _, h := range list {
@@ -183,7 +183,7 @@ func tidyImages(list []Image, most int) (out []Image) {
 	return out
 }
 
-// address is a web address, or empty. One with a user name in it could be taken for another site.
+// address returns a web address, or empty. One with a user name in it could be taken for another site.
 func address(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || len(s) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -192,7 +192,7 @@ func address(s string) string {
 	return u.String()
 }
 
-// pageKey is what two addresses of one page have in common.
+// pageKey normalizes addresses of the same page.
 func pageKey(s string) string {
 	s, _, _ = strings.Cut(s, "#")
 	return strings.TrimSuffix(s, "/")
@@ -211,7 +211,7 @@ func line(s string, n int) string {
 	return s
 }
 
-// stripped is the text of a piece of HTML, such as services mark words with.
+// stripped returns the text of a piece of HTML, such as services mark words with.
 func stripped(s string) string {
 	var b strings.Builder
 	z := html.NewTokenizer(strings.NewReader(s))

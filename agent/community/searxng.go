@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// searxng is a search engine that people run themselves. Its settings must allow JSON.
+// searxng returns a search engine that people run themselves. Its settings must allow JSON.
 func searxng() *provider {
 	type result struct {
 		Title, URL, Content string

@@ -5,7 +5,7 @@ import (
 	"context"
 )
 
-// serper gives Google's results.
+// serper returns Google's results.
 func serper() *provider {
 	header := func(c *call) map[string]string { return map[string]string{"X-API-KEY": c.key} }
 	return &provider{name: "serper", base: "https://google.serper.dev", env: []string{"SERPER_API_KEY"},

@@ -19,31 +19,31 @@ const (
 // Group is the group of all web tools.
 const Group = "web"
 
-// Names are the names of all web tools.
+// Names returns the names of all web tools.
 func Names() []string { return []string{WebSearch, WebFetch, ImageSearch} }
 
-// Choice is what a configuration says about one tool. Its zero value leaves all to us.
+// Choice configures one tool. Its zero value uses defaults.
 type Choice struct {
-	Provider   string        // one of [Providers]; empty takes what there is a key for, or needs none
+	Provider   string        // one of [Providers]; empty selects one with a key, or one that needs none
 	Key        string        // empty looks into the environment
 	Base       string        // address of the service; empty is its own
-	Most       int           // results at most; 0 is what the model asks for
-	Time       time.Duration // of one request; 0 is the usual
+	Most       int           // result limit; 0 uses the model's
+	Time       time.Duration // limit of one request; 0 is the default
 	Region     string        // that results are meant for, such as de-de
 	SafeSearch string        // off, moderate or strict
-	Public     bool          // Base is only reached at public addresses, and at those of Settings.Opened
+	Public     bool          // Base must be a public address or one of Settings.Opened
 }
 
-// Settings are what the owner chose. They are asked for at each call.
+// Settings are the owner's choices, read at each call.
 type Settings struct {
 	Search, Fetch, Images Choice
-	// Fallback asks the next service when one fails.
+	// Fallback tries the next service when one fails.
 	Fallback bool
-	// SearXNG is the address of an own search engine, asked before the public ones.
+	// SearXNG is the address of the owner's search engine, asked before the public ones.
 	SearXNG string
-	// SearXNGPublic has it only reached at public addresses, and at those of Opened.
+	// SearXNGPublic restricts it to public addresses and those of Opened.
 	SearXNGPublic bool
-	// Opened are the private networks that the owner of a server has opened for its administrators.
+	// Env looks up a variable; nil has none.
 	Opened []netip.Prefix
 	// Private are networks web_fetch may read from though they are not public.
 	Private []netip.Prefix
@@ -58,22 +58,22 @@ type Settings struct {
 	render bool // the model asks for a browser
 }
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
-	// Settings gives those of this moment; nil stands for the defaults.
+	// Settings returns the current settings; nil uses the defaults.
 	Settings func() Settings
-	// Guard judges addresses; a request may reach the given networks besides public ones. Nil
-	// stands for a guard that knows nothing of this server.
+	// Guard checks addresses; requests may reach the given private networks besides public addresses. Nil uses a guard
+	// without knowledge of this server.
 	Guard func(private []netip.Prefix) *netguard.Guard
-	// Convert makes Markdown of a document or page apart from this process. Why says in a word
-	// what is missing, or why there is no text. Nil reads plain text only.
+	// Convert converts a document or page to Markdown in a separate process. why is a word for what is missing, or why
+	// there is no text. Nil reads plain text only.
 	Convert func(ctx context.Context, name string, data []byte) (text, why string, err error)
-	// Render shows a page in a browser, which may connect to the given networks and ports besides
-	// the usual ones. Nil has none.
+	// Render renders a page in a browser, which may connect to the given networks and ports besides the usual ones. Nil
+	// disables it.
 	Render func(ctx context.Context, address string, private []netip.Prefix, ports []int) (Rendered, error)
-	// Base is where a service is that has no address in the settings; "" and nil stand for its own.
+	// Base returns the default address of a service; "" and nil use its own.
 	Base func(service string) string
-	// World stands in for the web: searches and reads go to it and nowhere else. Nil leaves them to the web.
+	// World replaces the web: searches and reads use it exclusively. Nil uses the web.
 	World *World
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
@@ -84,23 +84,23 @@ type Config struct {
 type Rendered struct {
 	Address string
 	HTML    string
-	Status  int    // of the HTTP answer; 0 if it isn't known
+	Status  int    // of the HTTP response; 0 if unknown
 	Why     string // the browser can't show it
 	None    bool   // there is no browser
 }
 
-// Service searches and reads. Its methods may be called from any goroutine.
+// Service searches and reads. It is safe for concurrent use.
 type Service struct {
 	cfg     Config
 	numbers numbers
 	pages   pages
-	slots   chan struct{} // one for each conversion under way
+	slots   chan struct{} // one for each active conversion
 }
 
-// conversions is how many pages are converted at a time.
+// conversions limits concurrent conversions.
 const conversions = 2
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service {
 	if c.Settings == nil {
 		c.Settings = func() Settings { return Settings{Fallback: true} }
@@ -117,7 +117,7 @@ func New(c Config) *Service {
 	return &Service{cfg: c, slots: make(chan struct{}, conversions)}
 }
 
-// Forget drops what is kept of a thread.
+// Forget deletes a thread's cached data.
 func (s *Service) Forget(thread string) {
 	s.numbers.forget(thread)
 	s.pages.forget(thread)

@@ -14,7 +14,7 @@ type ServiceInfo struct {
 	Search, Read, Images bool
 	Env                  []string // variables with its key, the one to write first
 	Keyless              bool     // works without a key
-	Own                  bool     // runs at an address that its owner gives
+	Own                  bool     // self-hosted at an address given by its owner
 	KeyPage              string   // where people get a key
 }
 
@@ -45,7 +45,7 @@ func (s *Service) Asked() []string {
 	return names
 }
 
-// Trial is what a call to one service brought.
+// Trial is the result of a test call to one service.
 type Trial struct {
 	Titles []string // of pages that it found or read
 	Took   time.Duration
@@ -54,8 +54,8 @@ type Trial struct {
 // triedPage is read to try a service that cannot search.
 const triedPage = "https://example.com/"
 
-// Try asks one service, whether or not searches ask it. A key and an address that are not empty count in place of
-// the stored ones; with public such an address is only reached where administrators may. Errors are of type *[Problem], but where ctx ended.
+// Try tests one service, whether or not searches use it. A non-empty key and address override the stored ones; with
+// public such an address must be permitted for administrators. Errors are of type *[Problem], except when ctx ended.
 func (s *Service) Try(ctx context.Context, name, key, base, query string, public bool) (Trial, error) {
 	all := providers()
 	i := slices.IndexFunc(all, func(p *provider) bool { return p.name == name })

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// tavily is a search for agents, which also reads pages.
+// tavily returns a search for agents, which also reads pages.
 func tavily() *provider {
 	return &provider{name: "tavily", base: "https://api.tavily.com", env: []string{"TAVILY_API_KEY"},
 		search: func(ctx context.Context, c *call, query string, most int) ([]Hit, error) {
@@ -33,7 +33,7 @@ func tavily() *provider {
 			return reading{address: out.Results[0].URL, text: out.Results[0].Raw}, nil
 		},
 		classify: func(status int, _ []byte) Class {
-			if status == 432 || status == 433 { // of the plan, and of what is paid as one goes
+			if status == 432 || status == 433 { // limits of the plan, and of pay-as-you-go
 				return Quota
 			}
 			if status == http.StatusForbidden {

@@ -40,7 +40,7 @@ type imageArgs struct {
 	Layout string `json:"layout,omitempty" jsonschema:"Square, Tall or Wide"`
 }
 
-// Tools are those that models call.
+// Tools returns the web tools for models.
 func (s *Service) Tools() []*agent.Tool {
 	return []*agent.Tool{
 		tools.New(WebSearch, Group, webSearchText, s.webSearch),
@@ -92,7 +92,7 @@ func (s *Service) imageSearch(ctx context.Context, _ *agent.Turn, a imageArgs) (
 		Artifact{Provider: out.provider, Notes: out.notes, Images: out.found})
 }
 
-// answer is a good result.
+// answer returns a good result.
 func answer(body map[string]any, notes []string, art Artifact) (agent.Result, error) {
 	if len(notes) > 0 {
 		body["notes"] = notes
@@ -110,8 +110,8 @@ func with(r agent.Result, art Artifact) (agent.Result, error) {
 	return r, err
 }
 
-// nothing is the result of a search without one, with all reasons. Where every service answered
-// and none found anything, that is no failure.
+// nothing returns the result of a search without results, with all reasons. It isn't a failure if every service
+// answered.
 func nothing(q, text string, notes []string, err error) (agent.Result, error) {
 	var p *Problem
 	if !errors.As(err, &p) {

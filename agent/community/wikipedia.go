@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// wikipedia asks the interface for programs that MediaWiki has. It is the last of all: it knows no pages but its own.
+// wikipedia uses MediaWiki's API. It comes last because it only finds its own pages.
 func wikipedia() *provider {
 	type result struct {
 		Title, Snippet string
@@ -40,7 +40,7 @@ func wikipedia() *provider {
 	}
 }
 
-// wikipediaIn is the language in which a query is best asked: that of its script, else that of the region.
+// wikipediaIn returns the language edition for a query: by its script, else by the region.
 func wikipediaIn(region, query string) string {
 	switch {
 	case strings.IndexFunc(query, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }) >= 0:

@@ -18,7 +18,7 @@ type World struct {
 	Pages http.RoundTripper
 }
 
-// maxRedirects is how many redirects of a page are followed.
+// maxRedirects limits the redirects of a page.
 const maxRedirects = 5
 
 // find searches the world.
@@ -41,7 +41,7 @@ func (w *World) client(limit time.Duration) *http.Client {
 	}}
 }
 
-// pictures is a search for pictures: a world has none.
+// pictures returns a search for pictures: a world has none.
 func (w *World) pictures() (outcome[[]Image], error) {
 	p := &Problem{Provider: fixed, Class: Empty}
 	return outcome[[]Image]{notes: []string{p.Error()}}, p

@@ -8,7 +8,7 @@ type Guardrails struct {
 	Provider   Provider `yaml:"provider"`
 }
 
-// Authorization limits what people may use.
+// Authorization configures permissions.
 type Authorization struct {
 	Enabled     bool     `yaml:"enabled"`
 	FailClosed  bool     `yaml:"fail_closed"`
@@ -16,12 +16,12 @@ type Authorization struct {
 	Provider    Provider `yaml:"provider"`
 }
 
-// Auth says who may log in.
+// Auth configures sign-in.
 type Auth struct {
 	// Whether people need an account: auto asks for one on addresses that other machines can reach.
 	Required string `yaml:"required" enum:"auto|always|never" reload:"restart"`
 
-	// ProxyHeader is the header with the e-mail address of whoever a trusted proxy has signed in.
+	// ProxyHeader is the header in which a trusted proxy passes the e-mail address of the signed-in user.
 	ProxyHeader string `yaml:"proxy_header" reload:"restart"`
 
 	// AllowPrivate are private addresses or networks of models and MCP servers that administrators may try and add, as

@@ -19,7 +19,7 @@ type Safety struct {
 	Detectors []Provider `yaml:"detectors"` // empty = built in
 }
 
-// Provider selects an implementation by class path and hands it its settings.
+// Provider selects an implementation by class path and passes it its settings.
 type Provider struct {
 	Use    string `yaml:"use"`
 	Config Extra  `yaml:"config"`

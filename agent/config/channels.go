@@ -8,14 +8,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Channel is one chat app as channels.<name> says, with the keys of DeerFlow and those of Fawn.
+// Channel is the section channels.<name> of one chat app, with DeerFlow's keys and Fawn's.
 type Channel struct {
 	Name    string
 	Enabled bool
 	Keys    Extra // all keys of its section
 }
 
-// Channel is the section of a chat app; written says whether there is one.
+// Channel returns the section of a chat app; written reports whether it exists.
 func (f *File) Channel(name string) (c Channel, written bool) {
 	c.Name = name
 	section, written := f.Channels[name].(map[string]any)
@@ -27,7 +27,7 @@ func (f *File) Channel(name string) (c Channel, written bool) {
 	return c, true
 }
 
-// ChannelNumber is a number that stands in channels itself, or what counts without it.
+// ChannelNumber returns a number set directly in channels, or the default.
 func (f *File) ChannelNumber(key string, otherwise int) int {
 	if n := whole(f.Channels[key]); n > 0 {
 		return n
@@ -35,13 +35,13 @@ func (f *File) ChannelNumber(key string, otherwise int) int {
 	return otherwise
 }
 
-// ChannelText is a word that stands in channels itself, empty if it is not there.
+// ChannelText returns a text set directly in channels, empty if it isn't set.
 func (f *File) ChannelText(key string) string {
 	text, _ := f.Channels[key].(string)
 	return text
 }
 
-// whole is a number of a section, 0 if it is none.
+// whole returns a number of a section, 0 if it isn't one.
 func whole(v any) int {
 	switch n := v.(type) {
 	case int:
@@ -54,7 +54,7 @@ func whole(v any) int {
 	return 0
 }
 
-// Text is a key that holds a word or a number, empty if it is not there.
+// Text returns a key that holds a word or a number, empty if it is not there.
 func (c Channel) Text(key string) string {
 	switch v := c.Keys[key].(type) {
 	case nil, map[string]any, []any:
@@ -66,7 +66,7 @@ func (c Channel) Text(key string) string {
 	}
 }
 
-// List is a key that holds a list of words or numbers, or a single one.
+// List returns a key that holds a list of words or numbers, or a single one.
 func (c Channel) List(key string) (out []string) {
 	list, ok := c.Keys[key].([]any)
 	if !ok {
@@ -81,7 +81,7 @@ func (c Channel) List(key string) (out []string) {
 	return out
 }
 
-// Switch is a key that holds true or false, or what counts without it.
+// Switch returns a boolean key, or the default.
 func (c Channel) Switch(key string, otherwise bool) bool {
 	if on, ok := c.Keys[key].(bool); ok {
 		return on
@@ -89,7 +89,7 @@ func (c Channel) Switch(key string, otherwise bool) bool {
 	return otherwise
 }
 
-// Seconds is a key that holds a time in seconds, 0 if it is not there.
+// Seconds returns a key that holds a time in seconds, 0 if it is not there.
 func (c Channel) Seconds(key string) time.Duration {
 	switch n := c.Keys[key].(type) {
 	case int:
@@ -102,43 +102,43 @@ func (c Channel) Seconds(key string) time.Duration {
 	return 0
 }
 
-// Section is a key that holds a section, nil if it is not there.
+// Section returns a key that holds a section, nil if it is not there.
 func (c Channel) Section(key string) map[string]any {
 	m, _ := c.Keys[key].(map[string]any)
 	return m
 }
 
-// ConnectionEnabled tells whether people may connect their accounts on a chat app.
+// ConnectionEnabled reports whether people may connect their accounts on a chat app.
 func (c *ChannelConnections) ConnectionEnabled(name string) bool {
 	section, ok := c.Extra[name].(map[string]any)
 	on, said := section["enabled"].(bool)
 	return ok && (on || !said)
 }
 
-// BotName is the name of a chat app's bot in links, as it is configured.
+// BotName returns the configured name of a chat app's bot in links.
 func (c *ChannelConnections) BotName(name string) string {
 	section, _ := c.Extra[name].(map[string]any)
 	text, _ := section["bot_username"].(string)
 	return strings.TrimPrefix(text, "@")
 }
 
-// WritesChannel tells whether config.yaml itself has a section for a chat app, which settings do not change.
+// WritesChannel reports whether config.yaml has a section for a chat app, which settings don't change.
 func (s *Snapshot) WritesChannel(name string) bool {
 	return s.Writes("channels." + name)
 }
 
-// Writes tells whether config.yaml itself has a key.
+// Writes reports whether config.yaml has a key.
 func (s *Snapshot) Writes(key string) bool {
 	return s.Origin(key).Source != "default" && s.Origin(key).Source != settingsName
 }
 
-// secretName is the variable in which settings keep a credential of a chat app.
+// secretName returns the variable in which settings keep a credential of a chat app.
 func secretName(channel, key string) string {
 	return "FAWN_CHANNEL_" + strings.ToUpper(channel+"_"+key)
 }
 
-// SetChannel switches a chat app on in the settings. The secrets go to DIR/secrets.env, the other values
-// to DIR/settings.yaml. What is not named stays.
+// SetChannel enables a chat app in the settings. Secrets go to DIR/secrets.env, other values to DIR/settings.yaml. Keys
+// not given are unchanged.
 func (s *Store) SetChannel(name string, values map[string]string, secrets map[string]Secret) error {
 	return s.edit(func(d *draft) error {
 		section := d.channel(name)
@@ -171,7 +171,7 @@ func (s *Store) RemoveChannel(name string, keys []string) error {
 	}, nil)
 }
 
-// channel is the section of a chat app, which it makes if need be.
+// channel returns the section of a chat app, creating it if necessary.
 func (d *draft) channel(name string) *yaml.Node {
 	all := valueOf(d.root, "channels")
 	if all == nil || all.Kind != yaml.MappingNode {

@@ -13,8 +13,8 @@ import (
 	"fawn/sandbox/files"
 )
 
-// check looks at what single keys cannot show: values that must fit each other, names that must
-// exist, and choices that Fawn does not have.
+// check validates across keys: values that must fit each other, names that must exist, and choices that Fawn doesn't
+// support.
 func (s *Snapshot) check(d *syntax.Decoder) {
 	f := &s.File
 	at := func(path string) *syntax.Node {
@@ -154,7 +154,7 @@ func (s *Snapshot) checkModelNames(d *syntax.Decoder, at func(string) *syntax.No
 	}
 }
 
-// checkSkillsPath warns of a place where no sandbox can show skills; they stay where they usually are.
+// checkSkillsPath warns about a path at which no sandbox can show skills; they stay at the default.
 func (s *Snapshot) checkSkillsPath(d *syntax.Decoder, at func(string) *syntax.Node) {
 	p := &s.File.Skills.ContainerPath
 	if *p == "" || *p == files.Skills {
@@ -166,7 +166,7 @@ func (s *Snapshot) checkSkillsPath(d *syntax.Decoder, at func(string) *syntax.No
 	}
 }
 
-// checkServers disables MCP servers which lack what their type needs.
+// checkServers disables MCP servers that lack a setting their type requires.
 func (s *Snapshot) checkServers() {
 	for _, name := range sorted(s.Extensions.MCPServers) {
 		m := s.Extensions.MCPServers[name]
@@ -197,7 +197,7 @@ func (s *Snapshot) checkServers() {
 	}
 }
 
-// sorted returns the keys of a map in order, so that messages come in the same order each time.
+// sorted returns the keys of a map in order, for a stable order of messages.
 func sorted[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

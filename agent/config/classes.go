@@ -2,17 +2,17 @@ package config
 
 import "fawn/agent/config/syntax"
 
-// Classes judge the class paths of a configuration. Which there are, only those know who use them;
-// a nil function takes every path.
+// Classes validate the class paths of a configuration. The packages that use a class supply the function; a nil
+// function accepts every path.
 type Classes struct {
-	Model   func(Model) error // why a model cannot be made of its entry
+	Model   func(Model) error // rejects a model that can't be created from its entry
 	Tool    func(Tool) error  // why there is no such tool
 	Sandbox func(use string) error
 	Guard   func(use string) error
 	Roles   func(use string) error
 }
 
-// checkClasses disables models and tools whose class is not known, and warns of others.
+// checkClasses disables models and tools with an unknown class and warns about others.
 func (s *Snapshot) checkClasses(d *syntax.Decoder, at func(string) *syntax.Node) {
 	c, f := s.classes, &s.File
 	for i := range f.Models {
@@ -43,7 +43,7 @@ func (s *Snapshot) checkClasses(d *syntax.Decoder, at func(string) *syntax.Node)
 			d.Warn(at(path).Problem("%s: %v", path, err))
 		}
 	}
-	if s.Origin("sandbox.provider").Source == "default" { // else the class path counts for nothing
+	if s.Origin("sandbox.provider").Source == "default" { // otherwise the class path has no effect
 		warn("sandbox.use", f.Sandbox.Use, c.Sandbox)
 	}
 	if f.Guardrails.Enabled {

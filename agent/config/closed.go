@@ -7,7 +7,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// warnClosed tells of bots in the owner's file that name nobody who may write: DeerFlow lets in everybody then, Fawn
+// warnClosed warns about bots in the owner's file without a list of allowed people: DeerFlow then admits everyone, Fawn
 // only people who connected their account.
 func (s *Snapshot) warnClosed(d *syntax.Decoder) {
 	for _, at := range s.tree.Matching([]string{"channels", "*"}, "") {
@@ -31,7 +31,7 @@ func (s *Snapshot) warnClosed(d *syntax.Decoder) {
 	}
 }
 
-// withoutBot tells whether a section below channels is none of a bot that Fawn has.
+// withoutBot reports whether a section below channels isn't a supported bot's.
 func withoutBot(key string) bool {
 	return slices.ContainsFunc(ignoredChannels(), func(i Ignored) bool { return i.Key == key }) ||
 		strings.HasSuffix(key, ".session")

@@ -6,7 +6,7 @@ import (
 	"fawn/agent/middleware"
 )
 
-// Default returns the configuration of a server whose owner has written nothing.
+// Default returns the configuration of a server without any configuration files.
 func Default() File {
 	f := File{
 		LogLevel:          "info",

@@ -8,10 +8,9 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// ParseEnv reads the lines NAME=value of a .env file. A value may stand in 'single quotes', taken as
-// it is, or in "double quotes", where \n, \r, \t, \", \\ and \$ are known; both may span lines.
-// "export" before a name and comments after # are allowed. Lines that make no sense are returned as
-// problems and skipped. Values are never expanded.
+// ParseEnv reads the lines NAME=value of a .env file. A value may be in 'single quotes', taken literally, or in "double
+// quotes" with the escapes \n, \r, \t, \", \\ and \$; both may span lines. "export" before a name and comments after #
+// are allowed. Invalid lines are returned as problems and skipped. Values are never expanded.
 func ParseEnv(file string, data []byte) (map[string]string, []Problem) {
 	p := envParser{rest: strings.TrimPrefix(string(data), "\uFEFF"), line: 1, file: file, out: map[string]string{}}
 	for p.rest != "" {

@@ -20,7 +20,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// draft is what DIR/settings.yaml and DIR/secrets.env shall say. Comments of the first are kept.
+// draft is the future content of DIR/settings.yaml and DIR/secrets.env. Comments of the first are kept.
 type draft struct {
 	root    *yaml.Node // a mapping
 	secrets map[string]string
@@ -28,7 +28,7 @@ type draft struct {
 	env     *environment
 }
 
-// tried makes a draft and loads the configuration with it, without writing anything.
+// tried creates a draft and loads the configuration with it, without writing anything.
 func (s *Store) tried(change func(*draft) error, may func(next *Snapshot) error) (*draft, error) {
 	cur := s.Current()
 	d, err := s.readDraft(cur)
@@ -54,7 +54,7 @@ func (s *Store) tried(change func(*draft) error, may func(next *Snapshot) error)
 	return d, err
 }
 
-// readDraft reads the two files as they are. What cannot be read is not written over.
+// readDraft reads the two files. A file that can't be parsed is not overwritten.
 func (s *Store) readDraft(cur *Snapshot) (*draft, error) {
 	d := &draft{secrets: map[string]string{}, env: cur.env}
 	data, err := s.document(settingsName, cur.SettingsPath())
@@ -82,7 +82,7 @@ func (s *Store) readDraft(cur *Snapshot) (*draft, error) {
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
 	values, problems := ParseEnv(cur.SecretsPath(), data)
-	if len(problems) > 0 { // writing the file anew would lose the line
+	if len(problems) > 0 { // rewriting the file would lose the line
 		return nil, &Invalid{Problems: problems}
 	}
 	maps.Copy(d.secrets, values)
@@ -90,7 +90,7 @@ func (s *Store) readDraft(cur *Snapshot) (*draft, error) {
 	return d, nil
 }
 
-// mappingOf is the mapping a document holds, or nil.
+// mappingOf returns the mapping a document holds, or nil.
 func mappingOf(doc *yaml.Node) *yaml.Node {
 	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 && doc.Content[0].Kind == yaml.MappingNode {
 		return doc.Content[0]
@@ -115,7 +115,7 @@ func envFileOf(values map[string]string) []byte {
 	return append([]byte("# Written by Fawn's settings page; other comments are not kept.\n"), FormatEnv(values)...)
 }
 
-// valueOf is the value of a key, or nil.
+// valueOf returns the value of a key, or nil.
 func valueOf(m *yaml.Node, key string) *yaml.Node {
 	for i := 0; m != nil && i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
@@ -153,7 +153,7 @@ func (d *draft) text(key string) string {
 	return ""
 }
 
-// model is the entry of that name, or nil.
+// model returns the entry of that name, or nil.
 func (d *draft) model(name string) *yaml.Node {
 	if list := valueOf(d.root, "models"); list != nil {
 		for _, item := range list.Content {
@@ -165,7 +165,7 @@ func (d *draft) model(name string) *yaml.Node {
 	return nil
 }
 
-// put lays an edit over the entry of its name, which it makes if need be.
+// put applies an edit to the entry with its name, creating it if necessary.
 func (d *draft) put(e ModelEdit) error {
 	entry := d.model(e.Name)
 	if entry == nil {
@@ -219,10 +219,10 @@ func (d *draft) putKey(entry *yaml.Node, model, key string) {
 	setValue(entry, "api_key", literal("$"+own))
 }
 
-// keyPrefix begins the names of the variables that settings keep keys in.
+// keyPrefix is the prefix of variables in which settings store keys.
 const keyPrefix = "FAWN_MODEL_"
 
-// ownKey is the variable in secrets.env that holds the entry's key, if the settings put it there.
+// ownKey returns the variable in secrets.env that holds the entry's key, if the settings put it there.
 func (d *draft) ownKey(entry *yaml.Node) string {
 	if n := valueOf(entry, "api_key"); n != nil {
 		if name, ref := syntax.Reference(n.Value); ref && strings.HasPrefix(name, keyPrefix) {
@@ -232,7 +232,7 @@ func (d *draft) ownKey(entry *yaml.Node) string {
 	return ""
 }
 
-// freeName is a variable for a model's key that nothing else uses.
+// freeName returns a variable for a model's key that nothing else uses.
 func (d *draft) freeName(model string) string {
 	word := strings.Map(func(r rune) rune {
 		switch {
@@ -268,7 +268,7 @@ func (d *draft) remove(name string) {
 	}
 }
 
-// keyNode is a key, without quotes where it needs none.
+// keyNode returns a key, without quotes where it needs none.
 func keyNode(key string) *yaml.Node {
 	n := literal(key)
 	if syntax.IsVariable(key) && !syntax.OneOf(strings.ToLower(key), "yes|no|on|off|y|n|true|false|null") {
@@ -277,7 +277,7 @@ func keyNode(key string) *yaml.Node {
 	return n
 }
 
-// literal is a text that is read back as it is.
+// literal returns a text whose parsed form is unchanged.
 func literal(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: yaml.DoubleQuotedStyle}
 }

@@ -5,8 +5,7 @@ import (
 	"maps"
 )
 
-// edit changes the two files and puts the result in force. may looks at the configuration that would
-// come of it, and can refuse it.
+// edit changes the two files and puts the result in force. may checks the resulting configuration, and can refuse it.
 func (s *Store) edit(change func(*draft) error, may func(next *Snapshot) error) error {
 	if s.fixed {
 		return ErrFixed
@@ -37,7 +36,7 @@ func (s *Store) editFiles(change func(*draft) error, may func(next *Snapshot) er
 	if err != nil {
 		return err
 	}
-	// A key is there before the entry that names it, and goes after it: a crash in between costs nothing.
+	// A key is written before the entry that names it, and removed after it: a crash in between does no harm.
 	both := maps.Clone(d.before)
 	maps.Copy(both, d.secrets)
 	if !maps.Equal(both, d.before) {

@@ -17,7 +17,7 @@ type envFile struct {
 	values map[string]string
 }
 
-// lookup returns the value and where it was found: "environment", "secrets.env" or ".env".
+// lookup returns the value and its source: "environment", "secrets.env" or ".env".
 func (e *environment) lookup(name string) (value, where string, ok bool) {
 	if e == nil {
 		return "", "", false
@@ -33,8 +33,8 @@ func (e *environment) lookup(name string) (value, where string, ok bool) {
 	return "", "", false
 }
 
-// substitute replaces every text that is a reference. A text that starts with $$ loses one $.
-// References to nothing are noted on the node; the caller decides what that disables.
+// substitute replaces every text that is a reference. A text that starts with $$ loses one $. References to unset
+// variables are recorded on the node; the caller decides what to disable.
 func (e *environment) substitute(n *syntax.Node) {
 	if n == nil {
 		return
@@ -61,7 +61,7 @@ func (e *environment) substitute(n *syntax.Node) {
 	}
 	value, where, found := e.lookup(name)
 	if value == "" && strings.Contains(n.Text, ":-") {
-		n.Text, n.Tag = otherwise, syntax.TagVariable // as in a shell, also for a variable that is empty
+		n.Text, n.Tag = otherwise, syntax.TagVariable // as in a shell, also for an empty variable
 		return
 	}
 	n.Variable, ok = name, found
@@ -75,8 +75,8 @@ func (e *environment) substitute(n *syntax.Node) {
 	}
 }
 
-// overlay adds the keys that DeerFlow takes from the environment. What a file says wins, except that
-// origins from the environment are added to those of the file.
+// overlay adds the keys that DeerFlow takes from the environment. Files take precedence, except that origins from the
+// environment are added to those of the file.
 func (e *environment) overlay(tree *syntax.Node) *syntax.Node {
 	put := func(section, key string, value *syntax.Node) {
 		inner := &syntax.Node{Shape: syntax.Map, Fields: []syntax.Field{{Key: key, Value: value}}}

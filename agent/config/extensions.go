@@ -22,8 +22,8 @@ type MCPServer struct {
 	Args               []string           `yaml:"args"`
 	Env                Headers            `yaml:"env"`
 	Sandboxed          bool               `yaml:"sandboxed"` // it runs in a sandbox
-	Folders            []string           `yaml:"folders"`   // that it sees there: HOST[:INSIDE][:rw]
-	Hosts              []string           `yaml:"hosts"`     // that it may reach from there
+	Folders            []string           `yaml:"folders"`   // visible folders: HOST[:INSIDE][:rw]
+	Hosts              []string           `yaml:"hosts"`     // reachable hosts
 	URL                string             `yaml:"url"`
 	Headers            Headers            `yaml:"headers"`
 	OAuth              *MCPOAuth          `yaml:"oauth"`
@@ -31,9 +31,9 @@ type MCPServer struct {
 	Routing            Routing            `yaml:"routing"`
 	Tools              map[string]MCPTool `yaml:"tools"`
 	ToolNamePrefix     bool               `yaml:"tool_name_prefix"`
-	ToolCallTimeout    time.Duration      `yaml:"tool_call_timeout" min:"0"`    // 0 = no limit of its own
+	ToolCallTimeout    time.Duration      `yaml:"tool_call_timeout" min:"0"`    // 0 = no separate limit
 	SessionInitTimeout time.Duration      `yaml:"session_init_timeout" min:"0"` // 0 = ten seconds, a minute for launchers that download
-	PublicOnly         bool               `yaml:"public_only"`                  // only reached at public addresses and those of auth.allow_private
+	PublicOnly         bool               `yaml:"public_only"`                  // only connect to public addresses and those of auth.allow_private
 	Sampling           bool               `yaml:"sampling"`                     // it may ask for model calls, which its tools' runs pay for
 	TaskToolsets       []any              `yaml:"task_toolsets"`
 	Extra              Extra              `yaml:",inline"` // kept when the file is written back
@@ -58,7 +58,7 @@ type Routing struct {
 // GrantCode is the grant type of servers that people log in to.
 const GrantCode = "authorization_code"
 
-// MCPOAuth says how a token for a server is got. Only with GrantCode somebody is asked.
+// MCPOAuth configures how to obtain a token for a server. Only GrantCode involves a person.
 type MCPOAuth struct {
 	Enabled          bool          `yaml:"enabled"`
 	TokenURL         string        `yaml:"token_url"`

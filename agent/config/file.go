@@ -8,9 +8,9 @@ import (
 
 // File is the whole of config.yaml. The zero value is not useful; start from Default.
 //
-// Struct tags carry what the reader needs besides the name of a key: alias (other accepted names),
-// min and max (inclusive bounds), enum (allowed words), unit (ms or bytes; durations are seconds
-// otherwise) and reload:"restart" for keys which take effect at the next start only.
+// Besides the key's name, struct tags hold alias (other accepted names), min and max (inclusive bounds), enum (allowed
+// words), unit (ms or bytes; durations are seconds otherwise) and reload:"restart" for keys which take effect at the
+// next start only.
 type File struct {
 	ConfigVersion     int    `yaml:"config_version"`                                          // schema number written by DeerFlow; read, never needed
 	LogLevel          string `yaml:"log_level" enum:"debug|info|warn|warning|error|critical"` // least severe level that is logged
@@ -58,10 +58,10 @@ type File struct {
 	AgentsAPI     Switch                       `yaml:"agents_api"`
 	OpenAIAPI     OpenAIAPI                    `yaml:"openai_api"`
 	Knowledge     Knowledge                    `yaml:"knowledge"`
-	Embeddings    Endpoint                     `yaml:"embeddings"`    // makes vectors of texts, for searching by meaning
-	Images        Endpoint                     `yaml:"images"`        // makes and edits pictures
+	Embeddings    Endpoint                     `yaml:"embeddings"`    // text embeddings, for semantic search
+	Images        Endpoint                     `yaml:"images"`        // generates and edits images
 	Speech        Speech                       `yaml:"speech"`        // reads aloud
-	Transcription Endpoint                     `yaml:"transcription"` // writes down what is said
+	Transcription Endpoint                     `yaml:"transcription"` // speech to text
 
 	LoopDetection      middleware.LoopOptions   `yaml:"loop_detection"`
 	ToolProgress       Extra                    `yaml:"tool_progress"` // read and ignored
@@ -100,20 +100,20 @@ type Switch struct {
 	Enabled bool `yaml:"enabled"`
 }
 
-// OpenAIAPI says what programs that know OpenAI's API get at /v1.
+// OpenAIAPI configures the OpenAI-compatible API at /v1.
 type OpenAIAPI struct {
 	Enabled bool   `yaml:"enabled"`
-	Models  bool   `yaml:"models"`                        // offer the models beside the agents: the built-in agent answers with them
+	Models  bool   `yaml:"models"`                        // list models next to agents; the built-in agent answers with the chosen model
 	Steps   string `yaml:"steps" enum:"reasoning|hidden"` // how clients see thoughts and tool calls
 }
 
 // Knowledge bounds collections of documents.
 type Knowledge struct {
-	Folders  []string `yaml:"folders"`                           // of the server that may be sources, with all in them
-	MaxBytes int64    `yaml:"max_bytes" unit:"bytes" min:"1024"` // of text in a collection
+	Folders  []string `yaml:"folders"`                           // folders of the server that may be sources, recursively
+	MaxBytes int64    `yaml:"max_bytes" unit:"bytes" min:"1024"` // limit of text in a collection
 }
 
-// Endpoint is a model of an OpenAI-compatible API beside chat.
+// Endpoint is a model of an OpenAI-compatible API for other purposes than chat.
 type Endpoint struct {
 	BaseURL string `yaml:"base_url" alias:"api_base"` // root, or root + /v1; empty = OpenAI
 	APIKey  Secret `yaml:"api_key"`
@@ -128,22 +128,22 @@ type Speech struct {
 	Voice   string `yaml:"voice"` // empty = alloy
 }
 
-// Logging says how log lines look.
+// Logging configures log lines.
 type Logging struct {
 	Enhance LogLines `yaml:"enhance" reload:"restart"`
 }
 
-// LogLines says how each line and each request is logged.
+// LogLines configures the format of log lines and the logging of requests.
 type LogLines struct {
 	Enabled bool   `yaml:"enabled"`                 // add a trace id to every request's lines and answers
 	Format  string `yaml:"format" enum:"text|json"` // form of a log line
 }
 
-// Server limits what HTTP clients may do. Sizes are bytes and accept words such as 16MiB.
+// Server limits HTTP clients. Sizes are bytes and accept units such as 16MiB.
 type Server struct {
 	Hosts            []string      `yaml:"hosts"`                                     // extra host names that may appear in the Host header
 	BasePath         string        `yaml:"base_path" reload:"restart"`                // path below which a reverse proxy shows this server
-	TrustedProxies   []string      `yaml:"trusted_proxies" reload:"restart"`          // addresses, networks or the word loopback: whose X-Forwarded headers count
+	TrustedProxies   []string      `yaml:"trusted_proxies" reload:"restart"`          // addresses, networks or the word loopback: proxies whose X-Forwarded headers are trusted
 	TLS              TLS           `yaml:"tls" reload:"restart"`                      // whether the port speaks TLS itself
 	CORSOrigins      []string      `yaml:"cors_origins"`                              // other origins that may call; GATEWAY_CORS_ORIGINS adds to it
 	MaxBodyBytes     int64         `yaml:"max_body_bytes" unit:"bytes" min:"1024"`    // one JSON body
@@ -155,43 +155,43 @@ type Server struct {
 	HeaderTimeout    time.Duration `yaml:"header_timeout" min:"1" reload:"restart"` // time to send the request headers
 }
 
-// Storage says how Fawn's own database writes.
+// Storage configures how the database writes.
 type Storage struct {
 	Sync string `yaml:"sync" enum:"normal|full" reload:"restart"` // full also survives power loss, slower
 }
 
-// Runs says how runs behave.
+// Runs configures runs.
 type Runs struct {
-	Resume           string `yaml:"resume" enum:"auto|mark" reload:"restart"` // after a crash: go on with the run, or mark it interrupted
+	Resume           string `yaml:"resume" enum:"auto|mark" reload:"restart"` // after a crash: continue the run, or mark it interrupted
 	AllowDegradation bool   `yaml:"allow_degradation"`                        // turn a capability the model lacks off instead of ending the run
-	RecursionLimit   int    `yaml:"recursion_limit" min:"1"`                  // steps of a run whose client names no limit
+	RecursionLimit   int    `yaml:"recursion_limit" min:"1"`                  // step limit of runs whose client sets none
 	MaxPending       int    `yaml:"max_pending" min:"1" reload:"restart"`     // runs that may wait; more are refused
 	OnRecursionLimit string `yaml:"on_recursion_limit" enum:"answer|error"`   // then: a last turn without tools, or the error GraphRecursionError
 }
 
-// Retention says what stays of threads nobody touches. Pinned ones always do.
+// Retention configures when idle threads are deleted. Pinned threads are kept.
 type Retention struct {
 	MaxAge     time.Duration `yaml:"max_age" min:"0"`               // threads untouched for longer are deleted; 0 = never
 	KeepLatest time.Duration `yaml:"keep_latest" min:"0"`           // threads untouched for longer lose their history; 0 = never
-	MaxSize    int64         `yaml:"max_size" unit:"bytes" min:"0"` // of the database; past it the oldest threads lose their history, then go; 0 = no limit
-	SweepEvery time.Duration `yaml:"sweep_every" min:"1"`           // how often that is looked at
+	MaxSize    int64         `yaml:"max_size" unit:"bytes" min:"0"` // of the database; above it the oldest threads lose their history and are then deleted; 0 = no limit
+	SweepEvery time.Duration `yaml:"sweep_every" min:"1"`           // interval of checking that
 }
 
-// Backup says when the server backs itself up.
+// Backup schedules the server's backups.
 type Backup struct {
-	Every   time.Duration `yaml:"every" min:"0"` // time from one to the next; 0 = only as cron says
+	Every   time.Duration `yaml:"every" min:"0"` // time between two backups; 0 = only by cron
 	Cron    string        `yaml:"cron"`          // minute hour day month weekday, by the clocks of the server
-	Keep    int           `yaml:"keep" min:"1"`  // how many stay
-	Dir     string        `yaml:"dir"`           // where to; relative to the data folder
-	Secrets bool          `yaml:"secrets"`       // with keys
+	Keep    int           `yaml:"keep" min:"1"`  // number of backups kept
+	Dir     string        `yaml:"dir"`           // target folder; relative to the data folder
+	Secrets bool          `yaml:"secrets"`       // include keys
 }
 
-// Webhooks says where Fawn may tell that a run has ended.
+// Webhooks limits the addresses that may be notified of finished runs.
 type Webhooks struct {
-	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that may be told
+	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that may be notified
 }
 
-// ThreadData says when a thread's folders are made.
+// ThreadData configures when a thread's folders are created.
 type ThreadData struct {
 	LazyInit bool `yaml:"lazy_init"` // at first use instead of at the start of a run
 }
@@ -201,6 +201,6 @@ type Uploads struct {
 	MaxFiles             int    `yaml:"max_files" alias:"max_file_count" min:"1"`                        // per request
 	MaxFileSize          int64  `yaml:"max_file_size" alias:"max_single_file_size" unit:"bytes" min:"1"` // bytes of one file
 	MaxTotalSize         int64  `yaml:"max_total_size" unit:"bytes" min:"1"`                             // bytes of one request
-	AutoConvertDocuments bool   `yaml:"auto_convert_documents"`                                          // make Markdown of office files and the like, beside them
+	AutoConvertDocuments bool   `yaml:"auto_convert_documents"`                                          // convert office documents and the like to Markdown files next to them
 	PDFConverter         string `yaml:"pdf_converter"`                                                   // DeerFlow's choice of converter; Fawn has one
 }

@@ -16,9 +16,9 @@ const (
 	dotEnvName     = ".env"
 )
 
-// find returns the configuration file to use: the flag's value, $FAWN_CONFIG, $DEER_FLOW_CONFIG_PATH,
-// ./config.yaml, DIR/config.yaml. The first three are taken at their word, whether the file exists or
-// not, so that a typing error is not answered with another file. found is false when there is none.
+// find returns the configuration file to use: the flag's value, $FAWN_CONFIG, $DEER_FLOW_CONFIG_PATH, ./config.yaml,
+// DIR/config.yaml. The first three are used even if the file doesn't exist, so that a typo doesn't select another file.
+// found is false if there is none.
 func find(flag, dataDir string, lookup func(string) (string, bool)) (string, bool) {
 	if flag != "" {
 		return flag, true

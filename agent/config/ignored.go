@@ -6,12 +6,12 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Ignored is a key, or a section with all that is in it, which is read and checked so that files
-// written for DeerFlow load, and which has no effect. Whoever sets it is told.
+// Ignored is a key, or a section with all that is in it, which is read and checked so that files written for DeerFlow
+// load, but has no effect. Setting it causes a warning.
 type Ignored struct {
 	Key    string   // keys joined with dots; a last * stands for each key of the section
 	Reason string   // why it has no effect
-	Fine   []string // values that ask for what happens anyway, of which nobody needs to be told; * for all of them
+	Fine   []string // values equal to Fawn's behavior, which need no warning; * for all
 }
 
 // Reasons that several keys share.
@@ -27,8 +27,8 @@ const (
 	containers  = "Fawn starts its own containers; see sandbox.docker"
 )
 
-// IgnoredKeys is the one list of keys in config.yaml that have no effect. A test proves that every
-// other key is read somewhere, and that none of these is.
+// IgnoredKeys returns the one list of keys in config.yaml that have no effect. A test proves that every other key is
+// read somewhere, and that none of these is.
 func IgnoredKeys() []Ignored {
 	return []Ignored{
 		{Key: "config_version", Reason: "Fawn accepts files of every version"},
@@ -88,7 +88,7 @@ func IgnoredKeys() []Ignored {
 	}
 }
 
-// ignoredChannels are those below channels, whose keys are read by the adapters.
+// ignoredChannels returns the ignored keys below channels; the adapters read the others.
 func ignoredChannels() []Ignored {
 	return []Ignored{
 		{Key: "channels.buzz", Reason: "Fawn has no channel for Buzz; remove the section"},
@@ -98,7 +98,7 @@ func ignoredChannels() []Ignored {
 	}
 }
 
-// ignoredExtensions are those of extensions_config.json.
+// ignoredExtensions returns the ignored keys of extensions_config.json.
 func ignoredExtensions() []Ignored {
 	return []Ignored{
 		{Key: "mcpServers.*.task_toolsets", Reason: noTasks},
@@ -106,7 +106,7 @@ func ignoredExtensions() []Ignored {
 	}
 }
 
-// warnIgnored tells of what is set and has no effect, each key once.
+// warnIgnored warns about keys without effect, each once.
 func (s *Snapshot) warnIgnored(d *syntax.Decoder) {
 	told := map[*syntax.Node]bool{}
 	for _, part := range [...]struct {
@@ -123,7 +123,7 @@ func (s *Snapshot) warnIgnored(d *syntax.Decoder) {
 				where := &syntax.Node{Source: at.Value.Source, Line: at.Line, Col: at.Col}
 				d.Warn(where.Problem("%s has no effect: %s", at.Key, ig.Reason))
 				if strings.Contains(ig.Key, "*.") {
-					break // one entry of a list stands for all
+					break // one entry represents all
 				}
 			}
 		}

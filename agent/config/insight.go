@@ -2,24 +2,24 @@ package config
 
 import "time"
 
-// Metrics says whether and to whom the server gives numbers about itself.
+// Metrics configures access to the server's metrics.
 type Metrics struct {
-	Enabled bool   `yaml:"enabled" reload:"restart"` // serve /metrics, for whoever runs the installation
-	Token   Secret `yaml:"token"`                    // who sends it as Authorization: Bearer may read them too
+	Enabled bool   `yaml:"enabled" reload:"restart"` // serve /metrics for operators
+	Token   Secret `yaml:"token"`                    // also grants access as Authorization: Bearer
 }
 
-// Tracing says where traces of runs are sent, and what is in them.
+// Tracing configures where traces of runs are sent and what they contain.
 type Tracing struct {
-	Endpoint    string  `yaml:"endpoint"`                     // of a collector for OTLP over HTTP; empty sends none there
+	Endpoint    string  `yaml:"endpoint"`                     // of a collector for OTLP over HTTP; empty disables it
 	Headers     Headers `yaml:"headers"`                      // sent with every request to it
-	ServiceName string  `yaml:"service_name"`                 // how the collector knows this server
+	ServiceName string  `yaml:"service_name"`                 // name of this server at the collector
 	Content     bool    `yaml:"content"`                      // prompts, answers, arguments and results too
-	SampleRatio float64 `yaml:"sample_ratio" min:"0" max:"1"` // of the runs that nobody's trace leads to
+	SampleRatio float64 `yaml:"sample_ratio" min:"0" max:"1"` // share of the runs without a parent trace
 }
 
-// Inspector says what is kept about the calls of runs, for people who look into one.
+// Inspector configures which details of a run's calls are kept for inspection.
 type Inspector struct {
-	Enabled bool          `yaml:"enabled" reload:"restart"` // keep what each call of a run took
-	Prompts bool          `yaml:"prompts"`                  // and what models were sent
-	Keep    time.Duration `yaml:"keep" min:"0"`             // for so long; 0 is as long as the thread
+	Enabled bool          `yaml:"enabled" reload:"restart"` // record the calls of each run
+	Prompts bool          `yaml:"prompts"`                  // also record the prompts
+	Keep    time.Duration `yaml:"keep" min:"0"`             // retention; 0 keeps them as long as the thread
 }

@@ -13,7 +13,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Options say where to look for the configuration.
+// Options configure where the configuration is loaded from.
 type Options struct {
 	Config    string                      // value of the flag --config; empty = search as Find does
 	DataDir   string                      // from DataDir; required
@@ -21,18 +21,17 @@ type Options struct {
 	Classes   Classes                     // judge the class paths; its zero value takes them all
 
 	instead  map[string][]byte // content to take for files by path, to try an edit before it is written
-	versions map[string]int64  // of that, where servers share it
+	versions map[string]int64  // of the shared rows, in a cluster
 }
 
-// Load reads the configuration once. Without any file it returns the defaults. Content that cannot
-// be used gives an *Invalid, which matches ErrInvalid; a file that was named but is not there
-// matches fs.ErrNotExist.
+// Load reads the configuration once. Without any file it returns the defaults. Invalid content returns an *Invalid,
+// which matches ErrInvalid; a named but missing file matches fs.ErrNotExist.
 func Load(o Options) (*Snapshot, error) {
 	s, _, err := load(o)
 	return s, err
 }
 
-// load also returns the files it looked at, whether they exist or not; on failure those looked at so far.
+// load also returns the files it tried, existing or not; on failure, those tried so far.
 func load(o Options) (*Snapshot, []seen, error) {
 	r := reader{lookup: o.LookupEnv, instead: o.instead}
 	if r.lookup == nil {
@@ -67,7 +66,7 @@ func load(o Options) (*Snapshot, []seen, error) {
 	if err != nil {
 		return nil, r.seen, err
 	}
-	// The extensions file's place may be named in .env, so it is looked up in all of the environment.
+	// .env may name the extensions file, so it is looked up in the whole environment.
 	s.ExtensionsPath = findExtensions(s.ConfigPath, o.DataDir, func(name string) (string, bool) { return s.Env(name) })
 	if s.ext, err = r.tree(extensionsName, s.ExtensionsPath, syntax.ParseJSON); err != nil {
 		return nil, r.seen, err
@@ -80,8 +79,8 @@ func load(o Options) (*Snapshot, []seen, error) {
 	return s, r.seen, nil
 }
 
-// warnFolders tells of a folder where config.yaml is looked for: containers make one when the file
-// that is to be mounted there does not exist.
+// warnFolders warns about a folder in place of config.yaml: containers create one if the file to be mounted doesn't
+// exist.
 func (s *Snapshot) warnFolders() {
 	for _, path := range [...]string{configName, filepath.Join(s.DataDir, configName)} {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -124,7 +123,7 @@ func (r *reader) tree(label, path string, parse func(*syntax.Source) (*syntax.No
 	return parse(src)
 }
 
-// environment reads DIR/secrets.env and the .env beside config.yaml.
+// environment reads DIR/secrets.env and the .env file next to config.yaml.
 func (r *reader) environment(s *Snapshot) (*environment, error) {
 	env := &environment{real: r.lookup}
 	paths := []string{s.SecretsPath()}
@@ -187,8 +186,8 @@ func (s *Snapshot) decode() error {
 
 const mcpServer = "mcp server"
 
-// disable marks an entry which needs variables that are not set. An empty variable counts as not set
-// only where emptyToo: a model without its key is of no use, a server's variable may well be empty.
+// disable marks an entry with unset variables. An empty variable counts as unset only with emptyToo: a model without
+// its key is useless, a server's variable may be empty.
 func (s *Snapshot) disable(kind, name string, n *syntax.Node, emptyToo bool) {
 	reasons := n.UnsetUnder(emptyToo, nil)
 	if len(reasons) == 0 {

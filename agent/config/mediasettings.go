@@ -13,7 +13,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Kinds of models beside chat, by their keys in the configuration.
+// Kinds of models other than chat, named by their configuration keys.
 const (
 	MediaImages        = "images"
 	MediaSpeech        = "speech"
@@ -31,12 +31,12 @@ type MediaEdit struct {
 	Kind    string // one of [MediaKinds]
 	BaseURL string // empty is OpenAI's
 	Model   string // empty switches it off
-	Voice   string // of speech; empty is the usual
-	// Key is the provider's key; nil keeps the one there is, and an empty one is forgotten.
+	Voice   string // for speech; empty is the default
+	// Key is the provider's key; nil keeps the existing one, and an empty one deletes it.
 	Key *Secret
 	// Like names a chat model to copy address and key from.
 	Like  string
-	Judge func(address string) error // says why a new address may not be used; nil judges none
+	Judge func(address string) error // rejects a new address with an error; nil accepts all
 }
 
 // Media returns the configuration of a kind.
@@ -54,8 +54,8 @@ func (f *File) Media(kind string) (m Speech, known bool) {
 	return m, true
 }
 
-// ChangeMedia writes it to DIR/settings.yaml, and the key to DIR/secrets.env. A key that is kept is only used for the address
-// that it was given for.
+// ChangeMedia writes it to DIR/settings.yaml, and the key to DIR/secrets.env. A kept key is only used for its original
+// address.
 func (s *Store) ChangeMedia(e MediaEdit) error {
 	if !slices.Contains(MediaKinds(), e.Kind) {
 		return ErrNoMedia
@@ -102,7 +102,7 @@ func (s *Store) ChangeMedia(e MediaEdit) error {
 		}
 		if e.Key != nil {
 			d.putKey(entry, e.Kind, e.Key.Value())
-			if *e.Key == "" { // one of config.yaml must not come back for this address
+			if *e.Key == "" { // config.yaml's key must not apply to this address
 				setValue(entry, "api_key", literal(""))
 			}
 		}

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Memory is what Fawn remembers about people across threads.
+// Memory configures what Fawn remembers about people across threads.
 type Memory struct {
 	Enabled              bool          `yaml:"enabled"`
 	Mode                 string        `yaml:"mode" enum:"middleware|tool"` // learn after each turn, or only when the model calls the tools
@@ -14,11 +14,11 @@ type Memory struct {
 
 // MemoryBackend holds the settings of memory itself.
 type MemoryBackend struct {
-	StoragePath             string        `yaml:"storage_path"` // where an old memory.json lies; empty = the data folder
+	StoragePath             string        `yaml:"storage_path"` // path of an old memory.json; empty = the data folder
 	Debounce                time.Duration `yaml:"debounce_seconds" min:"1" max:"300"`
 	QueueMaxDepth           int           `yaml:"queue_max_depth" min:"0"` // waiting conversations; 0 = no limit
 	Model                   MemoryModel   `yaml:"model"`
-	ModelName               string        `yaml:"model_name"` // a name of models[]; empty = Model, else the run's model
+	ModelName               string        `yaml:"model_name"` // a name in models[]; empty = Model, else the run's model
 	MaxFacts                int           `yaml:"max_facts" min:"10" max:"500"`
 	FactConfidenceThreshold float64       `yaml:"fact_confidence_threshold" min:"0" max:"1"`
 	MaxInjectedFacts        int           `yaml:"max_injected_facts" min:"0"`

@@ -5,7 +5,7 @@ import "time"
 // Model is one entry of models[]: a chat model and how to reach it.
 type Model struct {
 	Name                    string         `yaml:"name" required:"true"` // how requests and other sections call it
-	DisplayName             string         `yaml:"display_name"`         // what people see; empty = Name
+	DisplayName             string         `yaml:"display_name"`         // name shown to people; empty = Name
 	Description             string         `yaml:"description"`          // one line for the model picker
 	Use                     string         `yaml:"use"`                  // class path that selects the provider
 	Model                   string         `yaml:"model"`                // the provider's own name of the model; empty = Name
@@ -19,7 +19,7 @@ type Model struct {
 	SupportsThinking        bool           `yaml:"supports_thinking"`
 	SupportsReasoningEffort bool           `yaml:"supports_reasoning_effort"`
 	SupportsVision          bool           `yaml:"supports_vision"`
-	SupportsToolCalls       *bool          `yaml:"supports_tool_calls"`          // nil = the provider's refusal shows it; false = tools stand in the prompt
+	SupportsToolCalls       *bool          `yaml:"supports_tool_calls"`          // nil = detected by the provider's refusal; false = tools are in the prompt
 	Dialect                 string         `yaml:"dialect"`                      // how the provider differs; empty = found by address and class
 	WhenThinkingEnabled     Extra          `yaml:"when_thinking_enabled"`        // laid over the request when thinking is on
 	WhenThinkingDisabled    Extra          `yaml:"when_thinking_disabled"`       // laid over the request when thinking is off
@@ -31,15 +31,15 @@ type Model struct {
 	ExtraBody               Extra          `yaml:"extra_body"`                      // added to every request body
 	Fallback                string         `yaml:"fallback"`                        // name of the model that answers when this one cannot be called
 	Headers                 Headers        `yaml:"headers" alias:"default_headers"` // added to every request
-	PublicOnly              bool           `yaml:"public_only"`                     // only called at public addresses and those of auth.allow_private
+	PublicOnly              bool           `yaml:"public_only"`                     // only connect to public addresses and those of auth.allow_private
 	Pricing                 *Pricing       `yaml:"pricing"`
-	Extra                   Extra          `yaml:",inline"` // keys not named above, handed to the provider
+	Extra                   Extra          `yaml:",inline"` // other keys, passed to the provider
 
 	Disabled string `yaml:"-"` // why the model cannot be used; empty = it can
 	Origin   Origin `yaml:"-"` // where the entry was written; Origins of single keys: Snapshot.Origin
 }
 
-// Pricing is what a model costs per million tokens, in one currency.
+// Pricing is a model's price per million tokens, in one currency.
 type Pricing struct {
 	Currency                string   `yaml:"currency"`
 	InputPerMillion         float64  `yaml:"input_per_million" min:"0"`

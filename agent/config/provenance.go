@@ -2,17 +2,17 @@ package config
 
 import "slices"
 
-// ModelSetting is a model with all that the settings page tells about it.
+// ModelSetting is a model with the details shown on the settings page.
 type ModelSetting struct {
 	Model
 	Default    bool // it answers unless another is asked for
 	HasKey     bool
 	InConfig   bool              // config.yaml has an entry of this name
-	InSettings bool              // so has DIR/settings.yaml, which RemoveModel takes away
+	InSettings bool              // also in DIR/settings.yaml, from which RemoveModel removes it
 	Origins    map[string]Origin // where each of its keys was written
 }
 
-// ModelSettings lists all models, those that cannot be used too, in the order written.
+// ModelSettings lists all models, including unusable ones, in file order.
 func (s *Snapshot) ModelSettings() []ModelSetting {
 	ours, pages := s.written[0].Names("models"), s.written[1].Names("models")
 	usable := s.UsableModels()

@@ -2,12 +2,12 @@ package config
 
 import "time"
 
-// Sandbox says where and within which limits commands run. Lengths are characters, sizes bytes.
+// Sandbox configures where commands run and their limits. Lengths are characters, sizes bytes.
 type Sandbox struct {
 	Use               string        `yaml:"use" reload:"restart"`                                                              // DeerFlow's class path; Provider wins
-	Provider          string        `yaml:"provider" enum:"auto|namespace|landlock|docker|seatbelt|host|off" reload:"restart"` // auto takes the strongest one that works
+	Provider          string        `yaml:"provider" enum:"auto|namespace|landlock|docker|seatbelt|host|off" reload:"restart"` // auto takes the strongest available one
 	Strict            bool          `yaml:"strict" reload:"restart"`                                                           // refuse any weakened layer
-	RequireLayers     []string      `yaml:"require_layers" reload:"restart"`                                                   // auto passes over a provider without them
+	RequireLayers     []string      `yaml:"require_layers" reload:"restart"`                                                   // auto skips a provider without them
 	AllowHostBash     bool          `yaml:"allow_host_bash" reload:"restart"`
 	AllowEngine       bool          `yaml:"allow_engine" reload:"restart"` // auto may use Docker or Podman
 	LazyInit          bool          `yaml:"lazy_init"`                     // start at the first command instead of at the start of a run
@@ -46,7 +46,7 @@ type Sandbox struct {
 	ProvisionerAPIKey      Secret   `yaml:"provisioner_api_key"`
 }
 
-// SandboxLimits bounds one sandbox.
+// SandboxLimits limits one sandbox.
 type SandboxLimits struct {
 	Memory    int64   `yaml:"memory" unit:"bytes" min:"0"`
 	Pids      int     `yaml:"pids" min:"0"`
@@ -58,12 +58,12 @@ type SandboxLimits struct {
 	CPU       float64 `yaml:"cpu" min:"0"` // cores; 0 = all
 }
 
-// SandboxNetwork says what a sandbox can reach.
+// SandboxNetwork configures the network access of a sandbox.
 type SandboxNetwork struct {
 	Mode         string   `yaml:"mode" enum:"proxy|none|host"`
 	Packages     bool     `yaml:"packages"`      // the hosts of the owner's package managers
 	Allow        []string `yaml:"allow"`         // host names or patterns
-	Deny         []string `yaml:"deny"`          // wins over Allow
+	Deny         []string `yaml:"deny"`          // takes precedence over Allow
 	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that may be reached
 
 	AskTimeout time.Duration `yaml:"ask_timeout" min:"0"` // how long a command waits for the answer about a host; 0 = not at all
@@ -81,7 +81,7 @@ type Mount struct {
 	ReadOnly      bool   `yaml:"read_only"`
 }
 
-// SandboxDocker is for the docker provider.
+// SandboxDocker configures the docker provider.
 type SandboxDocker struct {
 	Socket      string `yaml:"socket"`        // empty = the engine's usual place
 	Image       string `yaml:"image"`         // empty = built in choice

@@ -6,12 +6,12 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Database says where everything but files is stored: in SQLite in the data folder, or in PostgreSQL.
+// Database selects the storage of everything but files: SQLite in the data folder, or PostgreSQL.
 type Database struct {
 	URL                   Secret         `yaml:"url" reload:"restart"`                                   // postgres://…; "" is SQLite
-	ListenURL             Secret         `yaml:"listen_url" reload:"restart"`                            // of the same without a pooler
-	Schema                string         `yaml:"schema" reload:"restart"`                                // of PostgreSQL
-	Migrate               string         `yaml:"migrate" enum:"auto|off" reload:"restart"`               // who changes tables at a start
+	ListenURL             Secret         `yaml:"listen_url" reload:"restart"`                            // address bypassing the pooler
+	Schema                string         `yaml:"schema" reload:"restart"`                                // in PostgreSQL
+	Migrate               string         `yaml:"migrate" enum:"auto|off" reload:"restart"`               // whether a starting server migrates the tables
 	Backend               string         `yaml:"backend" enum:"sqlite|memory|postgres" reload:"restart"` // DeerFlow's, for PostgresURL
 	SQLiteDir             string         `yaml:"sqlite_dir"`
 	PostgresURL           Secret         `yaml:"postgres_url" reload:"restart"`
@@ -19,7 +19,7 @@ type Database struct {
 	PoolSize              int            `yaml:"pool_size" min:"1" reload:"restart"` // connections that read
 	EchoSQL               bool           `yaml:"echo_sql"`
 	PoolRecycle           *int           `yaml:"pool_recycle"`
-	CommandTimeout        *time.Duration `yaml:"command_timeout" min:"0" reload:"restart"` // of one statement in PostgreSQL, 0 is no limit
+	CommandTimeout        *time.Duration `yaml:"command_timeout" min:"0" reload:"restart"` // limit of one statement in PostgreSQL, 0 is none
 	CheckpointChannelMode string         `yaml:"checkpoint_channel_mode" enum:"full|delta"`
 	CheckpointDelta       Extra          `yaml:"checkpoint_delta"`
 	CheckpointGraphCache  Extra          `yaml:"checkpoint_graph_cache"`
@@ -37,12 +37,12 @@ func (s *Snapshot) checkDatabase(d *syntax.Decoder) {
 // Cluster is about servers that share a database in PostgreSQL, or take over from each other.
 type Cluster struct {
 	Enabled bool          `yaml:"enabled" reload:"restart"`                    // several servers have the database at the same time
-	Lease   time.Duration `yaml:"lease" min:"6" max:"60" reload:"restart"`     // how long a server may be silent before another takes over
-	Wake    string        `yaml:"wake" enum:"notify|poll" reload:"restart"`    // how servers hear of what others did
-	Slots   int           `yaml:"slots" min:"1" max:"100000" reload:"restart"` // runs at work at this server at once
+	Lease   time.Duration `yaml:"lease" min:"6" max:"60" reload:"restart"`     // silence after which another server may take over
+	Wake    string        `yaml:"wake" enum:"notify|poll" reload:"restart"`    // how servers learn of each other's changes
+	Slots   int           `yaml:"slots" min:"1" max:"100000" reload:"restart"` // concurrent runs per server
 }
 
-// Files says where the files of threads are.
+// Files configures where threads keep their files.
 type Files struct {
 	Dir       string `yaml:"dir" reload:"restart"` // a folder that all servers share; "" has them in the data folder
 	URL       string `yaml:"url" reload:"restart"` // s3://bucket/prefix, which all servers share; folders have copies then
@@ -51,7 +51,7 @@ type Files struct {
 	PathStyle bool   `yaml:"path_style" reload:"restart"` // the bucket is in the path, not in the host's name
 	AccessKey Secret `yaml:"access_key" reload:"restart"`
 	SecretKey Secret `yaml:"secret_key" reload:"restart"`
-	Cache     int64  `yaml:"cache" unit:"bytes" min:"0" reload:"restart"` // of copies, 0 is no limit
+	Cache     int64  `yaml:"cache" unit:"bytes" min:"0" reload:"restart"` // size of local copies, 0 is unlimited
 }
 
 // Checkpointer is the older form of Database.
@@ -61,7 +61,7 @@ type Checkpointer struct {
 	PostgresSchema   string `yaml:"postgres_schema"`
 }
 
-// RunEvents says what is kept about a run besides its messages.
+// RunEvents configures which events of a run are kept besides its messages.
 type RunEvents struct {
 	Backend         string `yaml:"backend" enum:"memory|db|jsonl"` // Fawn keeps events in its database
 	MaxTraceContent int    `yaml:"max_trace_content" min:"0"`      // bytes of one trace entry

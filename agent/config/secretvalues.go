@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// SecretValues are the values, in clear, that must not show anywhere: of every key that holds a
-// secret, of extensions_config.json, of the .env files, and of variables whose name says so.
+// SecretValues returns all values that must never be shown: those of secret keys, of extensions_config.json, of .env
+// files, and of variables with a secret's name.
 func (s *Snapshot) SecretValues() []string {
 	seen := map[string]bool{}
 	var out []string
@@ -43,10 +43,10 @@ func (s *Snapshot) SecretValues() []string {
 	return out
 }
 
-// shortParameter is how long a parameter of an address is that tells nobody anything.
+// shortParameter is the length up to which an address parameter doesn't count as a secret.
 const shortParameter = 8
 
-// parameters are the values in an address that may be secrets, whatever they are called.
+// parameters returns an address's values that may be secrets, whatever their names.
 func parameters(address string) (out []string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -62,7 +62,7 @@ func parameters(address string) (out []string) {
 	return out
 }
 
-// collect walks through a value for secrets; secret says that all below it is one.
+// collect gathers secrets from a value; secret marks everything below it as one.
 func collect(v reflect.Value, secret bool, add func(string)) {
 	switch v.Kind() {
 	case reflect.String:

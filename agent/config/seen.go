@@ -11,7 +11,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// seen is what is known of a file since it was looked at last.
+// seen is the last observed state of a file.
 type seen struct {
 	path   string
 	exists bool
@@ -26,7 +26,7 @@ const clockGrain = 2 * time.Second
 
 var errNotFile = errors.New("it is not a regular file")
 
-// look reads a file up to one byte over the limit, which is enough to refuse it.
+// look reads a file up to one byte over the limit, enough to reject it.
 func look(path string) (seen, []byte, error) {
 	s := seen{path: path}
 	info, err := os.Stat(path) // before opening, which would block on a pipe
@@ -55,8 +55,7 @@ func (s *seen) stamp(info fs.FileInfo) {
 	s.recent = time.Since(s.mtime) < clockGrain
 }
 
-// changed reports whether the content is another one now. A file that cannot be looked at at the
-// moment counts as unchanged.
+// changed reports whether the content has changed. A temporarily unreadable file counts as unchanged.
 func (s *seen) changed() bool {
 	info, err := os.Stat(s.path)
 	if err != nil {

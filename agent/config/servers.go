@@ -12,8 +12,8 @@ import (
 	"fawn/agent/config/servers"
 )
 
-// Servers are the entries of mcpServers as they are written: references to variables are not
-// resolved, and keys that nobody knows are there too.
+// Servers are the entries of mcpServers as written: references to variables are unresolved, and unknown keys are
+// included.
 type Servers = servers.List
 
 // BadServers is why a change of the MCP servers is refused.
@@ -53,8 +53,8 @@ func (s *Store) Servers() (Servers, error) {
 	return list, err
 }
 
-// EditServers changes the MCP servers and puts the result in force. What would make the
-// configuration unusable is a *BadServers; nothing is written then. Whatever else is in the file stays.
+// EditServers changes the MCP servers and applies the result. A change that would make the configuration unusable
+// returns a *BadServers and writes nothing. The rest of the file is kept.
 func (s *Store) EditServers(change func(Servers) (Servers, error)) error {
 	s.editing.Lock()
 	defer s.editing.Unlock()
@@ -95,7 +95,7 @@ func (s *Store) EditServers(change func(Servers) (Servers, error)) error {
 	return nil
 }
 
-// serverProblem is the first thing that is wrong, without a line of a file that has not been written.
+// serverProblem returns the first problem, without a line of an unwritten file.
 func serverProblem(bad *Invalid) string {
 	if len(bad.Problems) == 0 {
 		return bad.Error()

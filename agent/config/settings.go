@@ -13,7 +13,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Errors of edits of DIR/settings.yaml. An edit that ends in an error has changed nothing that is in force.
+// Errors of edits of DIR/settings.yaml. A failed edit changes nothing in force.
 var (
 	ErrFixed       = errors.New("this configuration cannot be edited")
 	ErrModelExists = errors.New("a model with this name already exists")
@@ -21,8 +21,8 @@ var (
 	ErrOwners      = errors.New("the model is defined in config.yaml, which Fawn does not edit")
 )
 
-// EditError is a value that settings cannot take. It names the key of models[], so that a form can
-// show it where it was typed, and the reason, so that a page can say it in the reader's language.
+// EditError is a value that settings reject. Key is the key of models[], so a form can mark its field; the reason is
+// translated for the reader.
 type EditError struct {
 	Key     string
 	Reason  EditReason
@@ -38,7 +38,7 @@ const (
 	HeadersElsewhere EditReason = "headers_elsewhere" // the stored headers are
 	NoName           EditReason = "no_name"
 	BadName          EditReason = "bad_name"
-	ReservedName     EditReason = "reserved_name" // of the built-in model
+	ReservedName     EditReason = "reserved_name" // used by the built-in model
 	NotEditable      EditReason = "not_editable"
 	BadAddress       EditReason = "bad_address"
 	BadKey           EditReason = "bad_key"
@@ -46,7 +46,7 @@ const (
 	BadValue         EditReason = "bad_value"
 	UnusableModel    EditReason = "unusable_model"
 	NoSecretKey      EditReason = "no_secret_key"   // to seal a key with that other servers are to have
-	PrivateAddress   EditReason = "private_address" // which is not for who makes the edit
+	PrivateAddress   EditReason = "private_address" // private addresses aren't allowed for the editing user
 )
 
 // EditReasons lists them all.
@@ -55,20 +55,20 @@ func EditReasons() []EditReason {
 		BadVariable, BadValue, UnusableModel, NoSecretKey, PrivateAddress}
 }
 
-// Error gives key and message.
+// Error returns key and message.
 func (e *EditError) Error() string { return e.Key + ": " + e.Message }
 
-// ModelEdit is what the settings page says about one model.
+// ModelEdit is an edit of one model on the settings page.
 type ModelEdit struct {
 	Name string
 	// Fields are keys of models[] but for name and api_key: strings, numbers, bools, lists and
 	// objects as JSON has them. They are taken as they are: $NAME is no variable here. nil takes the
 	// key out of the settings, so that config.yaml's value or the default counts again.
 	Fields map[string]any
-	// Key is the provider's key, which goes to DIR/secrets.env and is never given out again. A text
-	// such as $OPENAI_API_KEY refers to that variable in its place. Empty forgets the key; nil keeps it.
+	// Key is the provider's key, stored in DIR/secrets.env and never returned. A text such as $OPENAI_API_KEY refers to
+	// that variable in its place. Empty forgets the key; nil keeps it.
 	Key *Secret
-	// Judge says why the address of a new model, or one that the edit changes, may not be used; nil judges none.
+	// Judge rejects the address of a new model, or a changed address, with an error; nil accepts all.
 	Judge func(Model) error
 	// PublicOnly marks such a model as public_only, and keeps the edit from saying otherwise. Without it the mark of a model
 	// goes with its old address.
@@ -78,7 +78,7 @@ type ModelEdit struct {
 // publicOnly is the key of models that are only called at public addresses.
 const publicOnly = "public_only"
 
-// Bounds of what the settings page writes.
+// Limits of the settings page.
 const (
 	maxEditValues = 1000 // values of one edit
 	maxNameLength = 100
@@ -99,7 +99,7 @@ func (s *Store) AddModel(e ModelEdit) error {
 	}, func(next *Snapshot) error { return e.judge(next) })
 }
 
-// moved is the edit of a model whose address is another one than before.
+// moved returns the edit of a model with a changed address.
 func (e ModelEdit) moved() ModelEdit {
 	if _, given := e.Fields[publicOnly]; e.PublicOnly || !given {
 		e.Fields = maps.Clone(e.Fields)
@@ -125,9 +125,8 @@ func (e ModelEdit) judge(next *Snapshot) error {
 	return nil
 }
 
-// ChangeModel lays an edit over a model, wherever it is written; config.yaml stays as it is. A stored
-// key is not sent to another address than the one it was given for: whoever moves a model gives its
-// key again.
+// ChangeModel applies an edit to a model, wherever it is written; config.yaml is unchanged. A stored key isn't sent to
+// a different address: moving a model requires its key again.
 func (s *Store) ChangeModel(e ModelEdit) error {
 	if err := e.check(); err != nil {
 		return err
@@ -150,7 +149,7 @@ func (s *Store) ChangeModel(e ModelEdit) error {
 		if old.sameAddress(m) {
 			return nil
 		}
-		if e.PublicOnly && !m.PublicOnly { // somebody has changed the address meanwhile
+		if e.PublicOnly && !m.PublicOnly { // the address was changed meanwhile
 			return ErrChanged
 		}
 		if err := e.judge(next); err != nil {
@@ -168,8 +167,8 @@ func (s *Store) ChangeModel(e ModelEdit) error {
 	})
 }
 
-// Overlaid is the model as it would be after the edit, for trying it out before it is written. Nothing
-// is written. A name that is not known gives a model of its own.
+// Overlaid returns the model with the edit applied, to try it before saving. Nothing is written. An unknown name
+// creates a new model.
 func (s *Store) Overlaid(e ModelEdit) (Model, error) {
 	if err := e.check(); err != nil {
 		return Model{}, err
@@ -190,12 +189,12 @@ func (s *Store) Overlaid(e ModelEdit) (Model, error) {
 	return out, err
 }
 
-// sameAddress tells whether both are reached at the same server.
+// sameAddress reports whether both addresses mean the same server.
 func (m Model) sameAddress(o Model) bool {
 	return m.Use == o.Use && m.Dialect == o.Dialect && origin(m.BaseURL) == origin(o.BaseURL)
 }
 
-// origin is scheme and host of an address, or the text itself when it is none.
+// origin returns scheme and host of an address, or invalid text itself.
 func origin(text string) string {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Host == "" {
@@ -204,8 +203,8 @@ func origin(text string) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-// RemoveModel takes a model out of DIR/settings.yaml, and its key out of DIR/secrets.env. What
-// config.yaml says about a model of that name counts again.
+// RemoveModel removes a model from DIR/settings.yaml and its key from DIR/secrets.env. A model of that name in
+// config.yaml becomes effective again.
 func (s *Store) RemoveModel(name string) error {
 	if _, known := s.Current().Model(name); !known {
 		return fmt.Errorf("%w: %q", ErrNoModel, name)
@@ -241,7 +240,7 @@ func (s *Store) SetDefaultModel(name string) error {
 	}, nil)
 }
 
-// check looks at what the schema cannot.
+// check validates across the schema's fields.
 func (e ModelEdit) check() error {
 	switch n := e.Name; {
 	case strings.TrimSpace(n) == "":

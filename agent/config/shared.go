@@ -18,13 +18,13 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// ErrChanged means that what was to be edited has been changed by another server meanwhile.
+// ErrChanged means that another server changed the edited settings meanwhile.
 var ErrChanged = fmt.Errorf("these settings: %w; look at them again", clusterstate.ErrChanged)
 
 // errNoKey is ErrNoKey for the field that a form has for it.
 var errNoKey = &EditError{"api_key", NoSecretKey, clusterstate.ErrNoKey.Error()}
 
-// KeepsSecrets says why no secrets can be stored, if so.
+// KeepsSecrets explains why no secrets can be stored, if so.
 func (s *Store) KeepsSecrets() error {
 	if s.rows != nil && !s.rows.Sealing() {
 		return errNoKey
@@ -33,18 +33,18 @@ func (s *Store) KeepsSecrets() error {
 }
 
 const (
-	swapTime  = 15 * time.Second // for one edit
-	swapTries = 10               // when other servers change the same
+	swapTime  = 15 * time.Second // limit of one edit
+	swapTries = 10               // attempts after concurrent changes of other servers
 )
 
-// sharedDocs are the documents that several servers share in the place of files.
+// sharedDocs returns the documents that several servers share in the place of files.
 func (s *Snapshot) sharedDocs() map[string]string {
 	return map[string]string{settingsName: s.SettingsPath(), secretsName: s.SecretsPath(),
 		extensionsName: s.ExtensionsPath}
 }
 
-// Share has what settings write kept in rows from now on, in the place of files. The first server brings what its
-// files say. What others change is put in force when rows says so, or at the next Poll.
+// Share stores settings in shared rows instead of files from now on. The first server imports its files. Changes of
+// others take effect when rows reports them, or at the next Poll.
 func (s *Store) Share(ctx context.Context, rows *clusterstate.Rows) error {
 	if s.fixed {
 		return ErrFixed
@@ -59,11 +59,11 @@ func (s *Store) Share(ctx context.Context, rows *clusterstate.Rows) error {
 	if problem := s.Problem(); problem != "" {
 		return errors.New(problem)
 	}
-	s.boot = s.Current() // with what the others have
+	s.boot = s.Current() // including the rows of other servers
 	return nil
 }
 
-// sum is a hash of config.yaml as it is in force.
+// sum returns a hash of the effective config.yaml.
 func (s *Store) sum() string {
 	var text []byte
 	if main := s.Current().written[0]; main != nil && main.Source != nil {
@@ -73,10 +73,10 @@ func (s *Store) sum() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Shared says whether settings are those of all servers of a database, and whether keys can be among them.
+// Shared reports whether the servers of a database share their settings, and whether the settings may contain keys.
 func (s *Store) Shared() (shared, keys bool) { return s.rows != nil, s.rows == nil || s.rows.Sealing() }
 
-// Differing are the other servers that have another config.yaml.
+// Differing returns the other servers that have another config.yaml.
 func (s *Store) Differing() []string {
 	if s.rows == nil {
 		return nil
@@ -84,8 +84,8 @@ func (s *Store) Differing() []string {
 	return s.rows.Differing()
 }
 
-// bring writes what no server has written yet, as the files of this one have it. Secrets stay in their file where
-// they cannot be sealed.
+// bring imports this server's files into rows that no server has written yet. Secrets stay in their file if they can't
+// be sealed.
 func (s *Store) bring(ctx context.Context, rows *clusterstate.Rows) error {
 	cur := s.Current()
 	var docs []clusterstate.Doc
@@ -116,7 +116,7 @@ func (s *Store) bring(ctx context.Context, rows *clusterstate.Rows) error {
 	return nil
 }
 
-// emptyDoc is what a file says that is not there.
+// emptyDoc is the content of a missing file.
 func emptyDoc(name string) string {
 	if name == secretsName {
 		return "# nothing\n"
@@ -124,7 +124,7 @@ func emptyDoc(name string) string {
 	return "{}\n"
 }
 
-// secretDoc tells whether a document has secrets in clear.
+// secretDoc reports whether a document has secrets in clear.
 func secretDoc(name string, data []byte) bool {
 	src := &syntax.Source{Label: name, Name: name, Data: data}
 	switch name {
@@ -139,7 +139,7 @@ func secretDoc(name string, data []byte) bool {
 	case extensionsName:
 		o, err := extensions.Parse(data)
 		if err != nil {
-			return true // nobody knows what is in it
+			return true // its content is unknown
 		}
 		_, list, err := serversOf(o)
 		for _, entry := range list {
@@ -153,7 +153,7 @@ func secretDoc(name string, data []byte) bool {
 	return err != nil || secretNode(n, false)
 }
 
-// secretNode tells whether a text of the settings is a secret and not the name of a variable.
+// secretNode reports whether a text of the settings is a secret and not the name of a variable.
 func secretNode(n *syntax.Node, under bool) bool {
 	if n == nil {
 		return false
@@ -171,7 +171,7 @@ func secretNode(n *syntax.Node, under bool) bool {
 	return n.Shape == syntax.Text && servers.SecretText(n.Text, under)
 }
 
-// loading are the options of a load, with what servers share in the place of its files, and the versions of that.
+// loading returns load options that use the shared rows instead of files, with the versions of those rows.
 func (s *Store) loading() Options {
 	o := s.opts
 	if s.rows == nil {
@@ -186,7 +186,7 @@ func (s *Store) loading() Options {
 	return o
 }
 
-// put lays drafts over what is loaded.
+// put applies drafts to the loaded configuration.
 func (o *Options) put(drafts map[string][]byte) {
 	if o.instead == nil {
 		o.instead = drafts
@@ -195,7 +195,7 @@ func (o *Options) put(drafts map[string][]byte) {
 	maps.Copy(o.instead, drafts)
 }
 
-// outdated says that servers share something newer than what is in force.
+// outdated reports whether the shared rows are newer than the configuration in force.
 func (s *Store) outdated() bool {
 	if s.rows == nil {
 		return false
@@ -209,7 +209,7 @@ func (s *Store) outdated() bool {
 	return false
 }
 
-// document is what settings edit: what servers share, or the file.
+// document returns the document that settings edit: the shared rows, or the file.
 func (s *Store) document(name, path string) ([]byte, error) {
 	if s.rows != nil {
 		if d := s.rows.Get(name); d.Body != nil {
@@ -241,7 +241,7 @@ func (s *Store) swap(seen map[string]int64, bodies map[string][]byte) error {
 	return err
 }
 
-// editShared is edit for what servers share. One that may refuses by what was there is not tried again.
+// editShared is edit for shared rows. A change rejected because of existing content isn't retried.
 func (s *Store) editShared(change func(*draft) error, may func(next *Snapshot) error) error {
 	for try := 1; ; try++ {
 		if s.outdated() {
@@ -267,7 +267,7 @@ func (s *Store) editShared(change func(*draft) error, may func(next *Snapshot) e
 	}
 }
 
-// Extensions is where extensions_config.json is: what servers share, or the file.
+// Extensions returns the place of extensions_config.json: shared rows, or the file.
 func (s *Store) Extensions() extensions.Place {
 	if s.rows == nil {
 		return extensions.File(s.Current().ExtensionsPath)
@@ -286,7 +286,7 @@ func (e sharedExtensions) Read() (extensions.Object, error) {
 	return extensions.Parse(d.Body)
 }
 
-// Edit implements [extensions.Place]: what other servers change meanwhile stays.
+// Edit implements [extensions.Place]; concurrent changes of other servers are kept.
 func (e sharedExtensions) Edit(change func(extensions.Object) (extensions.Object, error),
 	check func(data []byte) error) error {
 	for try := 1; ; try++ {
@@ -309,7 +309,7 @@ func (e sharedExtensions) Edit(change func(extensions.Object) (extensions.Object
 	}
 }
 
-// makeFolder makes the folder of a file that is not shared.
+// makeFolder creates the folder of an unshared file.
 func (s *Store) makeFolder(file string) error {
 	if s.rows != nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Snapshot is the whole configuration at one moment. It never changes; nobody may write to the
-// slices and maps inside it. A run takes one at its start and keeps it.
+// Snapshot is an immutable view of the whole configuration; its slices and maps must not be modified. A run takes one
+// at its start and keeps it.
 type Snapshot struct {
 	File       File
 	Extensions Extensions
@@ -19,7 +19,7 @@ type Snapshot struct {
 	ExtensionsPath string    // the extensions file; it may not exist yet
 	LoadedAt       time.Time // when the files were read
 
-	Warnings []Problem  // things the owner should look at; none of them stops anything
+	Warnings []Problem  // problems for the owner to check; none prevents anything
 	Disabled []Disabled // entries that cannot be used, with the reason
 
 	tree    *syntax.Node
@@ -28,7 +28,7 @@ type Snapshot struct {
 	env     *environment
 	classes Classes
 
-	versions map[string]int64 // of what servers share
+	versions map[string]int64 // of the shared rows
 }
 
 // Disabled is an entry that was read but cannot be used.
@@ -38,13 +38,13 @@ type Disabled struct {
 	Reason string // for instance "OPENAI_API_KEY is not set"
 }
 
-// String gives one sentence without a full stop.
+// String returns one sentence without a full stop.
 func (d Disabled) String() string { return d.Kind + " " + d.Name + " is disabled: " + d.Reason }
 
-// SettingsPath is the file which the settings page writes, laid over config.yaml.
+// SettingsPath returns the file which the settings page writes, laid over config.yaml.
 func (s *Snapshot) SettingsPath() string { return filepath.Join(s.DataDir, settingsName) }
 
-// SecretsPath is the file which the settings page writes keys to, read like a .env file.
+// SecretsPath returns the file which the settings page writes keys to, read like a .env file.
 func (s *Snapshot) SecretsPath() string { return filepath.Join(s.DataDir, secretsName) }
 
 // Model returns the model of that name. It may be disabled.
@@ -80,9 +80,9 @@ func (s *Snapshot) Env(name string) (string, bool) {
 	return v, ok
 }
 
-// Origin says where the value of a key was written. The path joins keys with dots and names entries
-// of named lists by their name: "title.max_words", "models.gpt-5.api_key". A name with dots in it
-// works too. A path nobody wrote has the source "default".
+// Origin returns the place where a key's value was written. The path joins keys with dots and names entries of named
+// lists by their name: "title.max_words", "models.gpt-5.api_key". Names may contain dots. The source of an unset path
+// is "default".
 func (s *Snapshot) Origin(path string) Origin {
 	if n := s.tree.Find(path); n != nil {
 		return n.Origin()

@@ -16,8 +16,8 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// pollEvery is how often Watch looks at the files. Polling works on every file system, on bind
-// mounts and across renames, which notifications do not.
+// pollEvery is the interval at which Watch checks the files. Unlike notifications, polling works on every file system,
+// on bind mounts and across renames.
 const pollEvery = 2 * time.Second
 
 // Store holds the current Snapshot and replaces it when the files change.
@@ -26,13 +26,13 @@ type Store struct {
 	log   *slog.Logger
 	fixed bool
 	boot  *Snapshot
-	rows  *clusterstate.Rows // what servers share, nil for one that is alone; set before others use the Store
+	rows  *clusterstate.Rows // shared rows, nil without other servers; set before concurrent use
 
 	current atomic.Pointer[Snapshot]
 	problem atomic.Pointer[string]
 	restart atomic.Pointer[string]
 
-	mu      sync.Mutex // held while polling; guards what follows
+	mu      sync.Mutex // held while polling; guards the fields below
 	files   []seen
 	gone    bool // the configuration file was missing at the last poll
 	emptied bool // it had become empty
@@ -40,8 +40,8 @@ type Store struct {
 	editing sync.Mutex // held while settings are written; taken before mu
 }
 
-// Open loads the configuration and returns a Store for it. It reads no more until Watch or Poll is
-// called. Errors are those of Load. A nil log means slog.Default.
+// Open loads the configuration and returns a Store for it. Later changes are read by Watch or Poll only. Errors are
+// those of Load. A nil log means slog.Default.
 func Open(o Options, log *slog.Logger) (*Store, error) {
 	snapshot, files, err := load(o)
 	if err != nil {
@@ -65,7 +65,7 @@ func Fixed(snapshot *Snapshot) *Store {
 // Current returns the newest valid snapshot. It never blocks and never returns nil.
 func (s *Store) Current() *Snapshot { return s.current.Load() }
 
-// Problem says why the files as they are now are not in force; empty = they are.
+// Problem explains why the files as they are now are not in force; empty = they are.
 func (s *Store) Problem() string {
 	if s.rows != nil {
 		if err := s.rows.Problem(); err != nil {
@@ -99,8 +99,8 @@ func (s *Store) Watch(ctx context.Context) error {
 	}
 }
 
-// Poll looks at the files once and reports whether a new snapshot is in force. Whoever has just
-// written a file calls it to see the effect at once. It is safe for concurrent use.
+// Poll checks the files once and reports whether a new snapshot is in force. Call it after writing a file to apply the
+// change at once. It is safe for concurrent use.
 func (s *Store) Poll() bool {
 	if s.fixed {
 		return false
@@ -126,7 +126,7 @@ func (s *Store) Poll() bool {
 	return true
 }
 
-// KeptLastGood is what a problem begins with when a changed file cannot be used.
+// KeptLastGood starts the problem reported when a changed file is unusable.
 const KeptLastGood = "the configuration changed but can't be used; the last valid one stays in effect: "
 
 func (s *Store) setProblem(message string) {
@@ -139,8 +139,7 @@ func (s *Store) setProblem(message string) {
 	}
 }
 
-// changed reports whether a file's content differs from what was seen last, or a file appeared where
-// a search finds it first.
+// changed reports whether a file differs from its last observed state, or a file with higher precedence appeared.
 func (s *Store) changed() bool {
 	cur := s.Current()
 	if path, ok := find(s.opts.Config, cur.DataDir, cur.env.real); ok && path != cur.ConfigPath {
@@ -183,7 +182,7 @@ func (s *Store) vanished() bool {
 	return first
 }
 
-// remember keeps what was seen, and of files not reached this time what was seen before.
+// remember stores the observed files and keeps the old state of those not reached this time.
 func (s *Store) remember(files []seen) {
 	for _, old := range s.files {
 		known := false

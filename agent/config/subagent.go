@@ -2,26 +2,26 @@ package config
 
 import "time"
 
-// Subagents says how work is delegated.
+// Subagents configures delegation.
 type Subagents struct {
 	Enabled       bool                     `yaml:"enabled"`                        // false never offers the task tool
 	Timeout       time.Duration            `yaml:"timeout_seconds" min:"1"`        // of a built-in subagent, from the start of its work
-	MaxTurns      int                      `yaml:"max_turns" min:"1"`              // of built-in subagents; 0 = their own numbers
-	MaxConcurrent int                      `yaml:"max_concurrent" min:"2" max:"4"` // at one moment in one run
+	MaxTurns      int                      `yaml:"max_turns" min:"1"`              // of built-in subagents; 0 = their own limits
+	MaxConcurrent int                      `yaml:"max_concurrent" min:"2" max:"4"` // concurrently in one run
 	MaxTotal      int                      `yaml:"max_total_per_run" min:"1" max:"50"`
 	TokenBudget   SubagentBudget           `yaml:"token_budget"`
 	Agents        map[string]SubagentTweak `yaml:"agents"`        // changes to single subagents, by name
 	CustomAgents  map[string]CustomAgent   `yaml:"custom_agents"` // further kinds of subagents, by name
 }
 
-// SubagentBudget limits what one delegated job may spend.
+// SubagentBudget limits one delegated task.
 type SubagentBudget struct {
 	Enabled       bool    `yaml:"enabled"`
 	MaxTokens     int     `yaml:"max_tokens" min:"1"` // 0 = 1,000,000 with summarization on, else 2,000,000
 	WarnThreshold float64 `yaml:"warn_threshold" min:"0" max:"1"`
 }
 
-// SubagentTweak changes one subagent. Zero values keep what the subagent has.
+// SubagentTweak overrides settings of one subagent. Zero values change nothing.
 type SubagentTweak struct {
 	Timeout     time.Duration   `yaml:"timeout_seconds" min:"1"`
 	MaxTurns    int             `yaml:"max_turns" min:"1"`
@@ -54,14 +54,14 @@ type ACPAgent struct {
 	Timeout                time.Duration `yaml:"timeout_seconds" min:"1"`
 }
 
-// Skills says where skills lie.
+// Skills configures the folder of skills.
 type Skills struct {
 	Path              string `yaml:"path"`                            // empty = DEER_FLOW_SKILLS_PATH, else the data folder's skills
-	ContainerPath     string `yaml:"container_path" reload:"restart"` // where commands find them too, and prompts say they are
+	ContainerPath     string `yaml:"container_path" reload:"restart"` // path under which commands and prompts see the skills
 	DeferredDiscovery bool   `yaml:"deferred_discovery"`
 }
 
-// SkillEvolution lets the agent write skills of its own.
+// SkillEvolution lets the agent write its own skills.
 type SkillEvolution struct {
 	Enabled             bool   `yaml:"enabled"`
 	ModerationModelName string `yaml:"moderation_model_name"` // empty = that of the run

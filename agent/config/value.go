@@ -2,7 +2,7 @@ package config
 
 import "fawn/agent/config/syntax"
 
-// What files hold beside plain values, and what may be wrong with them.
+// Value types of configuration files, and problems with them.
 type (
 	// Secret is text that is never shown.
 	Secret = syntax.Secret
@@ -10,7 +10,7 @@ type (
 	Headers = syntax.Headers
 	// Extra holds the keys that Fawn does not interpret.
 	Extra = syntax.Extra
-	// Origin says where a value was written.
+	// Origin is the place where a value was written.
 	Origin = syntax.Origin
 	// Problem is something to mend at one place of a file.
 	Problem = syntax.Problem
@@ -21,5 +21,5 @@ type (
 // ErrInvalid is matched by every error about the content of a configuration file.
 var ErrInvalid = syntax.ErrInvalid
 
-// SecretKey reports whether a key's name says that its value is a secret.
+// SecretKey reports whether a key's name denotes a secret.
 func SecretKey(name string) bool { return syntax.SecretKey(name) }

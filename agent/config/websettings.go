@@ -13,19 +13,20 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// WebEdit is what the settings page says about the web tools. What is nil stays as it is.
+// WebEdit is an edit of the web tools on the settings page. Nil fields are unchanged.
 type WebEdit struct {
 	Order    []string           // services to ask first
 	Fallback *bool              // ask the next service when one fails
 	SearXNG  *string            // address of an own search engine; empty has none
-	Keys     map[string]Secret  // by the variable that the service reads; an empty key is forgotten
-	Judge    func(string) error // says why a new address may not be used; nil judges none
-	// PublicOnly marks a new address as searxng_public_only. Without it the mark goes: the owner has seen the address.
+	Keys     map[string]Secret  // by the service's variable; an empty key is deleted
+	Judge    func(string) error // rejects a new address with an error; nil accepts all
+	// PublicOnly marks a new address as searxng_public_only. Without it the mark is removed: the owner has seen the
+	// address.
 	PublicOnly bool
 }
 
-// ChangeWeb writes what settings say about the web tools: keys to DIR/secrets.env, where a service finds them as it
-// would in the environment, and the rest to DIR/settings.yaml.
+// ChangeWeb saves settings of the web tools: keys to DIR/secrets.env, where services find them like environment
+// variables, the rest to DIR/settings.yaml.
 func (s *Store) ChangeWeb(e WebEdit) error {
 	if err := e.check(); err != nil {
 		return err
@@ -97,7 +98,7 @@ func (e WebEdit) check() error {
 	return nil
 }
 
-// SwitchTool offers a built-in tool to models or takes it away, for all chats.
+// SwitchTool switches a built-in tool on or off for all chats.
 func (s *Store) SwitchTool(name string, on bool) error {
 	return s.edit(func(d *draft) error {
 		off := slices.DeleteFunc(slices.Clone(s.Current().File.DisabledTools), func(t string) bool { return t == name })
@@ -114,13 +115,13 @@ func (s *Store) SwitchTool(name string, on bool) error {
 	}, nil)
 }
 
-// SetHere tells whether a variable has its value from DIR/secrets.env, which the settings page writes.
+// SetHere reports whether a variable has its value from DIR/secrets.env, which the settings page writes.
 func (s *Snapshot) SetHere(name string) bool {
 	_, from, ok := s.env.lookup(name)
 	return ok && from == secretsName
 }
 
-// texts is a list as edits take it.
+// texts returns a list as edits take it.
 func texts(list []string) []any {
 	out := make([]any, 0, len(list))
 	for _, t := range list {

@@ -12,11 +12,11 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// NotInBackup is the variable that stands in for a secret which was left out of a backup.
+// NotInBackup is a placeholder for a secret left out of a backup.
 const NotInBackup = "$SECRET_NOT_IN_BACKUP"
 
-// WithoutSecrets is a configuration file, by its name in JSON or YAML, in which NotInBackup stands for each
-// secret that is written out. References to variables stay.
+// WithoutSecrets returns a configuration file, named as JSON or YAML, with NotInBackup in place of each literal secret.
+// References to variables stay.
 func WithoutSecrets(name string, data []byte) ([]byte, error) {
 	if strings.HasSuffix(name, ".json") {
 		dec := json.NewDecoder(bytes.NewReader(data))
@@ -45,12 +45,12 @@ func WithoutSecrets(name string, data []byte) ([]byte, error) {
 	return yaml.Marshal(&doc)
 }
 
-// holdsSecrets tells of keys below which every text counts as a secret.
+// holdsSecrets reports whether every text below a key counts as a secret.
 func holdsSecrets(key string) bool {
 	return SecretKey(key) || key == "env" || key == "headers" || key == "environment"
 }
 
-// hidden is what stands for a text, and whether it is another.
+// hidden returns the replacement for a text, and whether it differs.
 func hidden(s string, secret bool) (string, bool) {
 	if secret && s != "" && !strings.HasPrefix(s, "$") {
 		return NotInBackup, true
@@ -85,7 +85,7 @@ func hideSecrets(v any, secret bool) any {
 	return v
 }
 
-// hideIn hides secrets below a node and tells whether there were any.
+// hideIn hides secrets below a node and reports whether there were any.
 func hideIn(n *yaml.Node, secret bool) (did bool) {
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -97,7 +97,7 @@ func hideIn(n *yaml.Node, secret bool) (did bool) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			did = hideIn(n.Content[i+1], secret || holdsSecrets(n.Content[i].Value)) || did
 		}
-	default: // an alias has no content of its own
+	default: // an alias has no content
 		for _, c := range n.Content {
 			did = hideIn(c, secret) || did
 		}

@@ -1,9 +1,8 @@
-// Package knowledge keeps collections of documents that projects and agents refer to by name: where their documents
-// come from, reading these again when they change, and finding passages in them.
+// Package knowledge manages collections of documents that projects and agents refer to by name: their sources, updates
+// of changed documents, and searches.
 //
-// The rows are in package store, which also answers who may read and write a collection
-// ([store.DB.CollectionFor]). Reading a source is repeatable at any moment: each document is kept with the stamp of
-// what it was made of, so that a server which goes on after another was killed does again only what was not finished.
-// Uploaded files are kept as the uploads of a thread that nobody can have ([store.CollectionShelf]); of everything else
-// only the text is kept.
+// The rows are in package store, which also checks who may read and write a collection ([store.DB.CollectionFor]).
+// Reading a source can be repeated at any time: each document is stored with the stamp of its content, so a server that
+// takes over from a killed one repeats only unfinished work. Uploaded files are stored as the uploads of a reserved
+// thread ([store.CollectionShelf]); of all other sources only the text is kept.
 package knowledge

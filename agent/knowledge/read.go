@@ -21,7 +21,7 @@ import (
 	"fawn/uploads/documents"
 )
 
-// What is read at most.
+// Limits of reading.
 const (
 	maxDocuments = 20_000   // of a source
 	maxSkipped   = 200_000  // files of a source that are no documents
@@ -35,7 +35,7 @@ const (
 	readTime  = time.Hour   // of a source at a time; then others have their turn
 )
 
-// Reasons of documents that failed, beside those of conversions.
+// Reasons of failed documents besides those of conversions.
 const (
 	Full  = "full"  // the collection has as much text as it may
 	Large = "large" // the file is larger than is read
@@ -67,11 +67,11 @@ type reading struct {
 // errGone ends the reading of a source that was removed.
 var errGone = errors.New("the source is gone")
 
-// asked is when a source is due that somebody wants read, see [store.DB.AskSource].
+// asked is the due time of a source whose reading was requested, see [store.DB.AskSource].
 const asked = 1
 
-// again tells whether a document that failed may be read this time, though it is as it was. One that ended the server may
-// not: several of them would keep it from ever coming to an end.
+// again reports whether an unchanged failed document may be retried. One that crashed the server may not: several of
+// them would prevent completion forever.
 func (r *reading) again(d store.Document) bool {
 	if d.State != uploads.Failed {
 		return false
@@ -80,7 +80,7 @@ func (r *reading) again(d store.Document) bool {
 		d.Reason == string(convert.Crashed) && d.Tries < maxTries && r.src.NextAt.UnixMilli() == asked
 }
 
-// read reads a source once and writes down what came of it. Nothing is written down when ctx ends: it is read again.
+// read reads a source once and stores the result. If ctx ends nothing is stored, and it is read again.
 func (s *Service) read(ctx context.Context, src store.Source) error {
 	r := &reading{Service: s, src: src, seen: map[string]bool{}}
 	limited, cancel := context.WithTimeout(ctx, readTime)
@@ -104,13 +104,13 @@ func (s *Service) read(ctx context.Context, src store.Source) error {
 	switch {
 	case err == nil:
 		src.Stamp = stamp
-	case limited.Err() != nil && r.wrote: // it goes on from there after the others
+	case limited.Err() != nil && r.wrote: // it continues from there after the others
 		src.State, src.NextAt, err = store.SourcePending, s.cfg.DB.Now(), nil
 	case limited.Err() != nil:
 		src.State, src.Problem, err = store.SourceFailed, Slow, nil
 	case errors.As(err, &failed):
 		src.State, src.Problem = store.SourceFailed, cut(failed.Error(), 500)
-		if failed.word == NotAllowed { // what may not be read is not to be found either
+		if failed.word == NotAllowed { // a forbidden source must not be searchable either
 			err = r.removeUnseen(ctx)
 		} else {
 			err = nil
@@ -303,7 +303,7 @@ func (r *reading) skip() error {
 	return nil
 }
 
-// isText says whether a file begins as text, of which there is some.
+// isText reports whether a file begins as text, of which there is some.
 func isText(head []byte) bool {
 	for i := 0; i < utf8.UTFMax-1 && len(head) == uploads.HeadBytes-i && !utf8.Valid(head); i++ {
 		head = head[:len(head)-1] // the last character may be cut in half
@@ -311,7 +311,7 @@ func isText(head []byte) bool {
 	return len(head) > 0 && utf8.Valid(head) && !slices.Contains(head, 0)
 }
 
-// convert keeps the text that a document is converted to. One that ends the server again and again is given up.
+// convert stores the text converted from a document. A document that crashes the server repeatedly is given up.
 func (r *reading) convert(ctx context.Context, had bool, old, d store.Document, file *os.File) error {
 	tries := 0
 	if had && old.State == uploads.Pending && old.Stamp == d.Stamp {
@@ -387,7 +387,7 @@ func (r *reading) keep(ctx context.Context, had bool, d store.Document, text str
 		if len(one.Passages) < together {
 			return nil
 		}
-		// A long text goes into the index in several commits, as others want to write too.
+		// A long text is indexed in several commits, which lets other writers in.
 		if one.ID == 0 {
 			d.State = uploads.Pending
 			put, err := r.cfg.DB.PutDocument(ctx, d)
@@ -433,7 +433,7 @@ func (r *reading) flush(ctx context.Context) error {
 	return err
 }
 
-// note tells how far the source is read, and ends the reading when it is gone.
+// note reports how far the source is read, and ends the reading when it is gone.
 func (r *reading) note(ctx context.Context) error {
 	if time.Since(r.noted) < notedEach {
 		return nil

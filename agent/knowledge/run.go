@@ -8,7 +8,7 @@ import (
 	"fawn/store"
 )
 
-// How long Run waits where nobody tells it that there is something to do.
+// Polling intervals of Run without notifications.
 const (
 	lookAlone  = 10 * time.Minute
 	lookShared = 5 * time.Second // another server may have been asked
@@ -17,8 +17,8 @@ const (
 	strays     = 100 // documents that are removed at a time
 )
 
-// Run reads sources as they become due, what is on this machine beside what is elsewhere, removes documents whose source
-// is gone, and makes vectors, until ctx ends. One of the servers of a database runs it.
+// Run reads sources as they become due, local ones concurrently with remote ones, removes documents of deleted sources,
+// and creates embeddings, until ctx ends. One server of a database runs it.
 func (s *Service) Run(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(func() { s.lane(ctx, [2]string{store.UploadSource, store.FolderSource}) })
@@ -27,7 +27,7 @@ func (s *Service) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// look is how long to wait for news.
+// look returns how long to wait for news.
 func (s *Service) look() time.Duration {
 	if s.cfg.DB.Clustered() {
 		return lookShared

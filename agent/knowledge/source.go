@@ -27,8 +27,8 @@ const (
 	maxEvery   = 90 * 24 * time.Hour
 )
 
-// AddSource adds a source to a collection and has it read. operator tells whether the person runs the server: only such
-// people add folders of it. Errors: *Invalid, store.ErrNotFound for who may not write the collection.
+// AddSource adds a source to a collection and requests its reading. operator reports whether the person is an operator
+// of the server: only operators may add local folders. Errors: *Invalid, store.ErrNotFound without write permission.
 func (s *Service) AddSource(ctx context.Context, person string, operator bool, src store.Source) (store.Source, error) {
 	c, err := s.writing(ctx, person, src.Collection)
 	if err != nil {
@@ -81,12 +81,12 @@ type item struct {
 	closed                      bool // it is a folder that can't be read
 }
 
-// failure is why a source could not be read: a word that pages have a sentence for, and what was said about it.
+// failure is the reason why a source couldn't be read: a word that pages translate, and the external message.
 type failure struct{ word, detail string }
 
 func (f *failure) Error() string { return strings.TrimSpace(f.word + " " + f.detail) }
 
-// Words that begin [store.Source.Problem] of a source that failed. What follows one, after a space, was said by others.
+// Words that begin [store.Source.Problem] of a failed source. An external message may follow after a space.
 const (
 	NotAllowed  = "forbidden"   // the configuration doesn't allow the folder any more
 	Missing     = "missing"     // the folder is not there
@@ -96,8 +96,8 @@ const (
 	Internal    = "internal"
 )
 
-// items calls take with each document that a source has, and returns the stamp of the whole, "" where it has none.
-// unchanged tells that it is what its stamp says already.
+// items calls take with each document of a source, and returns the stamp of the whole, "" for none. unchanged means
+// that the stamp is the same as before.
 func (s *Service) items(ctx context.Context, src store.Source, take func(item) error) (stamp string, unchanged bool, err error) {
 	switch src.Kind {
 	case store.UploadSource:
@@ -147,7 +147,7 @@ func stampOf(info fs.FileInfo) string {
 	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
 }
 
-// allowed is the folder of the configuration that a path is in, and where it is there.
+// allowed returns the folder of the configuration that a path is in, and where it is there.
 func (s *Service) allowed(name string) (base, rel string, err error) {
 	if !filepath.IsAbs(name) {
 		return "", "", errors.New("want the whole path of a folder of the server")
@@ -249,7 +249,7 @@ func repository(address string) (fetch.Source, error) {
 	return src, err
 }
 
-// repositoryFiles reads the files of the newest commit, unless it is the one that was read last.
+// repositoryFiles reads the files of the newest commit, unless it was read already.
 func (s *Service) repositoryFiles(ctx context.Context, src store.Source, take func(item) error) (string, bool, error) {
 	repo, err := repository(src.Address)
 	if err != nil {
@@ -273,7 +273,7 @@ func (s *Service) repositoryFiles(ctx context.Context, src store.Source, take fu
 
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.Contains(name, "/.") }
 
-// spill puts a file of a repository into one of its own, which is gone when it is closed.
+// spill writes a file of a repository to a temporary file, which is removed on close.
 func (s *Service) spill(from fetch.File) (*os.File, error) {
 	in, err := from.Open()
 	if err != nil {

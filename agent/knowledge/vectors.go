@@ -13,9 +13,9 @@ import (
 	"fawn/store"
 )
 
-// What vectors take, and how they are asked for.
+// Limits of embeddings and of requests for them.
 const (
-	cacheBytes    = 256 << 20 // of vectors in memory
+	cacheBytes    = 256 << 20 // limit of vectors in memory
 	embedTogether = 64        // passages in one request
 	embedText     = 2000      // bytes of a passage that are embedded
 )
@@ -23,9 +23,9 @@ const (
 // vectors caches the vectors of recently searched collections, up to cacheBytes.
 type vectors struct {
 	mu      sync.Mutex
-	list    []*shelfVectors // the one used last at the end
+	list    []*shelfVectors // the most recently used last
 	size    int64
-	reading map[string]chan struct{} // by collection; closed when they are read
+	reading map[string]chan struct{} // by collection; closed when reading has finished
 }
 
 // shelfVectors are the vectors of one collection.
@@ -41,7 +41,7 @@ type shelfVectors struct {
 
 func (v *shelfVectors) bytes() int64 { return int64(len(v.values) + 12*len(v.ids)) }
 
-// add takes a vector, unless it has another length than those before it, or too many are there.
+// add adds a vector, unless its length differs from earlier ones or the limit is reached.
 func (v *shelfVectors) add(x store.Vector) {
 	if !v.large && v.bytes() > cacheBytes {
 		v.large, v.ids, v.values, v.lengths = true, nil, nil, nil
@@ -65,7 +65,7 @@ func (v *shelfVectors) add(x store.Vector) {
 	v.lengths = append(v.lengths, float32(math.Sqrt(float64(sum))))
 }
 
-// closest are the passages whose vectors have the least angle to that of a query, the best first.
+// closest holds the passages with the highest cosine similarity to a query, best first.
 type closest struct {
 	query     []int8
 	length    float32
@@ -99,8 +99,8 @@ func (c *closest) offer(id int64, values []int8, length float32) {
 	}
 }
 
-// nearest are the passages of a collection that are closest to a query. Vectors that don't fit into memory are read once
-// more for it.
+// nearest returns the passages of a collection that are closest to a query. Vectors that don't fit into memory are read
+// once more for it.
 func (s *Service) nearest(ctx context.Context, v *shelfVectors, q []int8, in, limit int) ([]ranked, error) {
 	c := closest{query: q, length: lengthOf(q), in: in, limit: limit}
 	if v.large {
@@ -141,7 +141,7 @@ func dot(a, b []int8) int32 {
 	return s0 + s1 + s2 + s3
 }
 
-// small is a vector in numbers from -127 to 127; what is no number is 0.
+// small quantizes a vector to numbers from -127 to 127; NaN becomes 0.
 func small(v []float32) []int8 {
 	most := float32(0)
 	for _, x := range v {
@@ -209,8 +209,8 @@ func (s *Service) near(ctx context.Context, list []store.Collection, query strin
 	return found, nil
 }
 
-// vectorsOf are the vectors of a collection, from memory while they are as they are stored. They are read once for all who
-// ask, and meanwhile others are not kept from theirs.
+// vectorsOf returns the vectors of a collection, from the cache if it is current. Concurrent callers share one read,
+// which doesn't block other collections.
 func (s *Service) vectorsOf(ctx context.Context, collection, model string) (*shelfVectors, error) {
 	version, err := s.cfg.DB.VectorVersion(ctx, collection)
 	if err != nil {
@@ -248,8 +248,8 @@ func (s *Service) vectorsOf(ctx context.Context, collection, model string) (*she
 	return v, nil
 }
 
-// have are vectors that are in memory, at least as new as a version. Where there are none the caller reads them, unless
-// others do so already.
+// have returns cached vectors at least as new as a version. Without any, the caller reads them, unless another caller
+// does.
 func (c *vectors) have(collection, model string, version int64) (v *shelfVectors, others <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -275,13 +275,13 @@ func (c *vectors) have(collection, model string, version int64) (v *shelfVectors
 	return nil, nil
 }
 
-// embedAll makes vectors of passages that have none of the configured model.
+// embedAll creates missing vectors of passages for the configured model.
 func (s *Service) embedAll(ctx context.Context) error {
 	e := s.cfg.Embedder()
 	if e == nil {
 		return nil
 	}
-	var failed error // of some collections; the others are not to wait for them
+	var failed error // of some collections; others shouldn't wait for them
 	err := s.cfg.DB.AllCollections(ctx, func(id string) error {
 		if err := s.embed(ctx, e, id); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("collection %s: %w", id, err))
@@ -297,7 +297,7 @@ func refused(err error) bool {
 	return errors.As(err, &e) && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, e.Status)
 }
 
-// embedTexts makes vectors of texts, none of one that the model refuses.
+// embedTexts returns embeddings of texts, without those of refused texts.
 func embedTexts(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
 	made, err := e.Embed(ctx, texts)
 	switch {
@@ -308,7 +308,7 @@ func embedTexts(ctx context.Context, e Embedder, texts []string) ([][]float32, e
 	case !refused(err):
 		return nil, fmt.Errorf("embed passages: %w", err)
 	case len(texts) == 1:
-		if _, all := e.Embed(ctx, []string{"a"}); all != nil { // it takes nothing: the passage is not at fault
+		if _, all := e.Embed(ctx, []string{"a"}); all != nil { // the model rejects everything: the passage isn't at fault
 			return nil, fmt.Errorf("embed passages: %w", err)
 		}
 		return [][]float32{nil}, nil

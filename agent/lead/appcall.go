@@ -9,8 +9,8 @@ import (
 	"fawn/agent/middleware"
 )
 
-// CallForApp makes a call that an app of an MCP server asks for. The stages that judge calls of models judge it, too,
-// and what is switched off in the thread or for everybody, or what the person may not use, is refused.
+// CallForApp makes a call requested by an app of an MCP server. It passes the same checking stages as calls of models;
+// tools switched off in the thread or globally, and those the person may not use, are refused.
 func (b *Builder) CallForApp(ctx context.Context, t *agent.Turn, tool *agent.Tool, c agent.ToolCall) (agent.Result, error) {
 	f := b.config().File
 	without, err := b.appsWithout(ctx, f, t.Owner, t.ThreadID)

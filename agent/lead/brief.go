@@ -12,14 +12,14 @@ import (
 
 const (
 	smallWindow = 8192 // tokens; models that read less get a short prompt and few tools
-	briefTokens = 900  // of that prompt with its tools
-	toolTokens  = 14   // of a tool, beside its texts
+	briefTokens = 900  // of the short prompt with its tools
+	toolTokens  = 14   // per tool, besides its texts
 )
 
-// small tells whether a window, in tokens, is too small for the whole prompt.
+// small reports whether a window, in tokens, is too small for the whole prompt.
 func small(window int) bool { return window > 0 && window < smallWindow }
 
-// terse are the tools for models that read little, the most useful first, in few words.
+// terse returns the tools for models that read little, the most useful first, in few words.
 func terse() [][2]string {
 	return [][2]string{
 		{"bash", "Run a bash script in /mnt/user-data/workspace."},
@@ -35,8 +35,8 @@ func terse() [][2]string {
 	}
 }
 
-// brief is the prompt and the tools for a model that reads little, together at most
-// briefTokens. Tools from outside come last, while there is room.
+// brief returns the prompt and tools for a model with a small window, at most briefTokens together. External tools are
+// added last, while there is room.
 func brief(all []*agent.Tool) (string, []*agent.Tool) {
 	prompt := string(ours("brief"))
 	left := briefTokens - middleware.TextTokens(prompt)
@@ -66,8 +66,7 @@ func brief(all []*agent.Tool) (string, []*agent.Tool) {
 	return prompt, chosen
 }
 
-// shortened are the prompt and the tools of what has this equipment, for a model that turns out to
-// read little.
+// shortened returns a shortened prompt and tools for a model with a small window.
 func (e equipment) shortened(all []*agent.Tool) (string, []*agent.Tool) {
 	prompt, chosen := brief(all)
 	if e.who.making {
@@ -77,8 +76,7 @@ func (e equipment) shortened(all []*agent.Tool) (string, []*agent.Tool) {
 	return string(join(append([]safe{safe(prompt)}, e.about()...))), chosen
 }
 
-// bare is a schema without its explanations, and without the argument that says why a tool
-// is called.
+// bare returns a schema without descriptions and without the argument that gives a call's reason.
 func bare(schema json.RawMessage) json.RawMessage {
 	var s map[string]any
 	if json.Unmarshal(schema, &s) != nil {
@@ -100,7 +98,7 @@ func bare(schema json.RawMessage) json.RawMessage {
 	return b
 }
 
-// unexplained takes the descriptions out of a schema and those in it.
+// unexplained removes the descriptions from a schema, recursively.
 func unexplained(s map[string]any) {
 	delete(s, "description")
 	if properties, ok := s["properties"].(map[string]any); ok {

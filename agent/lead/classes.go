@@ -14,7 +14,7 @@ import (
 	"fawn/sandbox"
 )
 
-// Classes tell the configuration which of the class paths it names there are.
+// Classes lets the configuration validate class paths.
 func Classes() config.Classes {
 	return config.Classes{
 		Model:   func(m config.Model) error { return llm.Check(ModelConfig(m)) },
@@ -25,8 +25,8 @@ func Classes() config.Classes {
 	}
 }
 
-// toolOf is the name of the built-in tool that an entry of tools[] stands for: the end of its
-// class path, or its own name where it has none.
+// toolOf returns the name of the built-in tool for an entry of tools[]: the end of its class path, or its own name
+// without one.
 func toolOf(t config.Tool) string {
 	if t.Use == "" || slices.Contains(community.Names(), t.Name) && !strings.ContainsAny(t.Use, ":.") {
 		return t.Name // a service of web tools may go by its bare name
@@ -34,7 +34,7 @@ func toolOf(t config.Tool) string {
 	return strings.TrimSuffix(t.Use[strings.LastIndexAny(t.Use, ":.")+1:], "_tool")
 }
 
-// toolLimits are the limits of the built-in tools, which entries of tools[] can lower.
+// toolLimits returns the limits of the built-in tools, which entries of tools[] can lower.
 func toolLimits(f config.File) tools.Limits {
 	s, l := f.Sandbox, tools.DefaultLimits()
 	l.ListChars, l.ReadChars = orUnlimited(s.LsOutputMaxChars), orUnlimited(s.ReadFileOutputMaxChars)
@@ -54,7 +54,7 @@ func toolLimits(f config.File) tools.Limits {
 	return l
 }
 
-// checkTool says why there is no tool for an entry of tools[].
+// checkTool explains why there is no tool for an entry of tools[].
 func checkTool(t config.Tool) error {
 	known := toolNames()
 	if name := toolOf(t); slices.Contains(community.Names(), name) {
@@ -68,7 +68,7 @@ func checkTool(t config.Tool) error {
 	return fmt.Errorf("unknown tool class %q; %s", t.Use, list)
 }
 
-// toolNames are all tools that models can be offered.
+// toolNames returns all tools that models can be offered.
 func toolNames() []string {
 	names := append(community.Names(), "bash", tools.Todos().Name)
 	names = append(names, browsing.Names()...)
@@ -80,8 +80,8 @@ func toolNames() []string {
 	return names
 }
 
-// SandboxProvider is the provider of the configuration. DeerFlow's class paths count where none is
-// named: its local one means the strongest that works, its container one an engine.
+// SandboxProvider returns the provider of the configuration. DeerFlow's class paths count where none is named: its
+// local one means the strongest that works, its container one an engine.
 func SandboxProvider(snap *config.Snapshot) string {
 	s := snap.File.Sandbox
 	if s.Use == "" || snap.Origin("sandbox.provider").Source != "default" {
@@ -93,7 +93,7 @@ func SandboxProvider(snap *config.Snapshot) string {
 	return s.Provider
 }
 
-// sandboxClass is the provider that a class path of DeerFlow stands for.
+// sandboxClass returns the provider for a class path of DeerFlow.
 func sandboxClass(use string) (string, error) {
 	path := strings.TrimPrefix(strings.TrimPrefix(use, "deerflow."), "src.")
 	module, _, _ := strings.Cut(path, ":")
@@ -108,7 +108,7 @@ func sandboxClass(use string) (string, error) {
 		use, sandbox.ProviderAuto)
 }
 
-// checkRoles says why nobody can be authorized.
+// checkRoles returns the reason why nobody can be authorized.
 func checkRoles(use string) error {
 	if isRoles(use) {
 		return nil
@@ -116,7 +116,7 @@ func checkRoles(use string) error {
 	return fmt.Errorf("unknown class %q, so every check fails; supported: deerflow.authz.rbac:RbacAuthorizationProvider", use)
 }
 
-// checkGuard says why a guard cannot be asked.
+// checkGuard returns the reason why a guard can't be used.
 func checkGuard(use string) error {
 	if isAllowList(use) {
 		return nil

@@ -12,19 +12,17 @@ import (
 // ErrNoCompaction means that the owner has switched summaries off.
 var ErrNoCompaction = errors.New("summarization is switched off")
 
-// Wish is what a person may choose of a compaction by hand; zero values leave it to the
-// configuration.
+// Wish holds the options of a manual compaction; zero values use the configuration.
 type Wish struct {
-	Owner  string // whose thread it is
+	Owner  string // owner of the thread
 	Thread string // that pays for the summary
 	Model  string
 	Keep   middleware.Amount
-	Force  bool // also when little can be hidden, and when no summary can be made
+	Force  bool // also if little can be hidden, or no summary can be made
 }
 
-// Compact hides the older part of a conversation now, as a run does when it grows too long.
-// The patch is empty when there is nothing worth it. Errors: ErrNoCompaction, and those of
-// the model.
+// Compact hides the older part of a conversation now, like a run whose conversation grows too long. The patch is empty
+// if it isn't worthwhile. Errors: ErrNoCompaction, and those of the model.
 func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.State, error) {
 	snap := b.config()
 	if !snap.File.Summarization.Enabled {
@@ -57,17 +55,17 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 	return rules.Compact(ctx, s, w.Force)
 }
 
-// Shortened says what a compaction by hand did to a thread.
+// Shortened is the result of a manual compaction.
 type Shortened struct {
 	Head          string // the checkpoint after it
-	Done          bool   // false: nothing was worth it
-	Summary       bool   // the older part is behind a new summary
-	Hidden, Shown int    // messages that requests leave out, and those they have
-	Tokens        int    // of the conversation in a request, about
+	Done          bool   // false: it wasn't worthwhile
+	Summary       bool   // a new summary replaces the older part
+	Hidden, Shown int    // messages omitted from requests, and those included
+	Tokens        int    // estimate for the conversation in a request
 }
 
-// Shorten has compact, as a rule [Builder.Compact], shorten a thread in which nothing runs.
-// Errors: runs.ErrBusy, runs.ErrNotFound and those of compact.
+// Shorten compacts an idle thread with compact, usually [Builder.Compact]. Errors: runs.ErrBusy, runs.ErrNotFound and
+// those of compact.
 func Shorten(ctx context.Context, m *runs.Manager,
 	compact func(context.Context, *agent.State, Wish) (agent.State, error), w Wish) (Shortened, error) {
 	var did Shortened

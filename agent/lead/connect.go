@@ -13,8 +13,8 @@ import (
 // Probe makes a real, tiny call to a model of the configuration.
 func Probe(ctx context.Context, m config.Model) llm.Probed { return llm.Probe(ctx, ModelConfig(m)) }
 
-// connecting gives what reaches models over the network, or the built-in one, and what asks their servers for their
-// windows. What providers refuse is found out once for all runs. guard judges where models are that are public_only.
+// connecting returns a connector to models, over the network or built in, and one that queries context windows. Lessons
+// from refusals are shared by all runs. guard checks addresses of public_only models.
 func connecting(guard func() *netguard.Guard) (connect func(config.Model) (agent.Model, error),
 	ask func(context.Context, config.Model) int) {
 	known, public := &llm.Known{}, publicClient(guard)
@@ -29,7 +29,7 @@ func connecting(guard func() *netguard.Guard) (connect func(config.Model) (agent
 		func(ctx context.Context, m config.Model) int { return llm.Window(ctx, reached(m)) }
 }
 
-// ModelConfig hands the configuration's entry to the room of models.
+// ModelConfig converts the configuration's entry for package llm.
 func ModelConfig(m config.Model) llm.Config {
 	c := llm.Config{
 		Name: m.Name, Use: m.Use, Model: m.Model, BaseURL: m.BaseURL, APIKey: m.APIKey.Value(),

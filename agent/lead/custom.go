@@ -16,10 +16,10 @@ import (
 	"fawn/agent/tools"
 )
 
-// shortSoul is how many characters of a soul and of a profile a model is told that reads little.
+// shortSoul limits the characters of a soul and of a profile for models with a small window.
 const shortSoul = 1500
 
-// custom is what makes a run's agent another one than the lead agent, or adds to that one.
+// custom holds a run's settings of a custom agent, or additions to the lead agent.
 type custom struct {
 	profile.Agent          // without a name it is the lead agent
 	user          string   // USER.md
@@ -28,13 +28,13 @@ type custom struct {
 	collections   []Collection
 }
 
-// BrokenAgentError ends a run whose agent has files that cannot be read.
+// BrokenAgentError ends a run of an agent with unreadable files.
 type BrokenAgentError struct {
 	Name string
 	Err  error
 }
 
-// Error says which one, and what is wrong.
+// Error names the agent and the problem.
 func (e *BrokenAgentError) Error() string {
 	var bad *profile.Invalid
 	why := e.Err.Error()
@@ -44,15 +44,15 @@ func (e *BrokenAgentError) Error() string {
 	return fmt.Sprintf("the agent %q can't be used: %s", agent.Head(e.Name, 80), why)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *BrokenAgentError) Unwrap() error { return e.Err }
 
 // ErrorName names the kind of failure for clients.
 func (e *BrokenAgentError) ErrorName() string { return "BrokenAgent" }
 
-// CheckAgent is an *UnknownAgentError unless the options of a run name the lead agent, one of the
-// library or a new one to be made; a *BrokenAgentError if its files cannot be read. No name
-// means the lead agent too. The library may be nil.
+// CheckAgent returns an *UnknownAgentError unless the options of a run name the lead agent, one of the library or a new
+// one to be made; a *BrokenAgentError if its files cannot be read. No name also means the lead agent. The library may
+// be nil.
 func CheckAgent(l *profile.Library, owner string, o agent.Options) error {
 	_, err := chosenAgent(l, owner, o)
 	return err
@@ -81,8 +81,8 @@ func chosenAgent(l *profile.Library, owner string, o agent.Options) (profile.Age
 	return a, err
 }
 
-// who reads the agent of a run, afresh for each: files are edited by hand too. What it prefers
-// goes into the options where the caller says nothing.
+// who reads the agent of a run, again for each run, because files may be edited by hand. Its preferences fill options
+// that the caller leaves open.
 func (b *Builder) who(ctx context.Context, s runs.Spec) (c custom, err error) {
 	o := s.Options
 	if id := s.AssistantID; o.AgentName == "" && b.agents != nil {
@@ -155,8 +155,7 @@ func (b *Builder) who(ctx context.Context, s runs.Spec) (c custom, err error) {
 	return c, nil
 }
 
-// unread notes on a run that a text about the lead agent or the user cannot be read: the run does
-// without.
+// unread records on a run that a text about the lead agent or the user can't be read: the run continues without it.
 func unread(s runs.Spec, err error) {
 	var bad *profile.Invalid
 	if errors.As(err, &bad) {
@@ -166,7 +165,7 @@ func unread(s runs.Spec, err error) {
 	}
 }
 
-// settle is a model's entry with the settings that the agent has of its own.
+// settle returns a model's entry with the agent's own settings applied.
 func (c custom) settle(m config.Model) config.Model {
 	if c.Temperature != nil {
 		m.Temperature = c.Temperature
@@ -177,8 +176,7 @@ func (c custom) settle(m config.Model) config.Model {
 	return m
 }
 
-// about is what the agent is told of itself and of the user, in full or as much as a model takes
-// that reads little.
+// about describes the agent and the user for the prompt, in full or shortened for models with a small window.
 func (c custom) about(short bool) []safe {
 	soul, user := strings.TrimSpace(c.Soul), strings.TrimSpace(c.user)
 	if short {
@@ -200,7 +198,7 @@ func (c custom) about(short bool) []safe {
 	return parts
 }
 
-// called is how a conversation about making an agent speaks of it.
+// called is the name used in a conversation about creating an agent.
 func (c custom) called() string {
 	if c.Name == "" {
 		return "Fawn"
@@ -208,7 +206,7 @@ func (c custom) called() string {
 	return c.Name
 }
 
-// named is the first section of the prompt, in which the agent has its own name.
+// named returns the first section of the prompt, in which the agent has its own name.
 func (c custom) named(lead safe) safe {
 	if c.Name == "" || c.making {
 		return lead
@@ -217,12 +215,12 @@ func (c custom) named(lead safe) safe {
 		", one of the user's own agents in Fawn,", 1))
 }
 
-// has tells whether the agent may use tools of a group.
+// has reports whether the agent may use tools of a group.
 func (c custom) has(group string) bool {
 	return group == "" || c.ToolGroups == nil || slices.Contains(c.ToolGroups, group)
 }
 
-// equip adds the tools that only this agent has, and takes those away that it may not use.
+// equip adds the agent's own tools and removes those it may not use.
 func (c custom) equip(b *Builder, e *equipment) {
 	known := func(name string) bool {
 		_, ok := b.config().Model(name)
@@ -247,7 +245,7 @@ func (c custom) equip(b *Builder, e *equipment) {
 	}
 }
 
-// modelKey tells a model's entry from the same one with an agent's settings.
+// modelKey distinguishes a model's entry with an agent's settings from the plain one.
 func modelKey(m config.Model) string {
 	key := m.Name + "\x00" + strconv.Itoa(m.MaxTokens)
 	if m.Temperature != nil {
@@ -256,7 +254,7 @@ func modelKey(m config.Model) string {
 	return key
 }
 
-// making is the prompt of a conversation that makes an agent. It needs no more than that.
+// making returns the prompt of a conversation that creates an agent; nothing else is needed.
 func making(e equipment) string {
 	parts := e.about()
 	if slices.ContainsFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.AskClarification }) &&

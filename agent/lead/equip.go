@@ -14,37 +14,37 @@ import (
 	"fawn/agent/tools"
 )
 
-// equipment is what one run has: how it was asked for, and the tools that follow from it.
+// equipment is a run's setup: its request and the resulting tools.
 type equipment struct {
 	options agent.Options
 	model   config.Model
 	tools   []*agent.Tool
-	version uint64 // of the tools that come and go
+	version uint64 // of the changing tools
 	without func(*agent.Tool) bool
-	hidden  []*agent.Tool // of tools, those whose schemas must be found first
+	hidden  []*agent.Tool // the tools whose schemas must be searched first
 	brief   string        // the prompt in place of the whole one, for a model that reads little
 	thread  string
 	run     string                // "" outside of runs
-	budget  *middleware.Budget    // what the run has spent
-	may     access.Rights         // of the run's owner
-	day     *middleware.Allowance // what the owner may still use today; nil for no limit
+	budget  *middleware.Budget    // spending of the run
+	may     access.Rights         // permissions of the run's owner
+	day     *middleware.Allowance // the owner's allowance for today; nil for no limit
 
 	who     custom
 	skills  []skills.Skill
 	off     []string        // names of skills that are off
-	shownAt string          // where the skills are
+	shownAt string          // path of the skills
 	manage  *agent.Tool     // writes skills; nil where that is not allowed
 	task    *agent.Tool     // sends helpers; nil where none can be sent
 	kinds   []subagent.Kind // of helpers
-	helper  *subagent.Job   // what this is the equipment for; nil for a lead agent
+	helper  *subagent.Job   // the helper it belongs to; nil for a lead agent
 }
 
-// job is a call of a helper model for what has this equipment.
+// job returns a call of a helper model for this run.
 func (e equipment) job(purpose string) SideCall {
 	return SideCall{Purpose: purpose, Thread: e.thread, Run: e.run, budget: e.budget}
 }
 
-// fit takes the model, and makes prompt and tools short when it reads little.
+// fit sets the model, and shortens prompt and tools for a small window.
 func (e *equipment) fit(m config.Model) {
 	e.model = m
 	if small(m.ContextWindow) {
@@ -53,8 +53,7 @@ func (e *equipment) fit(m config.Model) {
 	}
 }
 
-// narrow leaves the tools that this run may have of those that equip has chosen, and adds the
-// one that sends helpers.
+// narrow keeps the tools chosen by equip that this run may have, and adds the task tool.
 func (e *equipment) narrow(b *Builder) {
 	if e.task != nil {
 		e.tools = append(slices.DeleteFunc(e.tools,
@@ -73,16 +72,16 @@ func (e *equipment) narrow(b *Builder) {
 	}
 }
 
-// barred tells of a tool that this run may not have, wherever it comes from.
+// barred reports whether this run may not have a tool, whatever its source.
 func (e *equipment) barred(t *agent.Tool) bool {
 	return e.without(t) || e.options.Guest && (t.Server != "" || !slices.Contains(forGuests, t.Name))
 }
 
-// forGuests are the tools of runs for people without an account: what reads the web, and the files of the thread.
+// forGuests are the tools of runs for people without an account: reading the web, and the thread's files.
 var forGuests = []string{"web_search", "web_fetch", "image_search", "ls", "read_file", "glob", "grep", "write_file",
 	"str_replace", "present_files", "view_image", tools.ToolSearch, tools.WriteTodos, tools.AskClarification}
 
-// limit leaves the tools that choose keeps, which must give a list of its own.
+// limit keeps the tools that choose returns, which must be a new list.
 func (e *equipment) limit(choose func([]*agent.Tool) []*agent.Tool) {
 	e.tools, e.hidden = choose(e.tools), choose(e.hidden)
 	e.tools = slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.ToolSearch })
@@ -91,14 +90,13 @@ func (e *equipment) limit(choose func([]*agent.Tool) []*agent.Tool) {
 	}
 }
 
-// Tools of servers are hidden by themselves when what they take is more than this part of what
-// the model reads at once.
+// Tools of servers are hidden automatically if they exceed this share of the model's window.
 const (
-	guestShare  = 10      // one in so many
-	usualWindow = 128_000 // of a model whose window is not known
+	guestShare  = 10      // divisor of the limits for guests
+	usualWindow = 128_000 // for models with an unknown window
 )
 
-// crowded tells whether the tools that can be hidden take too much of a window.
+// crowded reports whether the tools that can be hidden take too much of a window.
 func crowded(list []*agent.Tool, window int) bool {
 	var guests []*agent.Tool
 	for _, t := range list {
@@ -109,8 +107,7 @@ func crowded(list []*agent.Tool, window int) bool {
 	return front("", guests) > cmp.Or(window, usualWindow)/guestShare
 }
 
-// equip chooses the tools of a run for a model with that window, without those that its thread does
-// without.
+// equip chooses a run's tools for a model with that window, except those switched off in its thread.
 func (b *Builder) equip(f config.File, o agent.Options, window int, without func(*agent.Tool) bool) equipment {
 	e := equipment{options: o, budget: &middleware.Budget{}, shownAt: b.shownAt, without: without}
 	var guests []*agent.Tool

@@ -20,7 +20,7 @@ Answer with one JSON object and nothing else: {"decision": "allow", "warn" or "b
 {text}
 </file>`
 
-// manages is the tool that writes skills, or nil where agents may not.
+// manages returns the tool that writes skills, or nil where agents may not.
 func (b *Builder) manages(snap *config.Snapshot, e equipment, own config.Model) *agent.Tool {
 	evolution := snap.File.SkillEvolution
 	if !evolution.Enabled || b.skills == nil {

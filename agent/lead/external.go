@@ -6,7 +6,8 @@ import (
 	"fawn/agent/config"
 )
 
-// external is the tool that asks the agents of the configuration which run as programs of their own; nil without any.
+// external returns the tool that asks the agents of the configuration which run as programs of their own; nil without
+// any.
 func (b *Builder) external(list map[string]config.ACPAgent) *agent.Tool {
 	if len(list) == 0 {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"fawn/agent/tools"
 )
 
-// kit is what a run has in hand: it is made anew when tools have come or gone, before the next
-// model call. Only the run's loop changes it, while no tool works.
+// kit holds a run's current tools and prompt: it is rebuilt before a model call when tools were added or removed. Only
+// the run's loop changes it, while no tool runs.
 type kit struct {
 	builder *Builder
 	file    config.File
 	now     equipment
 	set     *agent.Toolset
-	prompt  unique.Handle[string] // of set: runs whose prompts are the same share it
+	prompt  unique.Handle[string] // of set; runs with equal prompts share it
 	hidden  *middleware.Deferred
 	tokens  int // of prompt and tools
 }
@@ -36,7 +36,7 @@ func (k *kit) take(e equipment) {
 	k.tokens = k.builder.weights.front(k.set.System, k.set.Tools)
 }
 
-// step is the set of this step. While the version of the tools is the same it costs nothing.
+// step returns the tools of this step. While their version is unchanged it costs nothing.
 func (k *kit) step() *agent.Toolset {
 	if _, version := k.builder.more(); version != k.now.version {
 		e := k.now
@@ -51,15 +51,14 @@ func (k *kit) step() *agent.Toolset {
 
 func (k *kit) deferred() *middleware.Deferred { return k.hidden }
 
-// foreign tells whether a tool is of a server that nobody vouches for.
+// foreign reports whether a tool belongs to an untrusted server.
 func (k *kit) foreign(name string) bool {
 	return slices.ContainsFunc(k.now.tools, func(t *agent.Tool) bool { return t.Name == name && t.Server != "" })
 }
 
 func (k *kit) front() int { return k.tokens }
 
-// beside are the tools of all runs and those of this moment, without the ones whose names are
-// taken.
+// beside returns the tools of all runs and the current additional ones, except those whose names are taken.
 func (b *Builder) beside(guests []*agent.Tool) []*agent.Tool {
 	all := slices.Clone(b.tools)
 	for _, t := range guests {

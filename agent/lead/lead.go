@@ -38,7 +38,7 @@ type Builder struct {
 	audit    func(middleware.AuditRecord)
 	connect  func(config.Model) (agent.Model, error)
 	more     func() ([]*agent.Tool, uint64)
-	withdraw func(t *agent.Tool, why string) // of those of more
+	withdraw func(t *agent.Tool, why string) // for the tools of more
 	await    func(context.Context)           // until the first tools of more are there, for a moment at most
 	without  Without
 	browser  func() bool
@@ -57,34 +57,34 @@ type Builder struct {
 	spawn    runs.Spawn       // nil sends no helpers
 	agents   *profile.Library // nil has none
 	skills   *skills.Library  // the same
-	shownAt  string           // where prompts say that skills are
+	shownAt  string           // path of the skills in prompts
 	after    func(time.Duration, func()) (stop func() bool)
 	access   *access.Service // nil limits nobody
 	slots    chan struct{}   // one for each model call under way; nil has no bound
 	log      *slog.Logger
 
-	ctx  context.Context // of what goes on beside runs
+	ctx  context.Context // of background work
 	stop context.CancelFunc
 	work sync.WaitGroup
 
 	guard   func() *netguard.Guard
 	models  connected
 	windows windows
-	ask     func(context.Context, config.Model) int // a model's server for its window; nil asks nobody
+	ask     func(context.Context, config.Model) int // queries a model's window from its server; nil doesn't
 
 	mu    sync.Mutex
 	lines map[lineKey]*middleware.Line
 }
 
-// Options are what a Builder can do without.
+// Options are the optional dependencies of a Builder.
 type Options struct {
-	// Sandbox runs commands. Without one, or with one that runs nothing, models are not
-	// offered bash. The Builder does not close it.
+	// Sandbox runs commands. Without one, or with one that can't run commands, models don't get bash. The Builder
+	// doesn't close it.
 	Sandbox sandbox.Provider
 	// Audit gets a row for each command and each refused path; it must not block. Without
 	// it they are logged.
 	Audit func(middleware.AuditRecord)
-	// Documents knows the text of uploads that are documents; nil knows none.
+	// Documents returns the text of uploaded documents; nil for none.
 	Documents uploads.Documents
 	// Pictures makes images fit for models; nil leaves them as they are.
 	Pictures uploads.Pictures
@@ -92,23 +92,22 @@ type Options struct {
 	Guard func() *netguard.Guard
 	// Public judges where models are that are public_only; nil reaches public ones.
 	Public func() *netguard.Guard
-	// Tools are offered beside the built-in ones, which win when names are equal.
+	// Tools are added to the built-in ones, which take precedence for equal names.
 	Tools []*agent.Tool
-	// More gives tools that may come and go while runs work, beside all others, which win
-	// when names are equal. Its number is another one whenever they have changed. It is asked
-	// before each model call, so it must be quick.
+	// More returns tools that may change during runs, in addition to all others, which take precedence for equal names.
+	// The version changes with the tools. It is called before each model call, so it must be fast.
 	More func() (tools []*agent.Tool, version uint64)
-	// Browser tells whether there is a browser for agents; nil has none.
+	// Browser reports whether there is a browser for agents; nil has none.
 	Browser func() bool
 	// Withdraw hears that a provider refuses a tool of a server, and why. Nil does not care.
 	Withdraw func(t *agent.Tool, why string)
-	// Await waits for tools of More that are about to come; it is asked at the start of each run
-	// and must give up by itself soon. Nil waits for none.
+	// Await waits for expected tools of More; it is called at the start of each run and must give up soon by itself.
+	// Nil doesn't wait.
 	Await func(ctx context.Context)
 	// Client makes a tool that the client of a run carries out; nil offers none.
 	Client func(agent.ClientTool) *agent.Tool
-	// Without tells which tools a thread does without; it is asked at the start of each run and of
-	// each helper. Nil leaves all.
+	// Without returns a thread's switched-off tools; it is called at the start of each run and each helper. Nil
+	// switches off none.
 	Without Without
 	// Model connects to a configured model. Without it the provider its entry names is used.
 	Model func(config.Model) (agent.Model, error)
@@ -121,7 +120,7 @@ type Options struct {
 	Collections func(ctx context.Context, person, owner string, names []string) ([]Collection, error)
 	// Memory gives what is remembered about the person of a turn; nil remembers nothing.
 	Memory middleware.Remember
-	// Learn takes what a turn said, to be remembered; nil learns nothing.
+	// Learn queues a turn's conversation for the memory; nil doesn't.
 	Learn middleware.Learn
 	// Retitle takes a thread's title that came after the end of its run; it waits until the
 	// thread is idle. Without it such titles are dropped. Cost is for it to store, in place of Spent.
@@ -136,13 +135,13 @@ type Options struct {
 	After func(d time.Duration, f func()) (stop func() bool)
 	// Agents are the custom agents; nil has none.
 	Agents *profile.Library
-	// Access knows what people may use; nil limits nobody.
+	// Access checks permissions; nil limits nobody.
 	Access *access.Service
-	// Skills are what agents can do beside their tools; nil has none.
+	// Skills are the available skills; nil for none.
 	Skills *skills.Library
-	// SkillsAt is where prompts say that skills are; "" is files.Skills, where they always are too.
+	// SkillsAt is the path of skills in prompts; "" is files.Skills, where they always are too.
 	SkillsAt string
-	// Spent takes what each model call beside the answers cost; nil keeps no accounts.
+	// Spent records the cost of each side call; nil doesn't.
 	Spent func(ctx context.Context, c SideCall)
 }
 
@@ -152,11 +151,10 @@ type TitleKeeper interface {
 	Keep(ctx context.Context, thread, run, title string) // "" forgets it
 }
 
-// Without gives what tells of a tool whether a thread does without it.
+// Without returns a function that reports whether a tool is switched off in a thread.
 type Without func(ctx context.Context, thread string) (func(*agent.Tool) bool, error)
 
-// New makes a Builder which asks current for the configuration at each run. Its agents run
-// no commands.
+// New returns a Builder which asks current for the configuration at each run. Its agents run no commands.
 func New(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger) *Builder {
 	return NewWith(current, dirs, log, Options{})
 }
@@ -252,7 +250,7 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	return b
 }
 
-// orUnlimited is a configured limit, where 0 means none.
+// orUnlimited returns a configured limit, where 0 means none.
 func orUnlimited(limit int) int {
 	if limit == 0 {
 		return math.MaxInt32
@@ -260,8 +258,8 @@ func orUnlimited(limit int) int {
 	return limit
 }
 
-// SmallKey is the remark on a run whose model reads too little for the whole prompt; it
-// begins with the number of tokens.
+// SmallKey is the remark on a run whose model's window is too small for the whole prompt; it begins with the number of
+// tokens.
 const SmallKey = "small_model"
 
 // Build implements runs.Build. It reads the configuration once, so a run keeps it.
@@ -324,7 +322,7 @@ func (b *Builder) lacks(ctx context.Context, f config.File, thread string, may a
 	}, nil
 }
 
-// assemble makes an agent of a model and what it has.
+// assemble creates an agent from a model and its equipment.
 func (b *Builder) assemble(snap *config.Snapshot, e equipment, model agent.Model) *agent.Agent {
 	k := b.newKit(snap.File, e)
 	o := e.options

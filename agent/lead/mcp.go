@@ -12,7 +12,7 @@ import (
 	"fawn/sandbox"
 )
 
-// MCPServers are the servers that the configuration names.
+// MCPServers returns the servers that the configuration names.
 func MCPServers(s *config.Snapshot) []mcp.Server {
 	all := s.Extensions.MCPServers
 	out := make([]mcp.Server, 0, len(all))
@@ -28,7 +28,7 @@ func mcpServer(name string, m config.MCPServer) mcp.Server {
 		ToolRouting: map[string]mcp.Routing{}, NoPrefix: !m.ToolNamePrefix, CallTimeout: m.ToolCallTimeout,
 		StartTimeout: m.SessionInitTimeout, Sampling: m.Sampling, PublicOnly: m.PublicOnly}
 	if m.Type != mcp.Stdio && m.Type != mcp.SSE {
-		s.Type = mcp.HTTP // it has several spellings
+		s.Type = mcp.HTTP // normalize its spelling
 	}
 	if s.Sandboxed, s.Hosts = m.Sandboxed, m.Hosts; s.Sandboxed {
 		var err error
@@ -60,7 +60,7 @@ func mcpServer(name string, m config.MCPServer) mcp.Server {
 	return s
 }
 
-// mcpFolders reads what a server in a sandbox sees of this machine.
+// mcpFolders returns the folders of this machine visible to a sandboxed server.
 func mcpFolders(list []string) ([]mcp.Folder, error) {
 	var out []mcp.Folder
 	for _, text := range list {

@@ -7,7 +7,7 @@ import (
 	"fawn/agent/tools"
 )
 
-// Media connects to the models beside chat that are configured at the moment of a call.
+// Media connects to the media models configured at the time of a call.
 func (b *Builder) Media() tools.Models {
 	connect := func(of func(config.File) media.Config) func() (*media.Client, error) {
 		return func() (*media.Client, error) {
@@ -31,7 +31,7 @@ func (b *Builder) Media() tools.Models {
 	}
 }
 
-// Modelless tells of a tool whose model is not configured.
+// Modelless reports whether a tool's model isn't configured.
 func Modelless(f config.File, t *agent.Tool) bool {
 	switch t.Name {
 	case tools.GenerateImage, tools.EditImage:

@@ -11,9 +11,8 @@ import (
 // memoryModel names the model that the configuration describes for memory alone.
 const memoryModel = "memory"
 
-// Teach is a memory.Ask: it has a model read what a conversation has to teach. That is the one
-// configured for memory, else the cheapest lightweight one, else that of the run. A run of the
-// built-in model asks nobody.
+// Teach returns a memory.Ask that lets a model extract facts from a conversation: the model configured for memory, else
+// the cheapest lightweight one, else the run's. Runs of the built-in model extract nothing.
 func (b *Builder) Teach(ctx context.Context, l memory.Lesson, prompt string) (string, error) {
 	snap := b.config()
 	usable := snap.UsableModels()

@@ -10,14 +10,13 @@ import (
 	"fawn/agent/middleware"
 )
 
-// metered is a model whose usage says which entry of the configuration was called, and what
-// that cost at the price it has now.
+// metered is a model whose usage includes the configured name and the current price.
 type metered struct {
 	agent.Model
 	entry config.Model
 }
 
-// meter puts a meter on every model that is connected to.
+// meter adds metering to every connected model.
 func meter(connect func(config.Model) (agent.Model, error)) func(config.Model) (agent.Model, error) {
 	return func(entry config.Model) (agent.Model, error) {
 		m, err := connect(entry)
@@ -63,13 +62,12 @@ func (m metered) priced(u agent.Usage) *agent.Usage {
 	return &u
 }
 
-// SideCall is a model call beside the answers of runs, for whoever keeps the accounts.
-// Thread and Run are "" where there is none, and then Owner says whose call it was.
+// SideCall is a model call other than a run's answers, for accounting. Thread and Run may be ""; Owner is then set.
 type SideCall struct {
 	Purpose            string // title, summary, suggestions, input_polish, goal, memory, skills, mcp
 	Owner, Thread, Run string
 	Usage              agent.Usage
 	Took               time.Duration
 
-	budget *middleware.Budget // of the run that pays; nil for none
+	budget *middleware.Budget // of the charged run; nil for none
 }

@@ -16,11 +16,10 @@ import (
 	"fawn/agent/runs"
 )
 
-// CapabilityError ends a run whose model cannot do what was asked, when degrading is not
-// allowed.
+// CapabilityError ends a run whose model lacks a required capability when degrading isn't allowed.
 type CapabilityError struct{ Model, What string }
 
-// Error says which model cannot do what, and what to do.
+// Error names the model, the missing capability and the remedy.
 func (e *CapabilityError) Error() string {
 	return fmt.Sprintf("the model %s cannot %s; ask for a model that can, or allow runs.allow_degradation", e.Model,
 		e.What)
@@ -29,9 +28,8 @@ func (e *CapabilityError) Error() string {
 // ErrorName names the kind of failure for clients.
 func (e *CapabilityError) ErrorName() string { return "ModelCapability" }
 
-// model resolves the run's model: the one asked for, else the first usable one, else the
-// built-in one. A request whose own choice is unknown does not get here; a choice of its
-// agent that cannot be used is a warning in the run's metadata.
+// model resolves the run's model: the requested one, else the first usable one, else the built-in one. Requests for
+// unknown models are rejected earlier; an unusable choice of the agent becomes a warning in the run's metadata.
 func (b *Builder) model(snap *config.Snapshot, s runs.Spec, c custom, may access.Rights) (agent.Model, config.Model, error) {
 	usable, err := models(snap, may, s.Options.ModelName)
 	if err != nil {
@@ -56,8 +54,7 @@ func (b *Builder) model(snap *config.Snapshot, s runs.Spec, c custom, may access
 		}
 	}
 	if entry.Name == "" || s.Options.ModelName == OfflineModel {
-		// It computes over whole files and has no window: results cut out of its requests
-		// would only make it read again.
+		// It computes over whole files and has no window: truncated results would only make it read again.
 		entry = config.Model{Name: OfflineModel, Use: OfflineModel, ContextWindow: math.MaxInt32}
 	}
 	s.Options.ModelName = entry.Name
@@ -77,7 +74,7 @@ type connected struct {
 	models map[string]agent.Model
 }
 
-// get is the model of an entry, made when it is needed first.
+// get returns an entry's model, created on first use.
 func (c *connected) get(snap *config.Snapshot, entry config.Model,
 	connect func(config.Model) (agent.Model, error)) (agent.Model, error) {
 	c.mu.Lock()
@@ -102,8 +99,8 @@ func remark(s runs.Spec, key, text string) {
 	}
 }
 
-// fit turns off what the model cannot do, or refuses to. Only what a caller asked for is
-// missed; the offline model is never asked for anything.
+// fit turns off options that the model doesn't support. Only those requested by the caller are reported as missing; the
+// offline model is never asked for any.
 func fit(s runs.Spec, m config.Model, degrade bool) error {
 	o := s.Options
 	var missing []string
@@ -134,7 +131,7 @@ func fit(s runs.Spec, m config.Model, degrade bool) error {
 	return nil
 }
 
-// TakesEffort says why a model that takes efforts does not take this one; nil = it does.
+// TakesEffort explains why a model that takes efforts does not take this one; nil = it does.
 func TakesEffort(m config.Model, effort string) error {
 	known := llm.Efforts(ModelConfig(m))
 	if slices.Contains(known, effort) {
@@ -147,7 +144,7 @@ func TakesEffort(m config.Model, effort string) error {
 // UnknownAgentError ends a run which asks for an agent that is not there.
 type UnknownAgentError struct{ Name string }
 
-// Error says which one, and what to do.
+// Error names it and the remedy.
 func (e *UnknownAgentError) Error() string {
 	return fmt.Sprintf("there is no agent %q; leave agent_name out for the lead agent", agent.Head(e.Name, 80))
 }
@@ -155,9 +152,9 @@ func (e *UnknownAgentError) Error() string {
 // ErrorName names the kind of failure for clients.
 func (e *UnknownAgentError) ErrorName() string { return "UnknownAgent" }
 
-// sideModel is the name of the model for titles and summaries: the one the configuration names for
-// them, else the cheapest of those marked as lightweight, those without a price last. "" is the
-// run's own, which it always is for the built-in model: such a run asks nobody.
+// sideModel returns the name of the model for titles and summaries: the configured one, else the cheapest lightweight
+// one, those without a price last. "" is the run's own, always used with the built-in model: such a run makes no side
+// calls.
 func sideModel(snap *config.Snapshot, named string, own config.Model) string {
 	if named != "" || own.Name == OfflineModel {
 		return named
@@ -175,8 +172,8 @@ func sideModel(snap *config.Snapshot, named string, own config.Model) string {
 	return slices.MinFunc(light, func(a, b config.Model) int { return cmp.Compare(price(a), price(b)) }).Name
 }
 
-// backups are the models that answer when that of a run cannot be called: its fallback, then
-// that one's, as far as they can be used.
+// backups returns the models that answer if a run's model can't be called: its fallback, then that one's, skipping
+// unusable ones.
 func (b *Builder) backups(snap *config.Snapshot, e equipment) []middleware.Backup {
 	var out []middleware.Backup
 	seen := []string{e.model.Name}

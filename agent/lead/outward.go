@@ -20,10 +20,10 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// Outward gives what judges addresses of models and MCP servers that the user of a request names.
+// Outward returns the guard for addresses of models and MCP servers named by the user of a request.
 type Outward func(ctx context.Context) *netguard.Guard
 
-// Guard is the guard for a request; a nil Outward has none.
+// Guard returns the guard for a request; a nil Outward has none.
 func (o Outward) Guard(ctx context.Context) *netguard.Guard {
 	if o == nil {
 		return nil
@@ -42,7 +42,7 @@ func ProbeVia(ctx context.Context, m config.Model, g *netguard.Guard) llm.Probed
 	return llm.Probe(ctx, c)
 }
 
-// Edited is an edit of a model as the user of a request may make it.
+// Edited returns an edit of a model restricted to what the user of a request may do.
 func (o Outward) Edited(ctx context.Context, e config.ModelEdit) config.ModelEdit {
 	g := o.Guard(ctx)
 	if g == nil {
@@ -53,7 +53,7 @@ func (o Outward) Edited(ctx context.Context, e config.ModelEdit) config.ModelEdi
 	return e
 }
 
-// Address says why the user of a request may not name an address.
+// Address explains why the user of a request may not name an address.
 func (o Outward) Address(ctx context.Context, at string) error {
 	if g := o.Guard(ctx); g != nil && at != "" {
 		return allowable(judge(ctx, g, at))
@@ -61,12 +61,12 @@ func (o Outward) Address(ctx context.Context, at string) error {
 	return nil
 }
 
-// newJudged makes the way to addresses that a guard allows at the moment of a connection.
+// newJudged returns the way to addresses that a guard allows at the moment of a connection.
 func newJudged(guard func() *netguard.Guard) *judged {
 	return &judged{guard: guard}
 }
 
-// way is the transport with connections that were made under today's rules: those of others are closed once they are idle.
+// way returns the transport with connections made under the current rules; older connections are closed once idle.
 func (t *judged) way() *http.Transport {
 	allowed := t.guard().AllowPrivate
 	t.mu.Lock()
@@ -86,15 +86,15 @@ func (t *judged) way() *http.Transport {
 	return t.direct
 }
 
-// close ends connections that nobody uses.
+// close closes idle connections.
 func (t *judged) close() { t.way().CloseIdleConnections() }
 
-// publicClient is for models that are public_only. What it refuses is not tried again.
+// publicClient is the client for public_only models. Refused addresses aren't retried.
 func publicClient(guard func() *netguard.Guard) *http.Client {
 	return &http.Client{Transport: final{newJudged(guard)}}
 }
 
-// final tells a refusal as one that stays.
+// final marks a refusal as permanent.
 type final struct{ http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -106,13 +106,13 @@ func (f final) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// judged makes requests to addresses that its guard allows. Through a proxy of the environment only names can be judged
-// here.
+// judged makes requests to addresses that its guard allows. Through a proxy from the environment, only names can be
+// checked here.
 type judged struct {
 	guard func() *netguard.Guard
 
 	mu      sync.Mutex
-	allowed []netip.Prefix // under which the connections of direct were made
+	allowed []netip.Prefix // rules under which the connections of direct were made
 	direct  *http.Transport
 }
 
@@ -134,7 +134,7 @@ func (t *judged) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, allowable(err)
 }
 
-// allowable tells with the refusal of a private address how its owner opens it.
+// allowable adds to the refusal of a private address how the owner can allow it.
 func allowable(err error) error {
 	if refused := (*netguard.Refused)(nil); errors.As(err, &refused) && refused.Reason != netguard.Metadata {
 		return fmt.Errorf("%w; the owner can add it to auth.allow_private", refused)
@@ -142,9 +142,8 @@ func allowable(err error) error {
 	return err
 }
 
-// Judged is a change of the MCP servers that may not name addresses which a guard refuses; a nil guard refuses none.
-// Addresses that stay as they were are not judged. Servers at addresses that somebody other than an owner has named are marked
-// as public_only.
+// Judged returns a change of the MCP servers that rejects addresses refused by a guard; a nil guard refuses none.
+// Unchanged addresses aren't checked. Servers whose addresses weren't set by an owner are marked as public_only.
 func Judged(ctx context.Context, g *netguard.Guard,
 	change func(config.Servers) (config.Servers, error)) func(config.Servers) (config.Servers, error) {
 	if g == nil {
@@ -188,12 +187,12 @@ func Judged(ctx context.Context, g *netguard.Guard,
 // publicOnly is the key of MCP servers that are only reached at public addresses.
 const publicOnly = "public_only"
 
-// moved tells whether there is a new address.
+// moved reports whether there is a new address.
 func moved(before, now []string) bool {
 	return slices.ContainsFunc(now, func(at string) bool { return !slices.Contains(before, at) })
 }
 
-// withMark is an entry with or without its mark.
+// withMark returns an entry with or without its mark.
 func withMark(e map[string]any, mark bool) map[string]any {
 	if is, _ := e[publicOnly].(bool); is == mark {
 		return e
@@ -206,8 +205,8 @@ func withMark(e map[string]any, mark bool) map[string]any {
 	return e
 }
 
-// addressesOf are the addresses in what is written of a server, also of where it gets its tokens. What names a variable
-// may become any address.
+// addressesOf returns the addresses in a server's entry, including those for tokens. A reference to a variable may
+// become any address.
 func addressesOf(v any) (list []string) {
 	switch v := v.(type) {
 	case string:
@@ -225,8 +224,8 @@ func addressesOf(v any) (list []string) {
 	return list
 }
 
-// judge judges the machine of an address. One that is no address is for others to refuse. For owners only names and addresses
-// count as they are written: nothing has to be resolved for them.
+// judge checks the host of an address. Invalid addresses are rejected elsewhere. For owners only literal names and
+// addresses are checked, without resolving.
 func judge(ctx context.Context, g *netguard.Guard, at string) error {
 	u, err := url.Parse(at)
 	if err != nil || u.Hostname() == "" {

@@ -13,8 +13,8 @@ import (
 	"fawn/agent/runs"
 )
 
-// Admit implements runs.Admit: it refuses a run whose owner may not use its agent or model, or has reached a limit for
-// the day. All ways to start a run pass it. Errors: access.ErrDenied.
+// Admit implements runs.Admit: it refuses a run whose owner may not use its agent or model, or has reached a daily
+// limit. All ways of starting a run call it. Errors: access.ErrDenied.
 func (b *Builder) Admit(ctx context.Context, s runs.Spec) error {
 	may, err := b.access.Of(ctx, s.Owner)
 	if err != nil || !may.Limited() {
@@ -24,7 +24,7 @@ func (b *Builder) Admit(ctx context.Context, s runs.Spec) error {
 	s.Options, s.Remark = &asked, nil
 	c, err := b.who(ctx, s)
 	if err != nil {
-		return nil // the run itself says so
+		return nil // the run itself reports it
 	}
 	if c.Name != "" && !may.May(access.Agent, c.Name) {
 		return may.Deny(access.Agent, c.Name)
@@ -36,8 +36,8 @@ func (b *Builder) Admit(ctx context.Context, s runs.Spec) error {
 	return err
 }
 
-// dayLimit is what a run, or a helper of one, may still take of its owner's tokens for the day; nil for no limit. Runs at
-// the same time, at all servers, share it: what each call took is stored when it ends, and asked for before the next.
+// dayLimit returns the daily allowance left for a run or helper; nil for no limit. Concurrent runs on all servers share
+// it: each call's usage is stored when it ends, and checked before the next.
 func (b *Builder) dayLimit(s runs.Spec, run string, may access.Rights) *middleware.Allowance {
 	if _, tokens := may.PerDay(); tokens == 0 {
 		return nil
@@ -56,20 +56,20 @@ func (b *Builder) dayLimit(s runs.Spec, run string, may access.Rights) *middlewa
 	}
 }
 
-// unspent refuses a call beside runs when the owner has no tokens left today. Errors: *access.Spent.
+// unspent rejects a side call if the owner has no tokens left today. Errors: *access.Spent.
 func (b *Builder) unspent(ctx context.Context, owner string, may access.Rights) error {
 	if !may.Limited() {
 		return nil
 	}
 	_, err := b.access.Left(ctx, owner, may, "")
-	if spent := new(access.Spent); errors.As(err, &spent) && spent.What != "tokens" { // no run is made
+	if spent := new(access.Spent); errors.As(err, &spent) && spent.What != "tokens" { // no run is created
 		return nil
 	}
 	return err
 }
 
-// models returns the configured models that somebody may use, of which the first is the usual one. Errors:
-// access.ErrDenied when they may use none, or not the one they chose.
+// models returns the configured models that a person may use, the default first. Errors: access.ErrDenied if there are
+// none, or if the chosen one isn't among them.
 func models(snap *config.Snapshot, may access.Rights, chosen string) ([]config.Model, error) {
 	usable := snap.UsableModels()
 	if !may.Limited() || len(usable) == 0 || chosen == OfflineModel {
@@ -86,12 +86,12 @@ func models(snap *config.Snapshot, may access.Rights, chosen string) ([]config.M
 	return usable, nil
 }
 
-// Permitted returns the models of a list that somebody may use.
+// Permitted returns the models of a list that a person may use.
 func Permitted(list []config.Model, may access.Rights) []config.Model {
 	return slices.DeleteFunc(slices.Clone(list), func(m config.Model) bool { return !may.May(access.Model, m.Name) })
 }
 
-// permitted returns the configuration without the agents and kinds of helpers that somebody may not use.
+// permitted returns the configuration without the agents and helper kinds that a person may not use.
 func permitted(f config.File, may access.Rights) config.File {
 	if _, all := may.List(access.Agent); all {
 		return f
@@ -107,7 +107,7 @@ func permitted(f config.File, may access.Rights) config.File {
 	return f
 }
 
-// mayUse reports whether somebody may use the MCP server that a tool comes from, if it comes from one.
+// mayUse reports whether a person may use the MCP server of a tool, if it has one.
 func mayUse(may access.Rights, t *agent.Tool) bool {
 	return !t.MCP || may.May(access.Server, t.Server)
 }

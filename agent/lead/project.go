@@ -17,11 +17,11 @@ type Project struct {
 	Servers      []string // of tools; nil has all
 	Knowledge    []string // names of collections of documents
 	Files        []string // names of its files, or the first of them
-	More         int      // how many there are beside these
+	More         int      // number of further ones
 	Write        bool     // the chat may change them
 }
 
-// without adds to what a run does without the tools of servers that the project has not chosen.
+// without adds the tools of servers that the project hasn't selected to the switched-off tools.
 func (p *Project) without(without func(*agent.Tool) bool) func(*agent.Tool) bool {
 	if p == nil || p.Servers == nil {
 		return without
@@ -31,7 +31,7 @@ func (p *Project) without(without func(*agent.Tool) bool) func(*agent.Tool) bool
 	}
 }
 
-// about is what an agent is told of the project, in full or as much as a model takes that reads little.
+// about describes the project for the prompt, in full or shortened for models with a small window.
 func (p *Project) about(short bool) []safe {
 	if p == nil {
 		return nil

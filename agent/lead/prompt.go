@@ -20,17 +20,17 @@ import (
 //go:embed prompt
 var prompts embed.FS
 
-// safe is text that can stand in a prompt: our own, or what quote made of others'. Sections
-// take nothing else, so that nobody outside can open or close a block.
+// safe is text that is safe in a prompt: our own, or quoted text of others. Sections accept nothing else, so outside
+// text can't open or close a block.
 type safe string
 
-// quote is the one way from untrusted text into the system prompt.
+// quote is the only way for untrusted text into the system prompt.
 func quote(s string) safe { return safe(agent.Escape(s)) }
 
-// ours is a section of our own words.
+// ours returns a section of trusted text.
 func ours(name string) safe { return sections()[name] }
 
-// sections are read once: a system prompt is made for every run.
+// sections are parsed once: a system prompt is built for every run.
 var sections = sync.OnceValue(func() map[string]safe {
 	all := map[string]safe{}
 	files, err := fs.Glob(prompts, "prompt/*.md")
@@ -46,8 +46,8 @@ var sections = sync.OnceValue(func() map[string]safe {
 	return all
 })
 
-// system is the system prompt of a run. It depends on the configuration and the options
-// alone: date, memory and files come as notes, so that providers can keep it.
+// system returns the system prompt of a run. It depends only on the configuration and the options: date, memory and
+// files are added as notes, so that providers can cache it.
 func system(f config.File, e equipment) string {
 	if e.who.making {
 		return making(e)
@@ -88,7 +88,7 @@ func system(f config.File, e equipment) string {
 	return string(join(parts))
 }
 
-// about is what an agent or a helper is told of itself.
+// about describes an agent or helper to itself.
 func (e equipment) about() []safe {
 	if e.helper == nil {
 		return e.who.about(e.brief != "")
@@ -129,7 +129,7 @@ func join(parts []safe) safe {
 	return safe(b.String())
 }
 
-// deferred names the tools whose parameters must be looked for first.
+// deferred names the tools whose parameters must be searched first.
 func deferred(hidden []*agent.Tool) safe {
 	var b strings.Builder
 	b.WriteString("<available-deferred-tools>\nThese tools exist too. Find their parameters with `tool_search` before you call one.")
@@ -140,10 +140,10 @@ func deferred(hidden []*agent.Tool) safe {
 	return safe(b.String())
 }
 
-// mostHints bounds how many tools a prompt gives hints on.
+// mostHints limits the tools with hints in a prompt.
 const mostHints = 50
 
-// routed tells which tools their owner wants to be used before others.
+// routed lists the tools their owner prefers over others.
 func routed(all []*agent.Tool) safe {
 	var preferred []*agent.Tool
 	for _, t := range all {

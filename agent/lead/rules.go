@@ -15,18 +15,18 @@ import (
 // errNoGuard is a guard of a class Fawn does not have.
 var errNoGuard = errors.New("there is no such guard")
 
-// isAllowList tells whether a guard's class is the one of two lists, the only one there is.
+// isAllowList reports whether a guard's class is the only supported one, with two lists.
 func isAllowList(use string) bool { return strings.Contains(strings.ToLower(use), "allowlist") }
 
-// failing is a guard that cannot decide.
+// failing returns a guard that cannot decide.
 func failing(err error) middleware.Guard {
 	return func(context.Context, middleware.GuardRequest) (middleware.GuardVerdict, error) {
 		return middleware.GuardVerdict{}, err
 	}
 }
 
-// guard is the one the configuration names. Lists are all there is; a class of Python
-// cannot be run, and counts as a guard that fails.
+// guard returns the configured guard. Only lists are supported; a Python class can't run, and counts as a failing
+// guard.
 func guard(c config.Guardrails) middleware.Guard {
 	if use := c.Provider.Use; use != "" && !isAllowList(use) {
 		return failing(fmt.Errorf("guardrails.provider.use %s: %w", use, errNoGuard))
@@ -39,12 +39,11 @@ func guard(c config.Guardrails) middleware.Guard {
 	return middleware.AllowList(allowed, denied)
 }
 
-// errNoRules means that the configuration says nothing about a role that everybody has.
+// errNoRules means that the configuration has no rules for a default role.
 var errNoRules = errors.New("the role has no rules")
 
-// authorizer is the guard of authorization: the lists of tools of one role, DeerFlow's
-// roles.<role>.tools.allow and deny. Until there are accounts everybody has the default role. A
-// role without rules, and rules that cannot be read, are a guard that fails.
+// authorizer returns the guard of authorization: a role's tool lists, DeerFlow's roles.<role>.tools.allow and deny.
+// Everyone has the default role. A role without rules, and invalid rules, count as a failing guard.
 func authorizer(c config.Authorization) middleware.Guard {
 	if use := c.Provider.Use; use != "" && !isRoles(use) {
 		return failing(fmt.Errorf("authorization.provider.use %s: %w", use, errNoGuard))
@@ -76,10 +75,10 @@ func authorizer(c config.Authorization) middleware.Guard {
 		c.DefaultRole))
 }
 
-// isRoles tells whether the class of an authorization is the one of roles, the only one there is.
+// isRoles reports whether the class of an authorization is the only supported one, with roles.
 func isRoles(use string) bool { return strings.Contains(strings.ToLower(use), "rbac") }
 
-// names reads a list of strings; given tells whether there is one, even an empty one.
+// names reads a list of strings; given reports whether there is one, even an empty one.
 func names(v any) (list []string, given bool) {
 	values, ok := v.([]any)
 	if !ok {
@@ -94,7 +93,7 @@ func names(v any) (list []string, given bool) {
 	return list, true
 }
 
-// now is the time in the owner's zone.
+// now returns the time in the owner's zone.
 func (b *Builder) now(zone string) func() time.Time {
 	return func() time.Time {
 		if zone != "" {
@@ -106,14 +105,14 @@ func (b *Builder) now(zone string) func() time.Time {
 	}
 }
 
-// compaction are the rules for conversations that grow too long. Switched off, only the
-// model's window is kept to, without a call for a summary.
+// compaction returns the rules for conversations that grow too long. Switched off, only the model's window is kept to,
+// without a call for a summary.
 func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middleware.CompactionRules {
 	c := snap.File.Summarization
 	r := middleware.CompactionRules{CompactionOptions: c, Window: e.model.ContextWindow, Front: k.front}
 	r.Learned = func(t *agent.Turn, window int) (s middleware.Smaller) {
 		written := e.model
-		if m, ok := snap.Model(e.model.Name); ok { // e.model has the window that counts now
+		if m, ok := snap.Model(e.model.Name); ok { // e.model has the effective window
 			written.ContextWindow = m.ContextWindow
 		}
 		b.windows.refuse(written, window)
@@ -144,8 +143,8 @@ func (b *Builder) learned(e equipment, m config.Model) func(*agent.Turn, int) mi
 	}
 }
 
-// smaller is what stands in front of the messages for a model that reads so little; nothing
-// when it reads enough, or prompt and tools are short already.
+// smaller returns a shortened front of the request for a model with a small window; nothing if the window suffices or
+// the front is short already.
 func (e equipment) smaller(window int) (s middleware.Smaller) {
 	if small(window) && e.brief == "" {
 		s.System, s.Tools = e.shortened(e.tools)
@@ -154,7 +153,7 @@ func (e equipment) smaller(window int) (s middleware.Smaller) {
 	return s
 }
 
-// reading is what a model reads that takes over from the one a run is equipped for.
+// reading returns the limits of a model that takes over from the run's.
 func (b *Builder) reading(e equipment, m config.Model) func(context.Context, *agent.Turn) middleware.Reading {
 	return func(ctx context.Context, t *agent.Turn) middleware.Reading {
 		r := middleware.Reading{Window: b.window(ctx, m), Learned: b.learned(e, m)}
@@ -165,16 +164,16 @@ func (b *Builder) reading(e equipment, m config.Model) func(context.Context, *ag
 	}
 }
 
-// smallNote is the remark that a model works with a short prompt; it begins with what it reads.
+// smallNote returns the remark that a model works with a shortened prompt; it begins with the window size.
 func smallNote(model string, window int) string {
 	return fmt.Sprintf("%d tokens are all that the model %s reads; it works with a short prompt and few tools", window,
 		model)
 }
 
-// front is about how many tokens stand in front of the messages of each request.
+// front estimates the tokens before the messages of each request.
 func front(system string, tools []*agent.Tool) int { return weights(nil).front(system, tools) }
 
-// weights are what tools weigh that are the same in all runs, in tokens.
+// weights caches the token sizes of tools common to all runs.
 type weights map[*agent.Tool]int
 
 func (w weights) front(system string, tools []*agent.Tool) int {

@@ -13,13 +13,13 @@ import (
 
 // Bounds of the model calls that MCP servers ask for.
 const (
-	maxSamples      = 20   // of one run
-	maxSampleTokens = 4096 // of one answer
+	maxSamples      = 20   // limit per run
+	maxSampleTokens = 4096 // limit per answer
 )
 
 var errBudgetSpent = errors.New("the budget of this run is spent")
 
-// sampling lets MCP servers ask for model calls while their tools work, where a server may. The run pays.
+// sampling lets permitted MCP servers request model calls during their tool calls, charged to the run.
 func (b *Builder) sampling(snap *config.Snapshot, e equipment) agent.Middleware {
 	allowed := false
 	for _, s := range snap.Extensions.MCPServers {

@@ -9,8 +9,7 @@ import (
 	"fawn/sandbox/files"
 )
 
-// SandboxConfig is what a sandbox provider is opened with, as the configuration says.
-// Proxy, Audit and Secrets are left to the caller.
+// SandboxConfig returns the configured options of a sandbox provider. The caller adds Proxy, Audit and Secrets.
 func SandboxConfig(s config.Sandbox, dirs files.Dirs, log *slog.Logger) sandbox.Config {
 	c := sandbox.DefaultConfig()
 	c.Provider, c.Dirs, c.Log = s.Provider, dirs, log
@@ -23,11 +22,10 @@ func SandboxConfig(s config.Sandbox, dirs files.Dirs, log *slog.Logger) sandbox.
 	return c
 }
 
-// maxStreamed is how many bytes of one command's output are shown while it runs; all of
-// them are stored as events.
+// maxStreamed limits the shown output of one running command; everything shown is stored as events.
 const maxStreamed = 256 << 10
 
-// SandboxPolicy is what the commands of a thread may do, as the configuration says.
+// SandboxPolicy returns the configured policy for a thread's commands.
 func SandboxPolicy(s config.Sandbox) sandbox.Policy {
 	p := sandbox.DefaultPolicy()
 	p.Lifetime, p.Timeout, p.OutputChars, p.StreamBytes = s.Lifetime, s.BashCommandTimeout, s.BashOutputMaxChars,
@@ -43,14 +41,14 @@ func SandboxPolicy(s config.Sandbox) sandbox.Policy {
 	return p
 }
 
-// resultFolder is where long results are kept, below the thread's outputs.
+// resultFolder returns where long results are kept, below the thread's outputs.
 func (b *Builder) resultFolder() string {
 	return middleware.ResultFolder(b.config().File.ToolOutput.Folder)
 }
 
 func (b *Builder) policy() sandbox.Policy { return SandboxPolicy(b.config().File.Sandbox) }
 
-// logAudit is where audit rows go when nothing else wants them.
+// logAudit returns the default destination of audit rows.
 func logAudit(log *slog.Logger) func(middleware.AuditRecord) {
 	return func(r middleware.AuditRecord) {
 		log.Info("audit", "thread", r.Thread, "run", r.Run, "call", r.Call, "tool", r.Tool, "verdict", r.Verdict,

@@ -13,8 +13,8 @@ import (
 	"fawn/agent/mcp"
 )
 
-// EditServers changes the servers as somebody who is not at the file may, and puts them in force. agreed are the sums of
-// commands that their owner has seen and agreed to.
+// EditServers applies a change of the servers by a person without access to the file. agreed are the checksums of
+// commands approved by their owner.
 func EditServers(s *config.Store, p *mcp.Pool, change func(config.Servers) (config.Servers, error), agreed ...string) error {
 	var gone []string
 	err := s.EditServers(func(stored config.Servers) (config.Servers, error) {
@@ -37,7 +37,7 @@ func EditServers(s *config.Store, p *mcp.Pool, change func(config.Servers) (conf
 	return err
 }
 
-// checkServers refuses commands that may only be written into the file by hand, unless their owner has agreed to them.
+// checkServers refuses commands only allowed in the file, unless their owner has approved them.
 func checkServers(s *config.Store, stored, next config.Servers, agreed []string) error {
 	extra, _ := s.Current().Env("DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST")
 	allowed := strings.FieldsFunc(extra, func(r rune) bool { return r == ',' || r == ' ' })
@@ -73,7 +73,7 @@ func checkServers(s *config.Store, stored, next config.Servers, agreed []string)
 	return nil
 }
 
-// SwitchServer is the change that switches a server.
+// SwitchServer returns the change that switches a server.
 func SwitchServer(name string, on bool) func(config.Servers) (config.Servers, error) {
 	return func(list config.Servers) (config.Servers, error) {
 		if list[name] == nil {

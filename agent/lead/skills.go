@@ -11,17 +11,17 @@ import (
 	"fawn/agent/skills"
 )
 
-// Bounds of the list of skills in a prompt; what does not fit is found with ls.
+// Limits of the skills listed in a prompt; ls finds the others.
 const (
 	mostSkills     = 100
 	skillListChars = 24_000
 )
 
-// maxOff bounds the names of skills that are off.
+// maxOff limits the names of skills that are off.
 const maxOff = 50
 
-// skillsOf are the skills that a run's agent may use, and the names of those it could use if they were on. They
-// come with the run: what is switched meanwhile counts from the next one on.
+// skillsOf returns the skills available to a run's agent, and the names of those switched off. A run keeps its list;
+// changes apply from the next run on.
 func (b *Builder) skillsOf(allowed []string) (on []skills.Skill, off []string) {
 	if b.skills == nil {
 		return nil, nil
@@ -43,7 +43,7 @@ func (b *Builder) skillsOf(allowed []string) (on []skills.Skill, off []string) {
 	return on, off
 }
 
-// skillStage is the stage of skills, or none.
+// skillStage returns the stage of skills, or none.
 func (b *Builder) skillStage(f config.File, e equipment) agent.Middleware {
 	if b.skills == nil || e.who.making {
 		return agent.Middleware{}
@@ -52,7 +52,7 @@ func (b *Builder) skillStage(f config.File, e equipment) agent.Middleware {
 		At: b.shownAt, Readers: f.Summarization.SkillFileReadToolNames})
 }
 
-// listed tells an agent of its skills: what each is for, and where its text is.
+// listed describes an agent's skills for the prompt: their purposes and paths.
 func (e equipment) listed(f config.Skills) safe {
 	reads := func(t *agent.Tool) bool { return t.Name == "read_file" || t.Name == "bash" }
 	if len(e.skills) == 0 || !slices.ContainsFunc(e.tools, reads) {

@@ -27,19 +27,19 @@ const (
 	promptBash    = "helper_bash"
 )
 
-// Turns of built-in kinds of helpers, and tokens of any kind, where the owner says nothing.
+// Default turns of built-in helper kinds, and default tokens of any kind.
 const (
 	generalTurns = 150
 	bashTurns    = 60
 	helperTokens = 1_000_000
-	wholeTokens  = 2_000_000 // of one whose conversation is not summarised
+	wholeTokens  = 2_000_000 // without summarization
 )
 
-// errNoEnd means that a helper came back without having ended.
+// errNoEnd means that a helper returned without having ended.
 var errNoEnd = errors.New("the helper has not ended")
 
-// kinds are the kinds of helpers that the configuration has, the built-in ones first. Without
-// bash there is none that only runs commands.
+// kinds returns the configured kinds of helpers, built-in ones first. Without bash, kinds that only run commands are
+// left out.
 func kinds(f config.File, bash bool) []subagent.Kind {
 	c := f.Subagents
 	list := []subagent.Kind{{
@@ -77,7 +77,7 @@ func kinds(f config.File, bash bool) []subagent.Kind {
 	return list
 }
 
-// tweaked is a kind with the owner's changes to it.
+// tweaked returns a kind with the owner's changes to it.
 func tweaked(k subagent.Kind, f config.File, t config.SubagentTweak) subagent.Kind {
 	k.Timeout, k.MaxTurns, k.Model = cmp.Or(t.Timeout, k.Timeout), cmp.Or(t.MaxTurns, k.MaxTurns),
 		cmp.Or(t.Model, k.Model)
@@ -90,7 +90,7 @@ func tweaked(k subagent.Kind, f config.File, t config.SubagentTweak) subagent.Ki
 	return k
 }
 
-// budgeted gives a kind its tokens: its own, else those of all kinds.
+// budgeted returns a kind's token budget: its own, else the common one.
 func budgeted(k subagent.Kind, f config.File, own *config.SubagentBudget) subagent.Kind {
 	b := f.Subagents.TokenBudget
 	if own != nil {
@@ -108,7 +108,7 @@ func budgeted(k subagent.Kind, f config.File, own *config.SubagentBudget) subage
 	return k
 }
 
-// delegates gives a run the tool that sends helpers.
+// delegates adds the tool that starts helpers to a run.
 func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Model) {
 	may := e.may
 	e.kinds = kinds(permitted(snap.File, may), b.bash() != nil && e.who.has(tools.GroupBash))
@@ -126,7 +126,7 @@ func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Mode
 	})
 }
 
-// helperModel is the name of the model for a kind of helper: its own, if that can be used.
+// helperModel returns the name of the model for a kind of helper: its own, if that can be used.
 func (b *Builder) helperModel(snap *config.Snapshot, k subagent.Kind, own config.Model, may access.Rights) string {
 	if k.Model == "" || k.Model == "inherit" {
 		return own.Name
@@ -177,8 +177,7 @@ func (b *Builder) send(ctx context.Context, t *agent.Turn, j subagent.Job, model
 	return end, nil
 }
 
-// helperAgent makes the agent of a helper. It has the tools of the run that sends it, as far as
-// its kind may use them, and spends from the same budget.
+// helperAgent creates a helper's agent. It has the starting run's tools permitted for its kind, and shares its budget.
 func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs.Spec, j *subagent.Job,
 	budget *middleware.Budget, groups custom, may access.Rights) (*agent.Agent, error) {
 	model, entry, err := b.model(snap, s, custom{}, may)

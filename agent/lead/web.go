@@ -10,7 +10,7 @@ import (
 	"fawn/agent/config"
 )
 
-// WebSettings are what a configuration says about the web tools.
+// WebSettings returns the configured settings of the web tools.
 func WebSettings(snap *config.Snapshot) community.Settings {
 	w := snap.File.Web
 	s := community.Settings{Fallback: w.Fallback, SearXNG: w.SearXNGURL, SearXNGPublic: w.SearXNGPublic,
@@ -39,10 +39,10 @@ func WebSettings(snap *config.Snapshot) community.Settings {
 	return s
 }
 
-// choice is what an entry of tools[] says.
+// choice converts an entry of tools[].
 func choice(t config.Tool) (c community.Choice) {
 	if t.Use != "" {
-		c.Provider, _ = community.Resolve(toolOf(t), t.Use) // checkTool has told of errors
+		c.Provider, _ = community.Resolve(toolOf(t), t.Use) // checkTool has reported errors
 	}
 	text := func(names ...string) string {
 		for _, n := range names {
@@ -65,8 +65,7 @@ func choice(t config.Tool) (c community.Choice) {
 	return c
 }
 
-// networks are the addresses and networks of a list; whoever loads the configuration tells of
-// others.
+// networks parses a list of addresses and networks; invalid ones are reported when the configuration is loaded.
 func networks(list []string) (out []netip.Prefix) {
 	for _, text := range list {
 		if p, err := netip.ParsePrefix(text); err == nil {
@@ -78,8 +77,7 @@ func networks(list []string) (out []netip.Prefix) {
 	return out
 }
 
-// grouped gives tools the groups that tools[] puts them in, and leaves web tools out where they
-// are switched off.
+// grouped assigns tools their groups from tools[], and drops disabled web tools.
 func grouped(f config.File, list []*agent.Tool) []*agent.Tool {
 	if !f.Web.Enabled {
 		list = slices.DeleteFunc(list, func(t *agent.Tool) bool { return slices.Contains(community.Names(), t.Name) })

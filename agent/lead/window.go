@@ -11,24 +11,24 @@ import (
 
 const (
 	windowWait  = time.Second     // the first run of a model waits this long for its window
-	windowFresh = time.Minute     // a server is asked again after this time
-	windowAgain = 5 * time.Minute // and after this one when it did not say
+	windowFresh = time.Minute     // a server is queried again after this time
+	windowAgain = 5 * time.Minute // retry interval after no response
 	refusedFor  = time.Hour       // how long a refusal limits requests: the server may read more by then
 )
 
-// windows are what models read, as their servers say. The zero value is ready.
+// windows caches models' windows as reported by their servers. The zero value is ready.
 type windows struct {
 	mu sync.Mutex
 	of map[string]*window // by address and model; the configuration names them, so there are few
 }
 
 type window struct {
-	told    int // by the server; 0 does not say
+	told    int // reported by the server; 0 if unspecified
 	refused int // the limit that a refused request named; 0 is none
 	refusal time.Time
 	written int // the window that the configuration had then
 	at      time.Time
-	asking  chan struct{} // closed when the server has answered; nil while nobody asks
+	asking  chan struct{} // closed when the server has answered; nil without a query
 }
 
 func windowKey(m config.Model) string {
@@ -43,7 +43,7 @@ func (w *window) limit(m config.Model) int {
 	return w.refused
 }
 
-// tokens is the smaller of what the server told and what it refused; 0 is unknown.
+// tokens returns the smaller of the reported and the refused size; 0 is unknown.
 func (w *window) tokens(m config.Model) int {
 	if limit := w.limit(m); w.told > 0 && limit > 0 {
 		return min(w.told, limit)
@@ -51,7 +51,7 @@ func (w *window) tokens(m config.Model) int {
 	return max(w.told, w.refused)
 }
 
-// get is the record of a model. The caller holds mu.
+// get returns the record of a model. The caller holds mu.
 func (l *windows) get(m config.Model) *window {
 	if l.of == nil {
 		l.of = map[string]*window{}
@@ -63,7 +63,7 @@ func (l *windows) get(m config.Model) *window {
 	return l.of[key]
 }
 
-// refuse notes the window that a refused request named.
+// refuse records the window named in a refusal.
 func (l *windows) refuse(m config.Model, tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,8 +71,7 @@ func (l *windows) refuse(m config.Model, tokens int) {
 	w.refused, w.refusal, w.written = tokens, time.Now(), m.ContextWindow
 }
 
-// told notes what a server said. A window that changed has another server behind it, and
-// what the old one refused does not count.
+// told records a server's report. A changed window means another server, for which earlier refusals don't count.
 func (l *windows) told(m config.Model, tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,9 +87,8 @@ func (l *windows) told(m config.Model, tokens int) {
 	w.asking = nil
 }
 
-// window is how many tokens a model reads: what the configuration says, unless the model has
-// refused that much, else what its server says; 0 is unknown. The server is asked beside the
-// run; only the first run of a model in the own network waits for the answer.
+// window returns a model's context window: the configured one, unless the model refused that much, else its server's; 0
+// is unknown. The query runs in the background; only the first run of a model on the local network waits for it.
 func (b *Builder) window(ctx context.Context, m config.Model) int {
 	l := &b.windows
 	l.mu.Lock()
@@ -137,8 +135,8 @@ func (b *Builder) window(ctx context.Context, m config.Model) int {
 	return w.tokens(m)
 }
 
-// WindowOf is how many tokens the model reads that made an answer, as far as that is known
-// without asking: name and provider are as for [config.Snapshot.WindowOf].
+// WindowOf returns the known context window, without a query, of the model that wrote an answer: name and provider are
+// as for [config.Snapshot.WindowOf].
 func (b *Builder) WindowOf(name, provider string) int {
 	snap := b.config()
 	window := snap.WindowOf(name, provider)

@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// endings are what people copy behind a provider's base URL.
+// endings are path suffixes that people copy along with a provider's base URL.
 func endings() []string {
 	return []string{"/chat/completions", "/completions", "/responses", "/messages", "/embeddings", "/models", "/chat",
 		"/generate", "/tags"}
 }
 
-// versioned is a path that ends in a version, as those of most providers do.
+// versioned reports whether a path ends in a version, as those of most providers do.
 func versioned(p string) bool {
 	ok, err := regexp.MatchString(`(^|/)v\d+[a-z]*(/openai)?$`, p)
 	return ok && err == nil
 }
 
-// Addresses are the base URLs an address can mean, likeliest first: people give a server's root,
-// its base with or without /v1, or the whole address of a call. An address that cannot be read
-// stands for itself.
+// Addresses returns the base URLs an address may mean, most likely first: people enter a server's root, its base with
+// or without /v1, or the full address of a call. An invalid address is returned unchanged.
 func Addresses(raw string) []string {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil || u.Host == "" {

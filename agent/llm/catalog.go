@@ -16,22 +16,22 @@ import (
 	"sync"
 )
 
-// Offer is a model that a server has, with what the server says about it. Zero is unknown.
+// Offer describes a model available on a server. Zero values are unknown.
 type Offer struct {
 	ID         string
 	Context    int // tokens of prompt and answer together, as the server runs the model
-	MaxContext int // what the model itself could take
+	MaxContext int // the model's own maximum
 	Vision     bool
 	Tools      bool
 	Thinking   bool
-	Embeds     bool // it makes vectors, no answers
+	Embeds     bool // an embedding model
 }
 
-// Bounds of what is read from a server.
+// Limits of a server's responses.
 const (
 	maxCatalog = 4 << 20
 	maxOffers  = 2000
-	maxShown   = 64 // models of one server that are asked about one by one
+	maxShown   = 64 // limit of models queried individually on one server
 )
 
 // catalog asks servers which models they have.
@@ -71,7 +71,7 @@ func (c catalog) get(ctx context.Context, method, address string, body, v any) e
 	return json.NewDecoder(io.LimitReader(resp.Body, maxCatalog)).Decode(v)
 }
 
-// listed is a line of the list of models, with the words servers have for the same things.
+// listed is an entry of the list of models, with the servers' names for the same fields.
 type listed struct {
 	ID           string `json:"id"`
 	OwnedBy      string `json:"owned_by"`
@@ -112,8 +112,8 @@ func (c catalog) list(ctx context.Context, base string) ([]Offer, error) {
 	return out, nil
 }
 
-// describe asks a local server in its own words about the models it listed. Each server knows one of
-// the addresses; what does not answer in time stays unknown.
+// describe asks a local server's native API about its models. Each server supports one of the addresses; details not
+// received in time stay unknown.
 func (c catalog) describe(ctx context.Context, base string, offers []Offer) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -177,7 +177,7 @@ func (c catalog) askLlamaCpp(ctx context.Context, root string, offers []Offer, a
 	at(offers[0].ID, func(o *Offer) { o.Context, o.Vision = props.Settings.Context, props.Modalities.Vision })
 }
 
-// askOllama learns what each model can do, and how large the window of the loaded ones is.
+// askOllama reads each model's capabilities and the context window of the loaded ones.
 func (c catalog) askOllama(ctx context.Context, root string, offers []Offer, at note) {
 	var running struct {
 		Models []struct {

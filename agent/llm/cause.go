@@ -10,20 +10,20 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// Cause is what is wrong with a model whose probe failed, as far as somebody can mend it.
+// Cause is the reason for a failed probe, as far as it can be fixed.
 type Cause string
 
 // The causes of a failed probe.
 const (
-	CauseServer  Cause = "server"  // nothing answers at the address
-	CauseTrust   Cause = "trust"   // no secure connection can be made
+	CauseServer  Cause = "server"  // no server responds at the address
+	CauseTrust   Cause = "trust"   // no secure connection is possible
 	CauseKey     Cause = "key"     // the key was refused
-	CauseNoKey   Cause = "no_key"  // there is no key, and the server wants one
+	CauseNoKey   Cause = "no_key"  // the server requires a key and none is set
 	CauseModel   Cause = "model"   // the server does not have the model
 	CauseAddress Cause = "address" // something answers, and it is no model
 	CauseCredit  Cause = "credit"  // the account has no credit left
 	CauseBusy    Cause = "busy"    // the provider is overloaded or limits the rate
-	CauseSilent  Cause = "silent"  // the server took the call and did not answer in time
+	CauseSilent  Cause = "silent"  // the server accepted the call but timed out
 	CauseOther   Cause = "other"
 )
 
@@ -33,7 +33,7 @@ func Causes() []Cause {
 		CauseSilent, CauseOther}
 }
 
-// Cause names what is wrong; "" when the model answered. cfg is what was probed.
+// Cause returns the reason for the failure; "" if the model answered. cfg is the probed configuration.
 func (p Probed) Cause(cfg Config) Cause {
 	if p.OK || p.Err == nil {
 		return ""
@@ -90,7 +90,7 @@ func Complete(address string) string {
 	return "https://" + address
 }
 
-// near tells whether a host is this machine or on a private network.
+// near reports whether a host is this machine or on a private network.
 func near(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()

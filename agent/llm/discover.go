@@ -20,14 +20,14 @@ type Found struct {
 	BaseURL string
 	Use     string   // class of its models
 	Models  []string // their names
-	Offers  []Offer  // the same with what the server says about each
+	Offers  []Offer  // the same with details from the server
 }
 
-// listTime is how long a local server may take to list its models, and again to tell what they can
-// do. Details that are missing then stay unknown.
+// listTime limits a local server's time to list its models, and then to describe them. Details that arrive later stay
+// unknown.
 const listTime = 400 * time.Millisecond
 
-// Places are the usual addresses of local model servers, and the port that OLLAMA_HOST names.
+// Places returns the usual addresses of local model servers, and the port that OLLAMA_HOST names.
 func Places() []Found {
 	return []Found{
 		{Name: "Ollama", BaseURL: ollama(os.Getenv("OLLAMA_HOST")), Use: "ollama"},
@@ -37,8 +37,8 @@ func Places() []Found {
 	}
 }
 
-// ollama is where Ollama answers on this machine when host is the value of its own variable:
-// [scheme://]host[:port]. Another machine is not asked.
+// ollama returns Ollama's address on this machine, given the value of OLLAMA_HOST: [scheme://]host[:port]. Other
+// machines are ignored.
 func ollama(host string) string {
 	const usual = "11434"
 	host = strings.TrimSpace(host)
@@ -62,8 +62,8 @@ func ollama(host string) string {
 	return "http://" + net.JoinHostPort(address, port) + "/v1"
 }
 
-// Discover asks the usual addresses of this machine for their models, all at once, for at most a
-// second. Servers without a model are left out. No other machine is asked.
+// Discover queries the usual addresses of this machine concurrently, for at most a second. Servers without a model are
+// left out. No other machine is contacted.
 func Discover(ctx context.Context) []Found { return DiscoverAt(ctx, Places(), listTime) }
 
 // DiscoverAt is [Discover] for other addresses and another patience with each server.
@@ -81,7 +81,7 @@ func DiscoverAt(ctx context.Context, places []Found, patience time.Duration) []F
 	return slices.DeleteFunc(found, func(f Found) bool { return len(f.Models) == 0 })
 }
 
-// stay follows no redirect: it could lead away from the server that was asked.
+// stay follows no redirect, which could lead away from the queried server.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // fill asks one server.
@@ -101,7 +101,7 @@ func (c catalog) fill(ctx context.Context, f *Found, patience time.Duration) {
 	}
 }
 
-// Environment is what the offline model tells people they could connect.
+// Environment lists connection options that the offline model describes.
 func Environment(ctx context.Context) offline.Environment {
 	env := offline.Environment{Keys: KeysInEnv()}
 	for _, f := range Discover(ctx) {

@@ -1,4 +1,4 @@
-// Package llm makes models from their configuration: it maps DeerFlow's class paths to providers, and finds model
+// Package llm creates models from their configuration: it maps DeerFlow's class paths to providers, and finds model
 // servers on this machine. Each provider's protocol is a package below. Begin with llm.go; for a new OpenAI-compatible
 // provider with openai/dialect.go.
 package llm
@@ -21,7 +21,7 @@ import (
 // Error is a failed model call of any provider.
 type Error = llmerr.Error
 
-// ErrClass means the configured class is none this program has.
+// ErrClass means that the configured class isn't supported.
 var ErrClass = errors.New("unknown model class")
 
 // Config is one model of the configuration.
@@ -49,31 +49,30 @@ type Config struct {
 	Responses bool   // the model is spoken to at the Responses API
 	Dialect   string // name of the openai.Dialect; empty = found by address and class
 	ToolCalls *bool  // whether the model has tool calls; nil = its provider's refusal shows it
-	Known     *Known // what calls showed; nil = of this model alone
+	Known     *Known // lessons from earlier calls; nil = of this model alone
 
 	Client *http.Client // nil = the shared one
 }
 
-// Known is what calls to models showed about them, shared by all models of a program. The
-// zero value is ready.
+// Known holds what calls revealed about models, shared by all models of a program. The zero value is ready.
 type Known struct {
 	noTools texttools.Memory
 	lessons openai.Lessons
 }
 
-// class is what a class path stands for.
+// class is the implementation behind a class path.
 type class struct {
 	dialect string // name of an openai.Dialect
-	native  bool   // it speaks Anthropic's own API
+	native  bool   // it uses Anthropic's own API
 	offline bool
-	refused string // why it cannot be used, and what can
+	refused string // why it can't be used, and the alternative
 }
 
-// plainDialect is that of classes which say nothing about the provider; its address does.
+// plainDialect is the dialect of classes that don't imply a provider; the address does.
 const plainDialect = "openai"
 
-// classes is the list of everything New knows, by class path. A path without a class stands
-// for all classes of its module; the name of a dialect is a class too.
+// classes returns all supported classes by path. A path without a class stands for all classes of its module; the name
+// of a dialect is a class too.
 func classes() map[string]class {
 	return map[string]class{
 		"":                                 {dialect: plainDialect},
@@ -137,8 +136,7 @@ func find(use string) (class, error) {
 	return c, nil
 }
 
-// New makes the model; it does not go to the network. An error says what to change, and
-// wraps ErrClass when it is the class.
+// New returns the model without network access. Its errors tell what to change; class errors wrap ErrClass.
 func New(cfg Config) (agent.Model, error) {
 	c, err := find(cfg.Use)
 	if err != nil {
@@ -173,7 +171,7 @@ func New(cfg Config) (agent.Model, error) {
 	if o.Model == "" {
 		o.Model = cfg.Name
 	}
-	if cfg.BaseURL == "" && o.APIKey == "" { // a key goes to its own provider only
+	if cfg.BaseURL == "" && o.APIKey == "" { // a key is only sent to its own provider
 		o.APIKey = firstInEnv(d.Keys)
 	}
 	m, err := openai.New(o)
@@ -189,7 +187,7 @@ func New(cfg Config) (agent.Model, error) {
 	return texttools.WhenRefused(m, o.Model+" at "+base, &cfg.Known.noTools), nil
 }
 
-// Check says why New would refuse a configuration: its class or its dialect is not known.
+// Check explains why New would refuse a configuration: its class or its dialect is not known.
 func Check(cfg Config) error {
 	c, err := find(cfg.Use)
 	if err == nil && !c.native && !c.offline {
@@ -198,7 +196,7 @@ func Check(cfg Config) error {
 	return err
 }
 
-// Efforts are the reasoning efforts a model of this configuration takes.
+// Efforts returns the reasoning efforts a model of this configuration takes.
 func Efforts(cfg Config) []string {
 	more := []string{"minimal", "xhigh", "max"} // of Anthropic's own API, where minimal is sent as low
 	if c, err := find(cfg.Use); err == nil && !c.native {
@@ -208,7 +206,7 @@ func Efforts(cfg Config) []string {
 	return append([]string{"low", "medium", "high"}, more...)
 }
 
-// DialectOf is the dialect in which a model of this configuration is spoken to.
+// DialectOf returns the dialect in which a model of this configuration is spoken to.
 func DialectOf(cfg Config) (openai.Dialect, error) {
 	c, err := find(cfg.Use)
 	if err != nil {
@@ -218,7 +216,7 @@ func DialectOf(cfg Config) (openai.Dialect, error) {
 	return d, err
 }
 
-// Address is where a model of this configuration is, "" when it is nowhere.
+// Address returns where a model of this configuration is, "" when it is nowhere.
 func Address(cfg Config) string {
 	base, _, err := reach(cfg)
 	if err != nil {
@@ -227,7 +225,7 @@ func Address(cfg Config) string {
 	return base
 }
 
-// reach is where a model is, and the headers that open the door there.
+// reach returns where a model is, and the headers that open the door there.
 func reach(cfg Config) (base string, headers map[string]string, err error) {
 	c, err := find(cfg.Use)
 	if err != nil {
@@ -270,7 +268,7 @@ func dialect(cfg Config, c class) (d openai.Dialect, base string, err error) {
 	if base == d.Base {
 		return d, base, nil
 	}
-	keys := d.Keys // those of the class, whatever its address turns out to be
+	keys := d.Keys // of the class, whatever the address
 	switch at, sure, found := openai.DialectAt(base); {
 	case found && (sure || c.dialect == plainDialect):
 		d = at
@@ -281,7 +279,7 @@ func dialect(cfg Config, c class) (d openai.Dialect, base string, err error) {
 	return d, base, nil
 }
 
-// address is where the model is: as configured, as the environment says, or the provider's own.
+// address returns the model's address: from the configuration, the environment, or the provider's default.
 func address(configured string, d openai.Dialect) string {
 	if configured != "" {
 		return configured

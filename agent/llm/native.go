@@ -17,10 +17,10 @@ const (
 	anthropicAddress = "ANTHROPIC_BASE_URL"
 )
 
-// anthropicThoughts are the tokens a model of Anthropic may think when its entry does not say.
+// anthropicThoughts is the default thinking budget in tokens for Anthropic's models.
 const anthropicThoughts = 4096
 
-// newAnthropic makes a model behind Anthropic's own API.
+// newAnthropic returns a model behind Anthropic's own API.
 func newAnthropic(cfg Config) (agent.Model, error) {
 	on, off := overlays(cfg, openai.Dialect{On: map[string]any{"thinking": map[string]any{"type": "enabled",
 		"budget_tokens": anthropicThoughts}}})
@@ -57,8 +57,8 @@ func newAnthropic(cfg Config) (agent.Model, error) {
 	return texttools.Native(m), nil
 }
 
-// anthropicAt is where the model is, and the key for it. A key of the environment goes to the
-// address of the environment or the provider only.
+// anthropicAt returns the model's address, and the key for it. A key from the environment is only sent to the
+// environment's or the provider's address.
 func anthropicAt(cfg Config) (base, key string) {
 	base, key = cfg.BaseURL, cfg.APIKey
 	if base == "" {

@@ -8,17 +8,17 @@ import (
 	"fawn/agent/llm/openai"
 )
 
-// Preset is a provider that can be chosen by its name: what an entry of models[] needs to say.
+// Preset is a provider selectable by name: the defaults of a models[] entry.
 type Preset struct {
 	Name    string // also its use:
-	Label   string // what people call it
+	Label   string // display name
 	BaseURL string // empty for Other
 	Key     string // environment variable of its key; empty if it needs none
 	KeyPage string // where people get a key
 	Local   bool   // it runs on this machine
 }
 
-// Presets are the providers in the order they are offered.
+// Presets returns the providers in the order they are offered.
 func Presets() []Preset {
 	list := []Preset{
 		{Name: "openai", Label: "OpenAI", KeyPage: "https://platform.openai.com/api-keys"},
@@ -52,7 +52,7 @@ func Presets() []Preset {
 	return list
 }
 
-// KeyNames are the environment variables in which people keep their providers' keys.
+// KeyNames returns the environment variables in which people keep their providers' keys.
 func KeyNames() []string {
 	names := []string{anthropicKey}
 	for _, d := range openai.Dialects() {
@@ -62,7 +62,7 @@ func KeyNames() []string {
 	return slices.Compact(names)
 }
 
-// KeysInEnv are the names of [KeyNames] that are set; their values are never read out.
+// KeysInEnv returns the names of [KeyNames] that are set; their values are never read out.
 func KeysInEnv() []string {
 	return slices.DeleteFunc(KeyNames(), func(name string) bool { return os.Getenv(name) == "" })
 }

@@ -14,24 +14,24 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// ProbeTime bounds a probe with all its tries. A local server may have to load the model first.
+// ProbeTime limits a probe with all its tries. A local server may have to load the model first.
 const ProbeTime = time.Minute
 
-// maxReply bounds what is shown of the answer to a probe, in bytes.
+// maxReply limits the shown part of a probe's answer, in bytes.
 const maxReply = 200
 
-// Probed is what a real call to a model showed.
+// Probed is the result of a real call to a model.
 type Probed struct {
 	OK      bool   // the model answered
-	BaseURL string // the address that answered, or whose failure says most; empty = the provider's own
+	BaseURL string // the address that answered, or the one with the most telling failure; empty = the provider's default
 	Reply   string // how the answer began
 	Took    time.Duration
 	Tried   []Try   // every call made, in order
-	Err     error   // the failure that says most, secrets replaced; *Error if the provider failed
-	Offers  []Offer // the models the server has, if it tells
+	Err     error   // the most telling failure, secrets replaced; *Error if the provider failed
+	Offers  []Offer // the server's models, if it lists them
 }
 
-// Offer is what the server says about the model of that name.
+// Offer returns the server's details about the model of that name.
 func (p Probed) Offer(model string) (Offer, bool) {
 	i := slices.IndexFunc(p.Offers, func(o Offer) bool { return o.ID == model })
 	if i < 0 {
@@ -47,9 +47,8 @@ type Try struct {
 	Took    time.Duration
 }
 
-// Probe makes a real, tiny call to a model and says how it went. While the server knows nothing at
-// an address, the other ones it can mean are tried; see [Addresses]. The call ends with the first
-// words of the answer.
+// Probe makes a real, tiny call to a model and reports the outcome. If the server finds nothing at an address,
+// alternatives are tried; see [Addresses]. The call ends with the first words of the answer.
 func Probe(ctx context.Context, cfg Config) Probed {
 	ctx, cancel := context.WithTimeout(ctx, ProbeTime)
 	defer cancel()
@@ -82,7 +81,7 @@ func Probe(ctx context.Context, cfg Config) Probed {
 	return out
 }
 
-// offersTime bounds the question for a server's models; an answer to it is a help, not a need.
+// offersTime limits the question for a server's models; an answer to it is a help, not a need.
 const offersTime = 5 * time.Second
 
 // offers asks a provider for its models, with the key it was called with.
@@ -107,7 +106,7 @@ func offers(ctx context.Context, cfg Config) []Offer {
 	return list
 }
 
-// local tells whether a host is this machine.
+// local reports whether a host is this machine.
 func local(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -136,7 +135,7 @@ func ask(ctx context.Context, cfg Config) (reply string, err error) {
 	return "", nil // an empty answer is an answer
 }
 
-// elsewhere tells whether a failure says that the address is wrong, not the call.
+// elsewhere reports whether a failure suggests a wrong address.
 func elsewhere(err error) bool {
 	e := llmerr.Of(err)
 	if e == nil {
@@ -151,8 +150,8 @@ func elsewhere(err error) bool {
 	return e.Status == 0 && (e.Class == llmerr.ClassGeneric || e.Class == llmerr.ClassInvalid)
 }
 
-// says ranks failures by how much they tell: what a provider says about a call is worth more than
-// what a server says about an address.
+// says ranks failures by how telling they are: a provider's message about a call ranks above a server's message about
+// an address.
 func says(err error) int {
 	text, _, _ := Words(err)
 	switch {
@@ -161,7 +160,7 @@ func says(err error) int {
 	case !elsewhere(err):
 		return 3
 	case strings.Contains(strings.ToLower(text), "model"):
-		return 2 // it knows the address and not the model
+		return 2 // the address is right, the model unknown
 	}
 	return 1
 }
@@ -196,8 +195,8 @@ func hidden(err error, cfg Config) error {
 	return errors.New(text) // the cause below holds the secret
 }
 
-// Words are a failure as people read it: what the provider said, word for word, with its class and
-// status. They are empty for nil.
+// Words formats a failure for people: the provider's message verbatim, with its class and status. It returns "" for
+// nil.
 func Words(err error) (text, class string, status int) {
 	if err == nil {
 		return "", "", 0

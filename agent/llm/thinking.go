@@ -7,9 +7,8 @@ import (
 	"fawn/agent/llm/openai"
 )
 
-// overlays are what a call lays over the request body when it wants thinking and when it
-// does not. Without an entry for "on" the dialect has one; without one for "off", the
-// opposite of "on" is said in the words "on" was written in, else in those of the dialect.
+// overlays returns the body fields that switch thinking on and off. Without an entry for "on" the dialect's is used;
+// without one for "off", it is derived from "on" in the same form, else from the dialect.
 func overlays(cfg Config, d openai.Dialect) (on, off map[string]any) {
 	if cfg.SupportsThinking {
 		on = flatten(cfg.WhenThinkingEnabled)
@@ -71,7 +70,7 @@ func flatten(in map[string]any) map[string]any {
 	return out
 }
 
-// joined is a with b laid over it, objects merged key by key; neither is changed.
+// joined returns a with b laid over it, objects merged key by key; neither is changed.
 func joined(a, b map[string]any) map[string]any {
 	out := maps.Clone(a)
 	if out == nil {
@@ -89,8 +88,7 @@ func joined(a, b map[string]any) map[string]any {
 	return out
 }
 
-// clientOnly tells whether a key configures LangChain's client and means nothing to a
-// provider.
+// clientOnly reports whether a key configures LangChain's client and means nothing to a provider.
 func clientOnly(k string) bool {
 	switch k {
 	case "streaming", "stream_usage", "disable_streaming", "max_retries", "verbose", "cache", "callbacks", "tags",

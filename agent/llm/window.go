@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	windowTime   = 5 * time.Second // a server may take to tell its window
-	ollamaWindow = 4096            // of a model that Ollama has not loaded, unless it is told otherwise
+	windowTime   = 5 * time.Second // time for a server to report its window
+	ollamaWindow = 4096            // Ollama's default for a model that isn't loaded
 )
 
-// Window asks a model's server how many tokens it reads, prompt and answer together; 0 when
-// the server does not say. What it runs the model with counts, not what the model could take.
+// Window asks a model's server for the context window in tokens, prompt and answer together; 0 if the server doesn't
+// report it. The running configuration counts, not the model's maximum.
 func Window(ctx context.Context, cfg Config) int {
 	ctx, cancel := context.WithTimeout(ctx, windowTime)
 	defer cancel()
@@ -43,8 +43,7 @@ func Window(ctx context.Context, cfg Config) int {
 	return 0
 }
 
-// windowOf finds the window of a model among what its server offers. A server of a single
-// model may call it what it likes.
+// windowOf finds a model's window among a server's offers. A server with a single model may name it freely.
 func windowOf(list []Offer, model string, ollama bool) int {
 	for _, o := range list {
 		if o.ID != model && o.ID != model+":latest" && len(list) > 1 {
@@ -58,8 +57,7 @@ func windowOf(list []Offer, model string, ollama bool) int {
 	return 0
 }
 
-// Near tells whether an address is on this machine or in its own network, where servers
-// answer at once.
+// Near reports whether an address is on this machine or its local network, where servers respond quickly.
 func Near(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

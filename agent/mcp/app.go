@@ -18,7 +18,7 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// What servers are told about apps, and what those are.
+// Protocol constants and types for apps.
 const (
 	appExtension = "io.modelcontextprotocol/ui"
 	appType      = "text/html;profile=mcp-app"
@@ -28,23 +28,23 @@ const (
 // Bounds of apps.
 const (
 	maxAppPage    = 8 << 20   // bytes of the page
-	maxAppResult  = 256 << 10 // of a result that an app is handed
+	maxAppResult  = 256 << 10 // limit of a result passed to an app
 	maxAppDomains = 30        // of each kind
 )
 
-// AppKey is the field of a result's artifact with what its app is handed.
+// AppKey is the field of a result's artifact that holds the data for its app.
 const AppKey = "app"
 
-// App is what a result says about its app.
+// App is the app declared by a result.
 type App struct {
 	Server    string          `json:"server"`
-	Tool      string          `json:"tool"` // as the server calls it
+	Tool      string          `json:"tool"` // the server's name
 	URI       string          `json:"uri"`
 	Arguments json.RawMessage `json:"arguments"`
-	Result    json.RawMessage `json:"result"` // as the protocol has it
+	Result    json.RawMessage `json:"result"` // in the protocol's format
 }
 
-// ReadApp is the app of a result, nil if it has none.
+// ReadApp returns the app of a result, nil if it has none.
 func ReadApp(artifact json.RawMessage) *App {
 	if len(artifact) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func ReadApp(artifact json.RawMessage) *App {
 	return a.App
 }
 
-// Handed is the result that an app is handed, nil where there is none.
+// Handed returns the data for an app, nil where there is none.
 func Handed(artifact json.RawMessage) json.RawMessage {
 	var a struct {
 		App struct {
@@ -71,14 +71,14 @@ func Handed(artifact json.RawMessage) json.RawMessage {
 	return a.App.Result
 }
 
-// appFeature has servers offer their apps.
+// appFeature makes servers offer their apps.
 func appFeature() *sdk.ClientCapabilities {
 	c := &sdk.ClientCapabilities{}
 	c.AddExtension(appExtension, map[string]any{"mimeTypes": []string{appType}})
 	return c
 }
 
-// appOf is what a tool says about apps: the page of its results, and who may call it.
+// appOf returns a tool's app declaration: the page of its results, and who may call it.
 func appOf(t *sdk.Tool) (uri string, forModel, forApp bool) {
 	forModel, forApp = true, true
 	ui, _ := t.Meta["ui"].(map[string]any)
@@ -97,10 +97,10 @@ func appOf(t *sdk.Tool) (uri string, forModel, forApp bool) {
 
 type appCallKey struct{}
 
-// ForApp has calls in the context give what an app is handed, whichever tool they are of.
+// ForApp returns a context whose calls keep the data for an app, whichever tool they call.
 func ForApp(ctx context.Context) context.Context { return context.WithValue(ctx, appCallKey{}, true) }
 
-// withApp adds to a result what its app is handed.
+// withApp adds the app's data to a result.
 func (s *server) withApp(ctx context.Context, out *agent.Result, tool string, c agent.ToolCall, got *sdk.CallToolResult, w func(string) string) error {
 	s.mu.Lock()
 	uri := ""
@@ -134,7 +134,7 @@ func (s *server) withApp(ctx context.Context, out *agent.Result, tool string, c 
 	return nil
 }
 
-// handed is a result as an app gets it, without secrets and paths of this machine.
+// handed returns a result for an app, without secrets and paths of this machine.
 func handed(got *sdk.CallToolResult, clean func(string) string) json.RawMessage {
 	raw, err := json.Marshal(got)
 	if err == nil {
@@ -150,8 +150,8 @@ func handed(got *sdk.CallToolResult, clean func(string) string) json.RawMessage 
 	return raw
 }
 
-// cleaned is JSON whose texts and names were cleaned one by one: in the encoded form a text may look different, and what
-// takes its place might end it.
+// cleaned cleans the texts and names of JSON one by one: encoded text may look different, and a replacement could break
+// the encoding.
 func cleaned(raw []byte, clean func(string) string) (json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -166,7 +166,7 @@ func cleanedValue(v any, clean func(string) string) any {
 	switch v := v.(type) {
 	case string:
 		return clean(v)
-	case json.Number: // a secret may be made of digits
+	case json.Number: // a secret may consist of digits
 		if s := clean(v.String()); s != v.String() {
 			return s
 		}
@@ -187,7 +187,7 @@ func cleanedValue(v any, clean func(string) string) any {
 	return v
 }
 
-// AppPage is the page of an app, and the addresses its server says that it needs.
+// AppPage is an app's page, and the addresses its server declares.
 type AppPage struct {
 	HTML    []byte
 	Connect []string // for requests
@@ -252,7 +252,7 @@ func (p *AppPage) allow(meta sdk.Meta) {
 	p.Connect, p.Load, p.Frame, p.Base = list("connectDomains"), list("resourceDomains"), list("frameDomains"), list("baseUriDomains")
 }
 
-// reachable reports whether an app may name an origin: not one of the reader's own machine, or of the link it is at.
+// reachable reports whether an app may name an origin: neither the reader's own machine nor its local network.
 func reachable(origin string) bool {
 	m := domain.FindStringSubmatch(origin)
 	if m == nil {
@@ -271,7 +271,7 @@ func reachable(origin string) bool {
 	return err != nil || m[1] == "" && !addr.IsLoopback() && !addr.IsLinkLocalUnicast() && !addr.IsUnspecified() && !addr.IsMulticast()
 }
 
-// Without takes away the addresses of hosts, such as those that this server has.
+// Without removes the addresses of hosts, for instance those of this server.
 func (p *AppPage) Without(hosts ...string) {
 	for _, list := range []*[]string{&p.Connect, &p.Load, &p.Frame, &p.Base} {
 		*list = slices.DeleteFunc(*list, func(origin string) bool {
@@ -285,7 +285,8 @@ func (p *AppPage) Without(hosts ...string) {
 	}
 }
 
-// AppTool is a tool that an app of a server asks for, which must be one of that server. Errors: ErrUnknown, ErrGone.
+// AppTool returns a tool that an app of a server asks for, which must be one of that server. Errors: ErrUnknown,
+// ErrGone.
 func (p *Pool) AppTool(server, tool string) (*agent.Tool, error) {
 	s, err := p.find(server)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // Limits of calls.
 const (
-	quietTime     = 10 * time.Minute // a call without a limit of its own may be silent so long
+	quietTime     = 10 * time.Minute // silence allowed to a call without its own limit
 	progressEvery = 250 * time.Millisecond
 	progressBytes = 64 << 10 // shown of one call
 )
@@ -31,11 +31,11 @@ var (
 	errSlow  = errors.New("the call took too long")
 )
 
-// runner calls a tool of a server, whichever session there is by then.
+// runner calls a tool of a server, in the current session.
 func (p *Pool) runner(name, tool string, renamed names, long bool) func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 	return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 		if long {
-			if cut, ok := t.Results[c.ID]; ok && cut.Cut { // a run goes on with it
+			if cut, ok := t.Results[c.ID]; ok && cut.Cut { // the run resumes it
 				if r, ok, err := p.again(ctx, t, c); ok || err != nil {
 					return r, err
 				}
@@ -56,7 +56,7 @@ func (p *Pool) runner(name, tool string, renamed names, long bool) func(context.
 
 var callNumber atomic.Uint64
 
-// call makes one call. A server that fails is the model's matter: it gets a result that says so.
+// call makes one call. A failing server becomes a result that tells the model about it.
 func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool string, long bool) (agent.Result, error) {
 	failed := func(format string, args ...any) (agent.Result, error) {
 		return agent.ErrorResult("Error: " + s.veil.over(fmt.Sprintf(format, args...))), nil
@@ -90,7 +90,7 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	if limit == 0 {
 		limit, why = quietTime, errQuiet
 	}
-	var unlimited atomic.Bool // a task takes as long as it takes
+	var unlimited atomic.Bool // tasks have no time limit
 	timer := time.AfterFunc(limit, func() { cancel(why) })
 	defer timer.Stop()
 	report := &reporter{turn: t, call: c, veil: s.veil}
@@ -152,14 +152,14 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	return failed("the MCP server %q stopped during the call, which may have had effects: %v", s.name, err)
 }
 
-// unread tells whether an answer came that does not have the form of one. The session goes on.
+// unread reports whether an answer was malformed. The session continues.
 func unread(err error) bool {
 	var kind *json.UnmarshalTypeError
 	var form *json.SyntaxError
 	return errors.As(err, &kind) || errors.As(err, &form) || strings.Contains(err.Error(), "unmarshal")
 }
 
-// outside notes that the server wants its owner to log in, if it does.
+// outside records that the server requires a login, if it does.
 func (s *server) outside() bool {
 	if !s.unknown.Load() {
 		return false
@@ -187,7 +187,7 @@ func hostPaths(args json.RawMessage, folder string) (json.RawMessage, error) {
 	return json.Marshal(mapTexts(v, func(s string) string { return toHost(s, folder) }))
 }
 
-// mapTexts is a JSON value with other texts.
+// mapTexts returns a JSON value with other texts.
 func mapTexts(v any, f func(string) string) any {
 	switch v := v.(type) {
 	case string:
@@ -216,7 +216,7 @@ type reporter struct {
 	ended bool
 }
 
-// tell shows progress, unless there was some a moment ago.
+// tell shows progress at most once per interval.
 func (r *reporter) tell(p *sdk.ProgressNotificationParams) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,7 +243,7 @@ func (r *reporter) tell(p *sdk.ProgressNotificationParams) {
 	r.turn.Sink.Emit(agent.Event{Kind: agent.EventToolOutput, NS: r.turn.NS, Call: r.call, Data: data})
 }
 
-// end makes sure that nothing is shown from now on: progress may come after the result.
+// end suppresses later progress, which may arrive after the result.
 func (r *reporter) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"fawn/agent/mcp/process"
 )
 
-// Folder is one of this machine that a server in a sandbox sees.
+// Folder is a folder of this machine visible to a sandboxed server.
 type Folder struct {
 	Dir, Path string // on this machine, and inside
 	Write     bool
@@ -18,8 +18,8 @@ type Folder struct {
 // Job is a server that is to run in a sandbox.
 type Job struct {
 	Server   Server
-	Thread   string    // "" for one that only lists its tools
-	In, Out  *os.File  // its standard input and output; whoever runs it closes them
+	Thread   string    // "" for a server that only lists its tools
+	In, Out  *os.File  // standard input and output of the server; the function running it closes them
 	Complain io.Writer // takes its standard error
 }
 

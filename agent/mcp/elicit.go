@@ -12,18 +12,18 @@ import (
 	"fawn/agent/mcp/ask"
 )
 
-// Questions are the open ones of servers in a thread, the oldest first.
+// Questions returns the open questions in a thread, oldest first.
 func (p *Pool) Questions(ctx context.Context, thread string) ([]*ask.Question, error) {
 	return p.asks.Open(ctx, thread)
 }
 
-// Answer ends a question: the call goes on, wherever it waits. A content that does not fit leaves it open. Errors:
-// ask.ErrNoQuestion, ask.ErrAnswered, ask.ErrContent.
+// Answer answers a question, and the call continues wherever it waits. Content that doesn't fit leaves the question
+// open. Errors: ask.ErrNoQuestion, ask.ErrAnswered, ask.ErrContent.
 func (p *Pool) Answer(ctx context.Context, thread, id string, r ask.Reply) error {
 	return p.asks.Answer(ctx, thread, id, r)
 }
 
-// elicit is a server's question. Nobody is asked where nobody is there to be asked.
+// elicit asks the person a server's question. Non-interactive runs decline it.
 func (s *server) elicit(ctx context.Context, e *session, params *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 	p, nobody := s.pool, &sdk.ElicitResult{Action: ask.Cancel}
 	if e.thread == "" || params.Mode == "url" || p.o.Patience == nil || !p.enter() {
@@ -61,7 +61,7 @@ func (s *server) elicit(ctx context.Context, e *session, params *sdk.ElicitParam
 	return nobody, nil
 }
 
-// enter counts a question, which Close waits for; false once there is none to be asked.
+// enter counts an open question, for which Close waits; it returns false after Close.
 func (p *Pool) enter() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,7 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// needed ends with ctx, with the session, and when no call is under way in it any more.
+// needed ends with ctx, with the session, and when it has no more active calls.
 func (e *session) needed(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -91,10 +91,10 @@ func (e *session) needed(ctx context.Context) (_ context.Context, stop func()) {
 	}
 }
 
-// settleTime is more than it takes to take a question back.
+// settleTime exceeds the time needed to withdraw a question.
 const settleTime = 10 * time.Second
 
-// settle waits, behind the last call under way, until questions are taken back: none is to be shown behind its run.
+// settle waits, after the last active call, until its questions are withdrawn: none may be shown after its run.
 func (e *session) settle() {
 	e.mu.Lock()
 	settled, others := e.settled, len(e.calling) > 0
@@ -125,7 +125,7 @@ func (e *session) paused() bool {
 	return e.asking > 0
 }
 
-// pause stops the time of calls while somebody is asked.
+// pause stops the call's clock while a question is open.
 func (e *session) pause(on bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"fawn/agent/mcp/process"
 )
 
-// explain words why a server did not work, with the last of what it said itself.
+// explain describes a server's failure, with the last lines of its output.
 func (s *server) explain(err error, began time.Time) error {
 	if errors.As(err, &process.NotFoundError{}) {
 		return err
@@ -25,7 +25,7 @@ func (s *server) explain(err error, began time.Time) error {
 	case tooLarge(err):
 		err = fmt.Errorf("it sent a message of more than %d MiB, which is refused", s.pool.o.MaxMessage>>20)
 	case errors.As(err, &u):
-		err = u.Err // what is around it repeats the address
+		err = u.Err // its wrapper repeats the address
 	case errors.Is(err, io.EOF):
 		err = errors.New("it has ended")
 	}
@@ -36,14 +36,14 @@ func (s *server) explain(err error, began time.Time) error {
 	return errors.New(agent.Clip(text, 600))
 }
 
-// tooLarge tells whether a message was larger than it may be. The library has no names for its errors.
+// tooLarge reports whether a message exceeded the limit. The library has no sentinel errors.
 func tooLarge(err error) bool {
 	return errors.Is(err, errTooLarge) ||
 		strings.Contains(err.Error(), "exceeded the configured maximum line length") ||
 		strings.Contains(err.Error(), "SSE event exceeded") || strings.Contains(err.Error(), errTooLarge.Error())
 }
 
-// fail puts the next try off; the lock is held.
+// fail schedules the next attempt; the lock is held.
 func (s *server) fail(why string) {
 	if s.unknown.Load() { // trying again would not help
 		s.state, s.err, s.next = StateLogin, errLogin.Error(), time.Time{}

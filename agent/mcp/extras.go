@@ -11,13 +11,13 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of what servers offer beside tools, and of what one of them says at once.
+// Limits of a server's prompts and resources, and of a single answer.
 const (
 	maxPrompts   = 200
 	maxResources = 500
 	maxArguments = 20
 	maxURI       = 2000
-	extraTime    = 30 * time.Second // for a prompt or a resource
+	extraTime    = 30 * time.Second // limit of a prompt or resource
 )
 
 // Prompt is a message that a server has ready for people.
@@ -26,24 +26,24 @@ type Prompt struct {
 	Arguments                 []PromptArgument
 }
 
-// PromptArgument is what a Prompt has to be told.
+// PromptArgument is an argument of a Prompt.
 type PromptArgument struct {
 	Name, Description string
 	Required          bool
 }
 
-// Resource is something that a server lets people read.
+// Resource is a readable resource of a server.
 type Resource struct {
 	Server, URI, Name, Description, Kind string // Kind is its MIME type, or empty
 }
 
-// extras are what a server offers beside tools, as it was listed last.
+// extras are a server's prompts and resources as last listed.
 type extras struct {
 	prompts   []Prompt
 	resources []Resource
 }
 
-// Prompts are those of all servers that work. It never waits.
+// Prompts returns the prompts of all working servers. It never waits.
 func (p *Pool) Prompts() (out []Prompt) {
 	for _, s := range p.all() {
 		if x := s.extras.Load(); x != nil && s.works() {
@@ -53,7 +53,7 @@ func (p *Pool) Prompts() (out []Prompt) {
 	return out
 }
 
-// Resources are those of all servers that work. It never waits.
+// Resources returns the resources of all working servers. It never waits.
 func (p *Pool) Resources() (out []Resource) {
 	for _, s := range p.all() {
 		if x := s.extras.Load(); x != nil && s.works() {
@@ -69,8 +69,8 @@ func (s *server) works() bool {
 	return s.state == StateReady
 }
 
-// learnExtras asks a server that has listed its tools what else it offers. One that does not answer keeps
-// what it had; nobody waits for it but its own loop.
+// learnExtras lists a server's prompts and resources after its tools. Without a response the old lists stay; only the
+// server's own loop waits.
 func (s *server) learnExtras() {
 	e, err := s.session(s.ctx, "")
 	if err != nil {
@@ -163,7 +163,7 @@ func (e *session) resources(ctx context.Context) (out []Resource, err error) {
 	}
 }
 
-// prompt is one of those that were listed.
+// prompt returns a listed prompt.
 func (s *server) prompt(name string) (Prompt, bool) {
 	x := s.extras.Load()
 	if x == nil {
@@ -176,7 +176,7 @@ func (s *server) prompt(name string) (Prompt, bool) {
 	return x.prompts[i], true
 }
 
-// resource is one of those that were listed.
+// resource returns a listed resource.
 func (s *server) resource(uri string) (Resource, bool) {
 	x := s.extras.Load()
 	if x == nil {

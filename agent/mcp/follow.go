@@ -21,10 +21,10 @@ import (
 const (
 	leastEvery  = 500 * time.Millisecond // between two questions about a task
 	mostEvery   = time.Minute
-	answerTime  = 30 * time.Second // for one answer about a task
-	resultTime  = time.Minute      // for the result of a task that is over
-	cancelTime  = 10 * time.Second // for a request to cancel
-	wishEvery   = time.Second      // between two looks, while a question is open, whether the task is to be cancelled
+	answerTime  = 30 * time.Second // limit of one response about a task
+	resultTime  = time.Minute      // limit of the result of an ended task
+	cancelTime  = 10 * time.Second // limit of a cancel request
+	wishEvery   = time.Second      // interval of checking for a cancellation request while a status request is open
 	noteEvery   = 30 * time.Second // the time of the last answer is stored so often
 	refusedMost = 3                // answers without a task in a row, after which it is lost
 )
@@ -32,14 +32,14 @@ const (
 // TypeTask is the type of the custom event about a task.
 const TypeTask = "mcp_task"
 
-// Following says how tasks of servers are followed.
+// Following configures how tasks of servers are followed.
 type Following struct {
 	Book  tasks.Book
-	Every time.Duration // between two questions, where a server does not say; 0 = five seconds
+	Every time.Duration // default interval of status requests; 0 = five seconds
 	Most  int           // questions to one server at the same time; 0 = eight
-	// Leaves tells whether a call ends because another one goes on with it later, for which its task is left alone.
+	// Leaves reports whether a call ends because another will resume it later; its task is kept then.
 	Leaves func(cause error) bool
-	// Ended tells whether a run has ended, so that nobody follows its tasks any more.
+	// Ended reports whether a run has ended, which leaves its tasks unattended.
 	Ended func(ctx context.Context, run string) (bool, error)
 	Now   func() time.Time // nil = time.Now
 }
@@ -65,7 +65,7 @@ func newFollows(f *Following) *follows {
 	return out
 }
 
-// placesOf are those for questions to a server: one that is silent holds up nobody else's tasks.
+// placesOf returns a server's slots for status requests, so that an unresponsive server delays its own tasks only.
 func (f *follows) placesOf(server string) chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +75,7 @@ func (f *follows) placesOf(server string) chan struct{} {
 	return f.places[server]
 }
 
-// CancelTask wants a task of a thread to be cancelled, wherever it is followed. Errors: tasks.ErrNotFound.
+// CancelTask requests the cancellation of a thread's task, on whichever server follows it. Errors: tasks.ErrNotFound.
 func (p *Pool) CancelTask(ctx context.Context, thread, id string) error {
 	if p.follows == nil {
 		return tasks.ErrNotFound
@@ -94,7 +94,7 @@ func (p *Pool) CancelTask(ctx context.Context, thread, id string) error {
 	return nil
 }
 
-// Tasks are those of a thread, the newest first.
+// Tasks returns a thread's tasks, newest first.
 func (p *Pool) Tasks(ctx context.Context, thread string, limit int) ([]tasks.Task, error) {
 	if p.follows == nil {
 		return nil, nil
@@ -102,7 +102,7 @@ func (p *Pool) Tasks(ctx context.Context, thread string, limit int) ([]tasks.Tas
 	return p.follows.Book.List(ctx, thread, limit)
 }
 
-// Task is one of a thread. Errors: tasks.ErrNotFound.
+// Task returns a task of a thread. Errors: tasks.ErrNotFound.
 func (p *Pool) Task(ctx context.Context, thread, id string) (tasks.Task, error) {
 	if p.follows == nil {
 		return tasks.Task{}, tasks.ErrNotFound
@@ -110,7 +110,7 @@ func (p *Pool) Task(ctx context.Context, thread, id string) (tasks.Task, error) 
 	return p.follows.Book.Get(ctx, thread, id)
 }
 
-// FollowsTasks tells whether calls may become tasks.
+// FollowsTasks reports whether calls may become tasks.
 func (p *Pool) FollowsTasks() bool { return p.follows != nil }
 
 // follower follows one task for one call.
@@ -125,13 +125,13 @@ type follower struct {
 
 	heard  time.Time // the last answer
 	stored time.Time
-	over   bool // the server says so; the result may still be on its way
+	over   bool // the server reports completion; the result may still be on its way
 
 	told       int // bytes of messages shown in the step
 	toldStatus string
 }
 
-// begun follows the task that a server has made of a call.
+// begun follows the task created for a call.
 func (s *server) begun(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool string, state *taskState) (agent.Result, error) {
 	f := s.pool.follows
 	now := f.Now().UTC()
@@ -141,7 +141,7 @@ func (s *server) begun(ctx context.Context, t *agent.Turn, c agent.ToolCall, too
 	return s.pool.follow(ctx, t, c, task, true)
 }
 
-// again goes on with a call that was cut off; false if it had made no task.
+// again resumes an interrupted call; false if it had no task.
 func (p *Pool) again(ctx context.Context, t *agent.Turn, c agent.ToolCall) (r agent.Result, ok bool, err error) {
 	task, err := p.follows.Book.OfCall(ctx, t.ThreadID, t.RunID, c.ID)
 	if errors.Is(err, tasks.ErrNotFound) {
@@ -157,12 +157,12 @@ func (p *Pool) again(ctx context.Context, t *agent.Turn, c agent.ToolCall) (r ag
 	return r, true, err
 }
 
-// quoted is what a server says about a status, fit to be shown.
+// quoted returns a server's status message, cleaned for display.
 func (s *server) quoted(text string) string { return agent.Visible(agent.Clip(s.veil.over(text), 500)) }
 
 const cancelledText = "The task was cancelled before it had a result. Don't start it again unless you are asked to."
 
-// follow asks about a task until it is over, in as many sessions as that takes, and gives its result.
+// follow polls a task until it ends, in as many sessions as needed, and returns its result.
 func (p *Pool) follow(ctx context.Context, t *agent.Turn, c agent.ToolCall, task tasks.Task, fresh bool) (agent.Result, error) {
 	f := &follower{follows: p.follows, pool: p, turn: t, call: c, task: task, wake: make(chan struct{}, 1), heard: time.Now()}
 	if fresh {
@@ -216,7 +216,7 @@ func (p *Pool) follow(ctx context.Context, t *agent.Turn, c agent.ToolCall, task
 	}
 }
 
-// errLost is that another session is needed to go on.
+// errLost means that a new session is needed.
 var errLost = errors.New("the connection was lost")
 
 // in follows the task in one session.
@@ -248,7 +248,7 @@ func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result,
 	timer := time.NewTimer(f.every())
 	defer timer.Stop()
 	refused := 0
-	var over time.Time // since when it is over without a result
+	var over time.Time // when it ended without a result
 	for {
 		select {
 		case a := <-results:
@@ -300,7 +300,7 @@ func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result,
 	}
 }
 
-// look asks for the state of the task. An error that refused its result ends it, once it is over.
+// look requests the task's state. A refused result of an ended task ends it.
 func (f *follower) look(ctx context.Context, s *server, e *session, refused *int, why error) (r agent.Result, ended bool, err error) {
 	var state *taskState
 	places := f.placesOf(s.name)
@@ -366,8 +366,7 @@ func (f *follower) look(ctx context.Context, s *server, e *session, refused *int
 	return r, false, nil
 }
 
-// unlessCancelled asks a question, which ends when somebody wants the task to be cancelled meanwhile, and tells whether
-// that is so.
+// unlessCancelled makes a status request, which a cancellation request interrupts, and reports whether that happened.
 func (f *follower) unlessCancelled(ctx context.Context, ask func(ctx context.Context)) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -389,7 +388,7 @@ func (f *follower) unlessCancelled(ctx context.Context, ask func(ctx context.Con
 			return false
 		case <-f.wake:
 			return stop()
-		case <-tick.C: // it may be wanted at another server
+		case <-tick.C: // it may be requested on another server
 			if at, err := f.Book.Wish(ctx, f.task.Thread, f.task.ID); err == nil && !at.IsZero() {
 				return stop()
 			}
@@ -397,12 +396,12 @@ func (f *follower) unlessCancelled(ctx context.Context, ask func(ctx context.Con
 	}
 }
 
-// every is how long to wait before the next question.
+// every returns the delay before the next poll.
 func (f *follower) every() time.Duration {
 	return max(leastEvery, min(cmp.Or(f.task.Every, f.Every), mostEvery))
 }
 
-// tell shows the state of the task in its step, and to clients.
+// tell reports the state of the task to its step and to clients.
 func (f *follower) tell() {
 	if f.told += len(f.task.Message); f.told > progressBytes && f.toldStatus == f.task.Status {
 		return // its row has the message
@@ -475,7 +474,7 @@ func (f *follower) ends(ctx context.Context, status, why string, r agent.Result)
 	return r, nil
 }
 
-// cancel ends a task that somebody wants to be cancelled, whatever its server says.
+// cancel ends a task at a person's request, whatever its server responds.
 func (f *follower) cancel(ctx context.Context, s *server, e *session) (agent.Result, error) {
 	f.tellServer(s, e)
 	if at, err := f.Book.Wish(ctx, f.task.Thread, f.task.ID); err == nil {
@@ -495,7 +494,7 @@ func (f *follower) tellServer(s *server, e *session) {
 	}
 }
 
-// stopped is that the call ends: its task is cancelled, or left to whoever goes on with the call.
+// stopped handles the end of the call: its task is cancelled, or left to the call that resumes it.
 func (f *follower) stopped(ctx context.Context) (agent.Result, error) {
 	cause := context.Cause(ctx)
 	if f.Leaves != nil && f.Leaves(cause) {
@@ -505,7 +504,7 @@ func (f *follower) stopped(ctx context.Context) (agent.Result, error) {
 	return agent.Result{}, cause
 }
 
-// endTask cancels a task that nobody follows any more.
+// endTask cancels a task without a follower.
 func (p *Pool) endTask(ctx context.Context, task tasks.Task, why string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*cancelTime)
 	defer cancel()
@@ -523,10 +522,10 @@ func (p *Pool) endTask(ctx context.Context, task tasks.Task, why string) {
 		f.task.CancelTries++
 		f.task.CancelError = "the server could not be reached"
 	}
-	_, _ = f.ends(ctx, tasks.Cancelled, why, agent.Result{}) // it logs what fails
+	_, _ = f.ends(ctx, tasks.Cancelled, why, agent.Result{}) // it logs failures
 }
 
-// missed notes that a question about the task had no answer.
+// missed records an unanswered status request.
 func (f *follower) missed(ctx context.Context, s *server, err error) {
 	f.task.Misses++
 	if f.task.PollError = "no answer"; err != nil {
@@ -537,7 +536,7 @@ func (f *follower) missed(ctx context.Context, s *server, err error) {
 	}
 }
 
-// note stores the task. Its call goes on without its row: the result is worth more.
+// note stores the task. Failures don't end the call: its result matters more.
 func (f *follower) note(ctx context.Context) {
 	if err := f.store(ctx); err != nil {
 		f.pool.o.Log.Error("couldn't store the state of a task of an MCP server", "server", f.task.Server, "thread", f.task.Thread,
@@ -552,19 +551,19 @@ func (f *follower) store(ctx context.Context) error {
 	return f.Book.Put(ctx, f.task)
 }
 
-// answered tells whether an error is the answer of a server, rather than the lack of one.
+// answered reports whether an error is a server's response rather than the lack of one.
 func answered(err error) bool {
 	var wire *jsonrpc.Error
 	return errors.As(err, &wire)
 }
 
-// Times of looking for tasks that nobody follows.
+// Intervals of searching for unattended tasks.
 const (
 	firstTidy = 2 * time.Second
 	tidyEvery = time.Minute
 )
 
-// tidy cancels the tasks of runs that have ended without them, as those of a server that was killed may have.
+// tidy cancels unattended tasks of ended runs, for instance those of a killed server.
 func (p *Pool) tidy() {
 	timer := time.NewTimer(firstTidy)
 	defer timer.Stop()

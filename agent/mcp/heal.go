@@ -11,12 +11,11 @@ import (
 	"fawn/agent"
 )
 
-// fields are a JSON object as it came.
+// fields is a JSON object with undecoded members.
 type fields = map[string]json.RawMessage
 
-// healed is a message of JSON-RPC in which each field has the type that it must have: servers write a number for
-// a text, null for a list and the like, and the library would refuse all of a message for one such field. It is nil for
-// what is no message at all.
+// healed returns a JSON-RPC message with every field in its required type: servers write numbers for text, null for
+// lists and the like, and the library would reject the whole message. It returns nil if the text isn't a message.
 func healed(raw []byte) []byte {
 	m := object(raw)
 	if m == nil {
@@ -51,12 +50,12 @@ func healed(raw []byte) []byte {
 	return out
 }
 
-// healer changes fields, and knows whether it did.
+// healer fixes fields and records whether it changed any.
 type healer struct{ changed bool }
 
 func (h *healer) set(m fields, key string, v any) {
 	raw, err := json.Marshal(v)
-	if err != nil { // only what JSON has is set
+	if err != nil { // only JSON values are set
 		return
 	}
 	m[key], h.changed = raw, true
@@ -100,7 +99,7 @@ func (h *healer) request(m fields, method string) {
 	}
 }
 
-// response heals an answer; false means that nobody waits for it.
+// response fixes a response; false means that no request waits for it.
 func (h *healer) response(m fields, failed bool) bool {
 	id := strings.Trim(string(m["id"]), `" `) // ours are whole numbers
 	n, err := strconv.ParseFloat(id, 64)
@@ -151,7 +150,7 @@ func (h *healer) response(m fields, failed bool) bool {
 	return true
 }
 
-// result heals what a request gives, told apart by its fields.
+// result fixes a result, whose type its fields reveal.
 func (h *healer) result(r fields) {
 	h.objects(r, "_meta")
 	h.moveTask(r)
@@ -227,8 +226,8 @@ func (h *healer) hello(r fields) {
 	}
 }
 
-// list heals the parts of a list, which may be a map of them or only one. Each keeps its place: what is no object
-// becomes one without anything.
+// list fixes the elements of a list, which may be a map or a single element. Positions are kept: a non-object becomes
+// an empty object.
 func (h *healer) list(r fields, key string, each func(m fields, inner *healer)) {
 	raw := r[key]
 	var parts []json.RawMessage
@@ -283,7 +282,7 @@ func (h *healer) list(r fields, key string, each func(m fields, inner *healer)) 
 	}
 }
 
-// nameless stands for the name of a tool that has none; it is left out, with the reason.
+// nameless replaces the name of a nameless tool, which is left out with the reason.
 const nameless = "(without a name)"
 
 func (h *healer) tool(m fields, inner *healer) {
@@ -291,7 +290,7 @@ func (h *healer) tool(m fields, inner *healer) {
 	if s, ok := str(m["name"]); !ok || s == "" {
 		inner.set(m, "name", nameless)
 	}
-	for _, other := range []string{"input_schema", "parameters", "schema"} { // as other protocols call it
+	for _, other := range []string{"input_schema", "parameters", "schema"} { // other protocols' names
 		if m["inputSchema"] == nil && object(m[other]) != nil {
 			inner.set(m, "inputSchema", m[other])
 		}
@@ -328,7 +327,7 @@ func (h *healer) tool(m fields, inner *healer) {
 	}
 }
 
-// answer heals what a tool gives.
+// answer fixes the result of a tool.
 func (h *healer) answer(r fields) {
 	if raw, ok := r["isError"]; ok && string(raw) != "true" && string(raw) != "false" {
 		h.set(r, "isError", strings.EqualFold(strings.Trim(string(raw), `"`), "true") || string(raw) == "1")
@@ -373,7 +372,7 @@ func (h *healer) answer(r fields) {
 	}
 }
 
-// part heals one part of a result; false means that it is of no kind there is.
+// part fixes one part of a result; false means an unknown type.
 func part(m fields, h *healer) bool {
 	h.objects(m, "_meta", "annotations")
 	kind, _ := str(m["type"])
@@ -422,7 +421,7 @@ func part(m fields, h *healer) bool {
 	return true
 }
 
-// texts makes texts of fields, and drops those that hold nothing like one.
+// texts converts fields to text and drops those that can't be converted.
 func (h *healer) texts(m fields, keys ...string) {
 	for _, key := range keys {
 		raw, ok := m[key]
@@ -450,7 +449,7 @@ func (h *healer) numbers(m fields, keys ...string) {
 	}
 }
 
-// objects drops fields that must be objects and are none; lists those that must be lists.
+// objects drops fields that aren't the required objects; lists names those that must be lists.
 func (h *healer) objects(m fields, keys ...string) {
 	for _, key := range keys {
 		if raw, ok := m[key]; ok && raw[0] != '{' {
@@ -486,7 +485,7 @@ func isNumber(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
-// words are a value as text: a string, the strings of a list, or JSON.
+// words returns a value as text: a string, the strings of a list, or JSON.
 func words(raw json.RawMessage) string {
 	if s, ok := str(raw); ok {
 		return s
@@ -501,7 +500,7 @@ func words(raw json.RawMessage) string {
 	return agent.Clip(string(raw), maxText)
 }
 
-// asText is a part of a result with any value as its text.
+// asText returns a part of a result with any value as its text.
 func asText(raw json.RawMessage) json.RawMessage {
 	b, err := json.Marshal(map[string]string{"type": "text", "text": words(raw)})
 	if err != nil { // strings always encode
@@ -510,7 +509,7 @@ func asText(raw json.RawMessage) json.RawMessage {
 	return b
 }
 
-// content is a list with one part, which is the value itself if it is one.
+// content returns a list with one part, which is the value itself if it is one.
 func content(raw json.RawMessage) json.RawMessage {
 	if m := object(raw); m == nil || m["type"] == nil {
 		raw = asText(raw)

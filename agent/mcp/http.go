@@ -14,23 +14,22 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// Bounds of what comes over HTTP.
+// Limits of HTTP transfers.
 const (
-	maxMessage   = 32 << 20 // one message, whichever way it comes, unless the pool says otherwise
+	maxMessage   = 32 << 20 // one message of any transport, unless the pool sets another limit
 	maxRedirects = 5
 )
 
 // errTooLarge is why an answer is not read any further.
 var errTooLarge = errors.New("the answer is too large")
 
-// web is the way to one server over HTTP. Its owner chose the address, which may be a private
-// one. Where the server sends us is the server's choice: headers and tokens do not go there, and
-// the guard judges it.
+// web is the transport to one server over HTTP. Its owner chose the address, which may be private. Redirects are the
+// server's choice: headers and tokens aren't sent there, and the guard checks the address.
 type web struct {
 	server  *url.URL
 	headers map[string]string
 	tokens  *tokens            // nil sends none
-	told    func(refused bool) // whether the server knew who asked; nil does not care
+	told    func(refused bool) // reports whether the server rejected our identity; nil ignores it
 	direct  *http.Transport
 	guarded *http.Transport
 	most    int64 // bytes of a message
@@ -62,7 +61,7 @@ func newWeb(s Server, t *tokens, o *Options, most int) (*web, error) {
 		most: int64(most)}, nil
 }
 
-// client is for one session.
+// client is the HTTP client of one session.
 func (w *web) client() *http.Client {
 	return &http.Client{Transport: w, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
@@ -108,8 +107,8 @@ func (w *web) roundTrip(req *http.Request) (*http.Response, error) {
 	resp, sent, err := w.ask(req)
 	if err == nil && resp.StatusCode == http.StatusUnauthorized && w.tokens != nil {
 		w.tokens.drop(sent)
-		if again, ok := repeat(req); ok { // what it refuses it has not done
-			_ = resp.Body.Close() // nobody reads it
+		if again, ok := repeat(req); ok { // a refused request had no effect
+			_ = resp.Body.Close() // nothing reads it
 			resp, sent, err = w.ask(again)
 			if err == nil && resp.StatusCode == http.StatusUnauthorized {
 				w.tokens.drop(sent)
@@ -122,7 +121,7 @@ func (w *web) roundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// repeat is a request that can be sent once more.
+// repeat returns a request that can be sent once more.
 func repeat(req *http.Request) (*http.Request, bool) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, true
@@ -139,7 +138,7 @@ func repeat(req *http.Request) (*http.Request, bool) {
 	return again, true
 }
 
-// ask sends a request to the server itself, with what identifies us there.
+// ask sends a request to the server itself, with our credentials.
 func (w *web) ask(req *http.Request) (_ *http.Response, sent string, err error) {
 	req = req.Clone(req.Context())
 	for k, v := range w.headers {
@@ -158,7 +157,7 @@ func (w *web) ask(req *http.Request) (_ *http.Response, sent string, err error) 
 	return resp, sent, err
 }
 
-// bounded limits a body, unless it is a stream, whose messages are limited one by one.
+// bounded limits a body, unless it is a stream, whose messages are limited individually.
 func (w *web) bounded(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
@@ -176,7 +175,7 @@ func (w *web) bounded(resp *http.Response, err error) (*http.Response, error) {
 	return resp, nil
 }
 
-// close ends connections that nobody uses.
+// close closes idle connections.
 func (w *web) close() { w.direct.CloseIdleConnections() }
 
 // limited is a body that fails, instead of ending early, at its limit.

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	maxSpread = 1 << 20 // bytes of a message that goes on over several lines
+	maxSpread = 1 << 20 // bytes of a message spread over several lines
 	maxTries  = 16      // places in a line where a message may begin
 )
 
-// messages are what a server writes, as one whole message in each line. Other output, such as a banner or a line
-// of a log, goes to the server's log and ends nothing.
+// messages reads a server's output as one complete message per line. Other output, such as a banner or log line, goes
+// to the server's log and doesn't end the session.
 type messages struct {
 	io.Closer
 	in   *bufio.Reader
 	most int // bytes of a message
 	log  func(string)
 
-	out    []byte // read and healed, to be handed on
-	spread []byte // the beginning of a message that goes on in the next line
+	out    []byte // read and fixed
+	spread []byte // the start of a message that continues on the next line
 	depth  int    // brackets that are open there
 	err    error
 }
@@ -51,7 +51,7 @@ func (m *messages) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line reads up to the end of a line; one that is longer than a message may be is an error.
+// line reads a line; one above the message limit is an error.
 func (m *messages) line() ([]byte, error) {
 	var line []byte
 	for {
@@ -66,14 +66,14 @@ func (m *messages) line() ([]byte, error) {
 	}
 }
 
-// take looks for messages in a line.
+// take searches a line for messages.
 func (m *messages) take(line []byte) {
 	line = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("\uFEFF")))
 	if len(line) == 0 {
 		return
 	}
 	if m.all(line) {
-		if len(m.spread) > 0 { // what began before it was none
+		if len(m.spread) > 0 { // the buffered start wasn't a message
 			m.strays(m.spread)
 			m.spread = nil
 		}
@@ -97,7 +97,7 @@ func (m *messages) take(line []byte) {
 		}
 		m.spread = nil
 	}
-	// a message may stand behind words without an end of their line
+	// a message may follow text without a line end
 	for from, tries := 1, 0; from < len(line) && tries < maxTries; from++ {
 		at := bytes.IndexByte(line[from:], '{')
 		if at < 0 {
@@ -115,8 +115,7 @@ func (m *messages) take(line []byte) {
 	m.strays(line)
 }
 
-// goesOn tells whether a message that is spread over lines can go on behind this one: brackets are open, and no
-// text is.
+// goesOn reports whether a message spread over lines can continue after this one: brackets are open, but no string is.
 func (m *messages) goesOn(line []byte) bool {
 	if len(m.spread) == 0 {
 		m.depth = 0
@@ -138,7 +137,7 @@ func (m *messages) goesOn(line []byte) bool {
 	return !quoted && m.depth > 0
 }
 
-// all takes a text that is nothing but messages, one or more; false if it is not.
+// all parses a text that consists of one or more messages; false if it doesn't.
 func (m *messages) all(text []byte) bool {
 	if text[0] != '{' && text[0] != '[' {
 		return false
@@ -178,22 +177,21 @@ func (m *messages) all(text []byte) bool {
 	return len(found) > 0
 }
 
-// strays notes lines that are no messages.
+// strays logs lines that aren't messages.
 func (m *messages) strays(text []byte) {
 	for line := range strings.Lines(string(text)) {
 		m.log(line)
 	}
 }
 
-// healedBody is the answer of a server over HTTP with healed messages: one in JSON, which is read at once, or
-// events, each as soon as it is there.
+// healedBody is an HTTP response with fixed messages: a JSON body, read at once, or events, passed on one by one.
 type healedBody struct {
 	io.ReadCloser
 	events bool
 	most   int
 	in     *bufio.Reader
 	event  []byte // read so far
-	large  bool   // it is longer than a message may be, which is for the library to say
+	large  bool   // above the message limit; the library reports it
 	out    []byte
 	err    error
 }
@@ -247,7 +245,7 @@ func (b *healedBody) line() {
 	}
 }
 
-// healedEvent is an event with a healed message. One that holds none becomes a remark, which nobody reads.
+// healedEvent returns an event with a fixed message. An event without one becomes a comment, which readers skip.
 func healedEvent(event []byte) []byte {
 	var data []byte
 	for line := range bytes.Lines(event) {

@@ -18,56 +18,54 @@ import (
 
 // Bounds of logins.
 const (
-	loginTime = 10 * time.Minute // for the person at the browser
-	askTime   = 30 * time.Second // for each step that nobody is needed for
+	loginTime = 10 * time.Minute // limit for the person at the browser
+	askTime   = 30 * time.Second // for each step without a person
 )
 
-// errLogin is why a server cannot be used that wants its owner to log in.
+// errLogin means that the server requires its owner to log in.
 var errLogin = errors.New("it wants you to log in: Settings → MCP servers")
 
 var (
-	// ErrNoLogin is the error about a server that nobody can log in to.
+	// ErrNoLogin means that the server has no login.
 	ErrNoLogin = errors.New("this MCP server has no login")
-	// ErrLoginGone is the error about an answer to a login which is not under way, or not any more.
+	// ErrLoginGone means that a login isn't pending, or not any more.
 	ErrLoginGone = errors.New("this login has expired or was never begun; begin it again")
 )
 
-// Client is how Fawn is registered with a server's authorization server. Without an ID it
-// registers itself.
+// Client is Fawn's registration with a server's authorization server. Without an ID it registers itself.
 type Client struct {
 	ID     string
 	Secret string
-	Scope  string // instead of what the server proposes
+	Scope  string // overrides the server's proposal
 }
 
-// Consent is where a person allows Fawn to use a server.
+// Consent is the page where a person authorizes Fawn for a server.
 type Consent struct {
 	URL   string
-	State string // belongs to the browser that goes there
+	State string // bound to the browser that goes there
 }
 
-// LoginAnswer is what a browser brings back.
+// LoginAnswer holds the parameters of the browser's redirect.
 type LoginAnswer struct {
 	State, Code, Issuer string
 	Error, Description  string // why there is no code
 }
 
-// grant is what a login has brought. It is for one address of a server.
+// grant is the result of a login. It is bound to one address of a server.
 type grant struct {
 	For          string    `json:"for"`
 	TokenURL     string    `json:"token_url"`
 	ClientID     string    `json:"client_id"`
 	ClientSecret string    `json:"client_secret,omitempty"`
-	Basic        bool      `json:"basic,omitempty"` // the secret goes into a header
+	Basic        bool      `json:"basic,omitempty"` // send the secret in a header
 	Resource     string    `json:"resource,omitempty"`
 	Type         string    `json:"type"`
 	Access       string    `json:"access"`
 	Refresh      string    `json:"refresh,omitempty"`
-	Until        time.Time `json:"until"` // zero where nobody knows
+	Until        time.Time `json:"until"` // zero if unknown
 }
 
-// mayLogIn tells whether a server is one that people can log in to: nothing else has been
-// configured to identify Fawn there.
+// mayLogIn reports whether a person can log in to a server: no other authentication is configured.
 func (s Server) mayLogIn() bool {
 	if s.Type == Stdio || s.OAuth != nil {
 		return false
@@ -80,8 +78,8 @@ func (s Server) mayLogIn() bool {
 	return true
 }
 
-// Login begins a login and tells where its person has to go, who is sent back to the callback. It
-// counts for ten minutes, and can be ended at any server.
+// Login begins a login and returns the address for the person, who is redirected to the callback. It is valid for ten
+// minutes and can be completed on any server.
 func (p *Pool) Login(ctx context.Context, name, callback string) (Consent, error) {
 	s, conf, err := p.loginAt(name)
 	if err != nil {
@@ -108,7 +106,7 @@ func (p *Pool) Login(ctx context.Context, name, callback string) (Consent, error
 	return Consent{URL: l.Request.Address, State: l.Request.State}, nil
 }
 
-// FinishLogin takes what a browser brings back, and exchanges it for a token. The name is that of the server.
+// FinishLogin exchanges the redirect's code for a token. It returns the server's name.
 func (p *Pool) FinishLogin(ctx context.Context, a LoginAnswer) (name string, err error) {
 	l, ok, err := p.logins.Take(ctx, a.State) // an answer counts once
 	if err != nil || !ok {
@@ -123,7 +121,7 @@ func (p *Pool) FinishLogin(ctx context.Context, a LoginAnswer) (name string, err
 	}
 	s.veil.hide(a.Code, l.Request.ClientSecret)
 	var got *grant
-	ctx = context.WithoutCancel(ctx) // the code is spent with the request, whoever has gone meanwhile
+	ctx = context.WithoutCancel(ctx) // the code is used up with the request, even if the caller leaves
 	err = p.outside(ctx, s, conf, func(ctx context.Context, client *http.Client) error {
 		if a.Error != "" {
 			return refusal(a)
@@ -144,7 +142,7 @@ func (p *Pool) FinishLogin(ctx context.Context, a LoginAnswer) (name string, err
 	return l.Server, p.Reconnect(s.name)
 }
 
-// loginAt is a server that people can log in to.
+// loginAt returns a server that people can log in to.
 func (p *Pool) loginAt(name string) (*server, Server, error) {
 	s, err := p.find(name)
 	if err != nil {
@@ -158,13 +156,13 @@ func (p *Pool) loginAt(name string) (*server, Server, error) {
 	return s, s.conf, nil
 }
 
-// outside asks those who give tokens for a server, and words what goes wrong.
+// outside calls a server's authorization server and words the errors.
 func (p *Pool) outside(ctx context.Context, s *server, conf Server,
 	do func(context.Context, *http.Client) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*askTime, errors.New("they did not answer in time"))
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	conf.Headers = nil // they are not for those who give tokens
+	conf.Headers = nil // they are not for the authorization server
 	w, err := newWeb(conf, nil, &p.o, tokenBytes)
 	if err != nil {
 		return err
@@ -179,7 +177,7 @@ func (p *Pool) outside(ctx context.Context, s *server, conf Server,
 	return err
 }
 
-// granted is what a login has brought.
+// granted converts a token to a grant.
 func granted(l consent.Login, t *oauth2.Token, now time.Time) *grant {
 	r, until := l.Request, t.Expiry
 	if !until.IsZero() {
@@ -190,7 +188,7 @@ func granted(l consent.Login, t *oauth2.Token, now time.Time) *grant {
 		Resource: r.Resource, Type: t.Type(), Access: t.AccessToken, Refresh: t.RefreshToken, Until: until}
 }
 
-// Logout forgets what a login has brought.
+// Logout deletes the login.
 func (p *Pool) Logout(name string) error {
 	p.mu.Lock()
 	_, here := p.servers[name]
@@ -221,7 +219,7 @@ func refusal(a LoginAnswer) error {
 	return fmt.Errorf("the authorization server refused: %s", text)
 }
 
-// explainLogin words why a login has failed, without what answers may hold.
+// explainLogin words the reason of a failed login, without response data.
 func (s *server) explainLogin(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -237,7 +235,7 @@ func (s *server) explainLogin(ctx context.Context, err error) error {
 		err = fmt.Errorf("the code was refused: %s%s", status,
 			strings.TrimSpace(refused.ErrorCode+" "+refused.ErrorDescription))
 	case errors.As(err, &address):
-		err = address.Err // what is around it repeats the address
+		err = address.Err // its wrapper repeats the address
 	}
 	return errors.New(agent.Visible(agent.Clip(s.veil.over(err.Error()), 400)))
 }

@@ -10,12 +10,12 @@ import (
 	"fawn/agent/mcp/tasks"
 )
 
-// The library knows nothing of tasks. What servers say of them is moved to fields that it keeps (see healer), and
-// what we say is put into requests of our own types.
+// The library doesn't support tasks. Task data of servers is moved to fields that it keeps (see healer), and ours is
+// put into custom request types.
 const (
-	taskField   = "fawn/task"        // in _meta of results: the task that was made instead
+	taskField   = "fawn/task"        // in _meta of results: the created task
 	longField   = "fawn/taskSupport" // in _meta of tools: whether calls may become tasks
-	longFeature = "fawn/tasks"       // in the experimental features of servers: calls of tools may become tasks
+	longFeature = "fawn/tasks"       // in the experimental capabilities of servers: tool calls may become tasks
 )
 
 // Methods of tasks.
@@ -25,7 +25,7 @@ const (
 	cancelTask = "tasks/cancel"
 )
 
-// keepFor is for how long servers are asked to keep a task and its result.
+// keepFor is the requested lifetime of tasks and their results.
 const keepFor = 24 * time.Hour
 
 // longCall are the parameters of a call that may become a task.
@@ -44,7 +44,7 @@ type ofTask struct {
 	ID string `json:"taskId"`
 }
 
-// taskState is what a server says of a task.
+// taskState is the state of a task as reported by a server.
 type taskState struct {
 	sdk.ResultBase
 	ID      string  `json:"taskId"`
@@ -53,7 +53,7 @@ type taskState struct {
 	Every   float64 `json:"pollInterval"` // milliseconds
 }
 
-// every is how often the server wants to be asked, 0 if it does not say.
+// every returns the server's polling interval, 0 if unspecified.
 func (s *taskState) every() time.Duration {
 	if s.Every <= 0 || s.Every > 1e9 {
 		return 0
@@ -66,7 +66,7 @@ type longKey struct{}
 // mayBeLong lets a call become a task.
 func mayBeLong(ctx context.Context) context.Context { return context.WithValue(ctx, longKey{}, true) }
 
-// knowTasks has a client send the requests about tasks.
+// knowTasks adds the task methods to a client.
 func knowTasks(c *sdk.Client) error {
 	c.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -88,7 +88,7 @@ func knowTasks(c *sdk.Client) error {
 	return sdk.AddSendingCustomMethod[*ofTask, *sdk.CallToolResult](c, taskResult)
 }
 
-// made is the task that a server made of a call, nil if it has answered the call.
+// made returns the task created for a call, nil if the call was answered.
 func made(r *sdk.CallToolResult) *taskState {
 	raw, ok := r.Meta[taskField]
 	if !ok {
@@ -102,7 +102,7 @@ func made(r *sdk.CallToolResult) *taskState {
 	return &s
 }
 
-// long tells whether calls of a tool may become tasks.
+// long reports whether calls of a tool may become tasks.
 func (e *session) long(t *sdk.Tool) bool {
 	about := e.client.InitializeResult()
 	if about == nil || about.Capabilities == nil || about.Capabilities.Experimental[longFeature] == nil {
@@ -133,7 +133,7 @@ func (h *healer) moveTask(r fields) {
 	}
 }
 
-// moveSupport does the same with what a tool says about tasks.
+// moveSupport moves a tool's task support likewise.
 func (h *healer) moveSupport(m fields) {
 	if s, ok := str(object(m["execution"])["taskSupport"]); ok && s != "forbidden" {
 		meta := object(m["_meta"])
@@ -145,7 +145,7 @@ func (h *healer) moveSupport(m fields) {
 	}
 }
 
-// moveFeature does the same with what a server can do about tasks.
+// moveFeature moves a server's task capabilities likewise.
 func (h *healer) moveFeature(caps fields) {
 	if object(object(object(caps["tasks"])["requests"])["tools"])["call"] == nil {
 		return
@@ -158,7 +158,7 @@ func (h *healer) moveFeature(caps fields) {
 	h.set(caps, "experimental", more)
 }
 
-// statusOf is a status as we know it; one that nobody knows counts as work.
+// statusOf converts a status; unknown ones count as working.
 func statusOf(s string) string {
 	switch s {
 	case tasks.Input, tasks.Completed, tasks.Failed, tasks.Cancelled:

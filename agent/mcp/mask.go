@@ -10,14 +10,14 @@ import (
 	"fawn/agent"
 )
 
-// veil hides the secrets of a server. Tokens are added as they are got.
+// veil hides the secrets of a server. New tokens are added.
 type veil struct {
 	mu    sync.Mutex
 	words agent.Secrets
 	mask  func(string) string
 }
 
-// maxVeiled is how many values a server's veil hides at most; tokens beyond it replace older ones.
+// maxVeiled limits the secrets a server's veil hides; newer tokens replace older ones beyond it.
 const maxVeiled = 256
 
 func newVeil(s Server) *veil {
@@ -66,7 +66,7 @@ func (v *veil) hide(values ...string) {
 	}
 }
 
-// over is a text without the secrets.
+// over returns a text without the secrets.
 func (v *veil) over(s string) string {
 	v.mu.Lock()
 	mask := v.mask

@@ -31,44 +31,44 @@ type listed struct {
 	NotForApps  bool            `json:"not_for_apps,omitempty"`
 }
 
-// hash is what a tool is approved by.
+// hash identifies the approved version of a tool.
 func (l listed) hash() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%s", l.Name, l.Description, l.Schema)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// known is what is remembered of a server.
+// known is the stored state of a server.
 type known struct {
 	Signature string            `json:"signature"`
 	Tools     []listed          `json:"tools"`
 	Approved  map[string]string `json:"approved"`          // hashes by tool
 	Refresh   string            `json:"refresh,omitempty"` // the newest refresh token
-	From      string            `json:"from,omitempty"`    // hash of the configured token that it came from
+	From      string            `json:"from,omitempty"`    // hash of the configured token it was obtained with
 	Login     *grant            `json:"login,omitempty"`
-	Late      string            `json:"late,omitempty"` // the signature of what did not list its tools in time
-	Turn      string            `json:"turn,omitempty"` // who of several servers renews its token
+	Late      string            `json:"late,omitempty"` // signature of a configuration that didn't list its tools in time
+	Turn      string            `json:"turn,omitempty"` // the server of the cluster that renews the token
 }
 
-// Bounds of what is remembered.
+// Limits of the stored state.
 const (
 	maxKnown      = 64 << 20 // bytes of the file
 	maxApproved   = 4096     // tools of a server
 	memoryVersion = 1
 )
 
-// memory is the file with what is known of servers, so that their tools are there right
-// after a start. Where several servers share that it is in rows, one for each.
+// memory is the file with the servers' stored state, which makes their tools available right after a start. A cluster
+// keeps it in rows, one per server.
 type memory struct {
-	path string             // empty keeps nothing
-	rows *clusterstate.Rows // nil has a file
+	path string             // empty stores nothing
+	rows *clusterstate.Rows // nil uses a file
 
 	mu      sync.Mutex
 	Version int              `json:"version"`
 	Servers map[string]known `json:"servers"`
 }
 
-// remember reads the file. One that cannot be read counts as empty, with the reason.
+// remember reads the file. An unreadable file counts as empty, and the reason is returned.
 func remember(path string) (*memory, error) {
 	m := &memory{path: path, Version: memoryVersion, Servers: map[string]known{}}
 	if path == "" {
@@ -104,7 +104,7 @@ func (m *memory) get(name string) known {
 	return m.Servers[name]
 }
 
-// put remembers something of a server, or forgets it.
+// put stores or deletes data of a server.
 func (m *memory) put(name string, change func(k *known) (keep bool)) error {
 	if m.rows != nil {
 		return m.putRow(name, change)
@@ -136,13 +136,13 @@ func (m *memory) put(name string, change func(k *known) (keep bool)) error {
 	return nil
 }
 
-// knownDoc begins the names of the rows.
+// knownDoc is the name prefix of the rows.
 const knownDoc = "mcp/known/"
 
-// rowTime bounds the writing of one.
+// rowTime limits the writing of one.
 const rowTime = 10 * time.Second
 
-// readKnown reads a row. One that cannot be read counts as empty.
+// readKnown reads a row. An unreadable row counts as empty.
 func readKnown(d clusterstate.Doc) (k known) {
 	if len(d.Body) == 0 || json.Unmarshal(d.Body, &k) != nil {
 		return known{}
@@ -150,7 +150,7 @@ func readKnown(d clusterstate.Doc) (k known) {
 	return k
 }
 
-// putRow is put for rows. What others have changed meanwhile is changed once more.
+// putRow is put for rows. After a concurrent change it is repeated.
 func (m *memory) putRow(name string, change func(k *known) (keep bool)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), rowTime)
 	defer cancel()
@@ -179,7 +179,7 @@ func (m *memory) putRow(name string, change func(k *known) (keep bool)) error {
 	}
 }
 
-// heard takes what other servers have written.
+// heard applies changes of other servers.
 func (p *Pool) heard(names []string) error {
 	for _, name := range names {
 		name, ok := strings.CutPrefix(name, knownDoc)
@@ -194,7 +194,7 @@ func (p *Pool) heard(names []string) error {
 	return nil
 }
 
-// tooLate notes that the server has not listed its tools when it should have.
+// tooLate records that the server hasn't listed its tools in time.
 func (s *server) tooLate() {
 	s.mu.Lock()
 	have, now := s.have, s.conf.signature()
@@ -205,7 +205,7 @@ func (s *server) tooLate() {
 	}
 }
 
-// replace writes a file that only its owner can read beside the old one and puts it in its place.
+// replace writes a private temporary file next to the old one and renames it.
 func replace(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"fawn/agent"
 )
 
-// OAuth gets the tokens of a server without asking anybody.
+// OAuth obtains a server's tokens without a person.
 type OAuth struct {
 	TokenURL     string
 	Grant        string // client_credentials or refresh_token
@@ -39,13 +39,13 @@ type OAuth struct {
 const (
 	tokenTime  = 15 * time.Second
 	tokenBytes = 1 << 20
-	tokenLife  = time.Hour // where the answer does not say
+	tokenLife  = time.Hour // default if the response has no expiry
 )
 
 // errSpent marks a refusal of the refresh token.
 var errSpent = errors.New("the refresh token is refused")
 
-// tokens are those of one server. At most one request for them is under way.
+// tokens are the tokens of one server. At most one request for them is under way.
 type tokens struct {
 	conf   OAuth
 	veil   *veil
@@ -53,15 +53,15 @@ type tokens struct {
 	keep   func(refresh string) // keeps a refresh token that has taken the place of another
 	clock  func() time.Time
 
-	login   bool                                          // somebody has to log in when there is nothing to renew with
-	renewed func(access, refresh string, until time.Time) // told of each new token; nil tells nobody
+	login   bool                                          // a login is required if there is no refresh token
+	renewed func(access, refresh string, until time.Time) // called with each new token; nil for none
 
-	turn  chan struct{}                                     // held by who renews
+	turn  chan struct{}                                     // held while renewing
 	among func(ctx context.Context) (end func(), err error) // the same, of several servers; nil is alone
 
 	mu      sync.Mutex
 	value   string // of the header
-	refused string // one that its server did not take
+	refused string // a token rejected by the server
 	until   time.Time
 	refresh string
 }
@@ -71,19 +71,19 @@ func newTokens(o OAuth, v *veil, refresh string, keep func(string)) *tokens {
 		turn: make(chan struct{}, 1)}
 	v.hide(t.refresh)
 	t.client = &http.Client{Timeout: tokenTime, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return errors.New("the token address must not redirect") // the secrets are for nobody else
+		return errors.New("the token address must not redirect") // keep the secrets from other hosts
 	}}
 	return t
 }
 
-// fresh is the header's value while its token is good.
+// fresh returns the header's value while its token is good.
 func (t *tokens) fresh() (string, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.value, t.value != "" && t.clock().Add(t.conf.Skew).Before(t.until)
 }
 
-// header is the value of the Authorization header.
+// header returns the value of the Authorization header.
 func (t *tokens) header(ctx context.Context) (string, error) {
 	if v, ok := t.fresh(); ok {
 		return v, nil
@@ -94,7 +94,7 @@ func (t *tokens) header(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if v, ok := t.fresh(); ok { // somebody else has got one
+	if v, ok := t.fresh(); ok { // another caller renewed it
 		return v, nil
 	}
 	if t.among != nil && t.conf.Grant == "refresh_token" {
@@ -103,11 +103,11 @@ func (t *tokens) header(ctx context.Context) (string, error) {
 			return "", err
 		}
 		defer end()
-		if v, ok := t.fresh(); ok { // another server has got one
+		if v, ok := t.fresh(); ok { // another server renewed it
 			return v, nil
 		}
 	}
-	// What is spent for a token must not be lost because one of those who wait has gone.
+	// A token request must not be lost because its caller left.
 	if err := t.renew(context.WithoutCancel(ctx)); err != nil {
 		if errors.Is(err, errLogin) {
 			return "", err
@@ -129,7 +129,7 @@ func (t *tokens) drop(value string) {
 	}
 }
 
-// renew asks for a token. Only who has the turn calls it.
+// renew requests a token. The caller holds turn.
 func (t *tokens) renew(ctx context.Context) error {
 	form := url.Values{"grant_type": {t.conf.Grant}}
 	set := func(key, value string) {
@@ -164,7 +164,7 @@ func (t *tokens) renew(ctx context.Context) error {
 	answer, err := t.ask(ctx, form)
 	if errors.Is(err, errSpent) && t.login {
 		t.mu.Lock()
-		t.refresh = "" // it is of no use any more
+		t.refresh = "" // it is no longer valid
 		t.mu.Unlock()
 		return errLogin
 	}
@@ -199,7 +199,7 @@ func (t *tokens) renew(ctx context.Context) error {
 	return nil
 }
 
-// lifetime reads how long a token is good.
+// lifetime parses a token's lifetime.
 func lifetime(v any) time.Duration {
 	seconds := math.NaN()
 	switch v := v.(type) {
@@ -216,8 +216,7 @@ func lifetime(v any) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// ask posts the form. What an answer says of an error is told, as far as it is one of the
-// fields that the standard has for that.
+// ask posts the form. Of an error response, only the standard fields are reported.
 func (t *tokens) ask(ctx context.Context, form url.Values) (map[string]any, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.conf.TokenURL, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -232,7 +231,7 @@ func (t *tokens) ask(ctx context.Context, form url.Values) (map[string]any, erro
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
-			err = u.Err // what is around it repeats the address
+			err = u.Err // its wrapper repeats the address
 		}
 		return nil, err
 	}

@@ -10,19 +10,19 @@ import (
 	"fawn/agent"
 )
 
-// launchers are what servers that come over the API may be started with, unless the owner allows more.
+// launchers are the commands allowed for servers added through the API, unless the owner allows more.
 func launchers() []string { return []string{"npx", "uvx"} }
 
-// CheckCommand tells why a stdio server may not be added over the API: its command must be one of
-// the launchers of packages or of those allowed, without options that run something else, and
-// without variables that make programs load code. Servers in the file are their owner's matter.
+// CheckCommand returns the reason why a stdio server may not be added through the API: its command must be a package
+// launcher or allowed, without options that run something else and without variables that make programs load code.
+// Servers in the file are up to their owner.
 func CheckCommand(command string, args []string, env []string, allowed []string) error {
 	if !slices.Contains(launchers(), command) && !slices.Contains(allowed, command) {
 		return fmt.Errorf("the command %q is not allowed here: use npx or uvx, name it in "+
 			"DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST, or write the server into extensions_config.json yourself",
 			agent.Head(command, 80))
 	}
-	for i := 0; i < len(args) && strings.HasPrefix(args[i], "-") && args[i] != "--"; i++ { // then comes the package
+	for i := 0; i < len(args) && strings.HasPrefix(args[i], "-") && args[i] != "--"; i++ { // the package follows
 		flag, value, joined := strings.Cut(args[i], "=")
 		if runs(command, flag) {
 			return fmt.Errorf("the option %s of %s is not allowed here", agent.Head(flag, 80), agent.Head(command, 80))
@@ -43,7 +43,7 @@ func CheckCommand(command string, args []string, env []string, allowed []string)
 	return nil
 }
 
-// harmless are the options that launchers may get; of the others nobody knows what they run.
+// harmless returns the options allowed for launchers; the effect of others is unknown.
 func harmless(command string) []string {
 	switch command {
 	case "npx":
@@ -56,7 +56,7 @@ func harmless(command string) []string {
 	return nil
 }
 
-// runs tells whether an option may run something.
+// runs reports whether an option may run something.
 func runs(command, flag string) bool {
 	if list := harmless(command); list != nil {
 		return !slices.Contains(list, flag)
@@ -72,7 +72,7 @@ func takesValue(command, flag string) bool {
 		command == "uvx" && slices.Contains([]string{"--from", "--with", "-p", "--python", "--prerelease"}, flag)
 }
 
-// isPath tells whether a value is rather a place than the name of a package.
+// isPath reports whether a value is a path rather than the name of a package.
 func isPath(v string) bool {
 	return strings.HasPrefix(v, "/") || strings.HasPrefix(v, ".") || strings.HasPrefix(v, "~") ||
 		strings.Contains(v, ":") || strings.Contains(v, `\`)
@@ -85,7 +85,7 @@ var dangerous = sync.OnceValue(func() *regexp.Regexp {
 		`GCONV_PATH|LOCPATH|TMPDIR|EDITOR|PAGER|BROWSER)$`)
 })
 
-// loadsCode tells whether a variable makes programs run something.
+// loadsCode reports whether a variable makes programs load code.
 func loadsCode(name string) bool {
 	return dangerous().MatchString(name) || strings.ContainsAny(name, "=\x00()")
 }

@@ -28,39 +28,37 @@ import (
 // ErrUnknown is the error about a server that is not configured.
 var ErrUnknown = errors.New("there is no MCP server of that name")
 
-// Options are what a Pool is made of.
+// Options configure a Pool.
 type Options struct {
-	// Dir is where the pool keeps what it knows of servers, and where they run while they only
-	// list their tools.
+	// Dir is the folder for the pool's stored state and for servers that only list their tools.
 	Dir string
-	// Folder gives the folder of this machine with a thread's workspace, uploads and outputs,
-	// which it makes if need be.
+	// Folder returns the folder of this machine with a thread's workspace, uploads and outputs, creating it if
+	// necessary.
 	Folder func(thread string) (string, error)
-	// Save writes a file into a thread's outputs, and gives its virtual path.
+	// Save writes a file into a thread's outputs, and returns its virtual path.
 	Save func(ctx context.Context, thread, name string, data []byte) (string, error)
-	// Confine runs a server in a sandbox until it ends, or ctx does. An error says why it does not run
-	// there. Nil means that there are no sandboxes.
+	// Confine runs a server in a sandbox until it ends, or ctx does. An error is the reason why it can't run there. Nil
+	// means that there are no sandboxes.
 	Confine func(ctx context.Context, j Job) error
 	// Guard judges addresses that servers redirect to.
 	Guard *netguard.Guard
-	// Public judges addresses of servers that are PublicOnly; nil reaches public ones.
+	// Public checks addresses of PublicOnly servers; nil permits public ones.
 	Public func() *netguard.Guard
-	// Patience is how long a call in a thread may wait for a person to answer its server; 0, or no
-	// such function, asks nobody.
+	// Patience returns how long a thread's call may wait for a person's answer; 0, or a nil function, asks nobody.
 	Patience func(ctx context.Context, thread string) time.Duration
 	// Announce shows an event to the readers of a thread's run.
 	Announce func(thread string, event json.RawMessage)
-	// Following says how tasks of servers are followed. Nil makes none: servers answer calls at once.
+	// Following configures the tasks of servers. Nil disables tasks: servers answer calls directly.
 	Following *Following
-	// MaxMessage is how many bytes a server may send at once; 0 means 32 MiB.
+	// MaxMessage limits a server's message in bytes; 0 means 32 MiB.
 	MaxMessage int
-	// Rows has what several servers know together: logins and their tokens, tools and which of them are approved.
-	// Nil keeps that in Dir. Others are heard of once its Run is called.
+	// Rows holds the state shared by several servers: logins with their tokens, tools and their approvals. Nil keeps it
+	// in Dir. Changes of others arrive once Run is called.
 	Rows *clusterstate.Rows
 	Log  *slog.Logger
 }
 
-// Pool has the configured servers. Close ends them.
+// Pool manages the configured servers. Close ends them.
 type Pool struct {
 	o      Options
 	memory *memory
@@ -71,24 +69,24 @@ type Pool struct {
 
 	follows *follows // nil follows no tasks
 
-	mu      sync.Mutex // also orders what changes the offer
+	mu      sync.Mutex // also serializes changes of the offer
 	servers map[string]*server
-	resting map[string]Server // those that are off or cannot be used
+	resting map[string]Server // disabled or unusable ones
 	refused map[string]string // tools that providers of models refuse, by server and hash, with the reason
 	logins  *consent.Waiting
-	asks    *ask.Board     // what servers ask people
-	asking  sync.WaitGroup // those that wait for an answer here
+	asks    *ask.Board     // open questions of servers
+	asking  sync.WaitGroup // calls waiting for an answer here
 	closed  bool
 }
 
-// offer is what runs get.
+// offer is the set of tools given to runs.
 type offer struct {
 	tools   []*agent.Tool
 	version uint64
 	dropped map[string][]string // tools that are not offered, by server, with the reason
 }
 
-// New makes a pool without servers.
+// New returns a pool without servers.
 func New(o Options) *Pool {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -125,7 +123,7 @@ func New(o Options) *Pool {
 	return p
 }
 
-// Set makes the servers those of the list. What has not changed goes on undisturbed.
+// Set applies a list of servers. Unchanged ones aren't interrupted.
 func (p *Pool) Set(list []Server) {
 	p.mu.Lock()
 	if p.closed {
@@ -171,7 +169,7 @@ func (s *server) adopt(conf Server) bool {
 	return true
 }
 
-// Close ends all servers and waits for what they have started.
+// Close ends all servers and waits for their goroutines and processes.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -182,17 +180,17 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// Tools are the tools of all servers, and a number that changes with them. It never waits.
+// Tools returns the tools of all servers, and a number that changes with them. It never waits.
 func (p *Pool) Tools() ([]*agent.Tool, uint64) {
 	o := p.now.Load()
 	return o.tools, o.version
 }
 
-// firstWait is how long after its start a server may keep runs waiting that come too early.
+// firstWait limits how long a starting server delays early runs.
 const firstWait = 2 * time.Second
 
-// Await waits for servers that have just been added and never listed their tools, for a moment at
-// most. Those that have had that moment keep nobody, nor do they after a restart.
+// Await waits briefly for newly added servers that never listed their tools. Each server delays runs once only, not
+// again after a restart.
 func (p *Pool) Await(ctx context.Context) {
 	p.mu.Lock()
 	var young []*server
@@ -231,8 +229,8 @@ func (p *Pool) Forget(thread string) {
 	}
 }
 
-// Withdraw offers a tool no more that a provider of models refuses, until its server describes it otherwise or is
-// started anew.
+// Withdraw stops offering a tool that a model's provider refused, until its server changes its description or is
+// restarted.
 func (p *Pool) Withdraw(t *agent.Tool, why string) {
 	p.mu.Lock()
 	s, ok := p.servers[t.Server]
@@ -249,7 +247,7 @@ func (p *Pool) Withdraw(t *agent.Tool, why string) {
 	p.offer()
 }
 
-// Reconnect ends the sessions of a server and starts it anew.
+// Reconnect ends a server's sessions and restarts it.
 func (p *Pool) Reconnect(name string) error {
 	p.mu.Lock()
 	old, ok := p.servers[name]
@@ -271,10 +269,10 @@ func (p *Pool) Reconnect(name string) error {
 	return nil
 }
 
-// Reset starts all servers anew.
+// Reset restarts all servers.
 func (p *Pool) Reset() {
 	for _, s := range p.all() {
-		_ = p.Reconnect(s.name) // one that has gone meanwhile needs no start
+		_ = p.Reconnect(s.name) // a server removed meanwhile needs no start
 	}
 }
 
@@ -297,7 +295,7 @@ func (p *Pool) Approve(name string) error {
 	return nil
 }
 
-// all are the servers in order.
+// all returns the servers in order.
 func (p *Pool) all() []*server {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -309,7 +307,7 @@ func (p *Pool) all() []*server {
 	return out
 }
 
-// sweep closes sessions that nobody uses.
+// sweep closes idle sessions.
 func (p *Pool) sweep() {
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
@@ -330,7 +328,7 @@ func (p *Pool) sweep() {
 	}
 }
 
-// folder is where a server finds the files of a thread; "" is for listing tools.
+// folder returns where a server finds the files of a thread; "" is for listing tools.
 func (p *Pool) folder(thread string) (string, error) {
 	if thread != "" {
 		return p.o.Folder(thread)
@@ -349,12 +347,12 @@ func tokenHash(token string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Status is what the owner is told of a server.
+// Status is a server's state as shown to the owner.
 type Status struct {
 	Name     string     `json:"name"`
 	State    string     `json:"state"`
 	Error    string     `json:"error,omitempty"`
-	Next     *time.Time `json:"next,omitempty"` // of the next try
+	Next     *time.Time `json:"next,omitempty"` // time of the next attempt
 	Tools    []ToolInfo `json:"tools"`
 	Withheld []ToolInfo `json:"withheld"` // changed since they were approved
 	Skipped  []string   `json:"skipped"`  // tools that cannot be offered, with the reason
@@ -365,18 +363,18 @@ type Status struct {
 
 // Whether people log in to a server.
 const (
-	LoginNone = "none" // there is no login, or nobody has asked for one yet
-	LoginOut  = "out"  // somebody has to log in
-	LoginIn   = "in"   // somebody has
+	LoginNone = "none" // the server has no login, or hasn't asked for one yet
+	LoginOut  = "out"  // a login is required
+	LoginIn   = "in"   // logged in
 )
 
 // ToolInfo is a tool in a Status.
 type ToolInfo struct {
-	Name        string `json:"name"` // as its server calls it
+	Name        string `json:"name"` // the server's name
 	Description string `json:"description"`
 }
 
-// Status tells of all servers, in the order of their names.
+// Status returns the state of all servers, ordered by name.
 func (p *Pool) Status() []Status {
 	var out []Status
 	dropped := p.now.Load().dropped

@@ -10,24 +10,24 @@ import (
 
 // Times of servers that share tokens.
 const (
-	holdTime = tokenTime + 15*time.Second // then whoever renews a token has failed
+	holdTime = tokenTime + 15*time.Second // a renewal not finished by then has failed
 	holdLook = 100 * time.Millisecond
 )
 
-// useLogin makes the server use what a login has brought, if that is for it.
+// useLogin applies the stored login if it belongs to this server.
 func (s *server) useLogin(g *grant) {
 	if !s.has(g) {
 		return
 	}
 	s.tokens = loginTokens(*g, s.veil, func(next *grant) {
 		s.remember(func(k *known) {
-			if k.Login != nil && k.Login.sameClient(next) { // nobody has logged out meanwhile, or in anew
+			if k.Login != nil && k.Login.sameClient(next) { // unless someone logged out or in again meanwhile
 				k.Login = next
 			}
 		})
 	})
 	way := s.conf
-	way.Headers = nil // they are not for those who give tokens
+	way.Headers = nil // they are not for the authorization server
 	if w, err := newWeb(way, nil, &s.pool.o, tokenBytes); err == nil {
 		s.tokens.client.Transport = w
 	}
@@ -35,16 +35,16 @@ func (s *server) useLogin(g *grant) {
 	s.login = g
 }
 
-// has tells whether a login is for the server.
+// has reports whether a login is for the server.
 func (s *server) has(g *grant) bool { return g != nil && g.For == s.conf.URL && s.conf.mayLogIn() }
 
-// sameClient tells whether a grant is renewed as the other one is.
+// sameClient reports whether a grant is renewed by the same client.
 func (g *grant) sameClient(o *grant) bool {
 	return g.TokenURL == o.TokenURL && g.ClientID == o.ClientID && g.ClientSecret == o.ClientSecret &&
 		g.Basic == o.Basic && g.Resource == o.Resource
 }
 
-// loginTokens are those of a login.
+// loginTokens returns the tokens of a login.
 func loginTokens(g grant, v *veil, keep func(*grant)) *tokens {
 	o := OAuth{TokenURL: g.TokenURL, Grant: "refresh_token", ClientID: g.ClientID, ClientSecret: g.ClientSecret,
 		Basic: g.Basic, TokenField: "access_token", TypeField: "token_type", ExpiryField: "expires_in",
@@ -64,7 +64,7 @@ func loginTokens(g grant, v *veil, keep func(*grant)) *tokens {
 	return t
 }
 
-// adopt takes what a login has brought, here or at another server, unless it has been refused.
+// adopt applies a login made here or on another server, unless it was refused.
 func (t *tokens) adopt(g *grant) {
 	t.veil.hide(g.Access, g.Refresh)
 	t.mu.Lock()
@@ -80,12 +80,12 @@ func (t *tokens) adopt(g *grant) {
 	}
 	t.value, t.until = value, g.Until
 	if g.Until.IsZero() {
-		t.until = t.clock().AddDate(100, 0, 0) // the server tells when it is over
+		t.until = t.clock().AddDate(100, 0, 0) // the server reports its expiry
 	}
 }
 
-// take makes the server use what is known by now, as another server may have written it. It is false if it has to
-// start anew for that.
+// takeTokens applies the current state, perhaps written by another server. It returns false if the server must restart
+// for that.
 func (s *server) takeTokens(k known) bool {
 	switch {
 	case s.login != nil:
@@ -106,7 +106,7 @@ func (s *server) takeTokens(k known) bool {
 	return true
 }
 
-// heard takes what another server has learned of this one's.
+// heard applies another server's changes to this one.
 func (s *server) heard() {
 	s.mu.Lock()
 	k := s.pool.memory.get(s.name)
@@ -117,12 +117,12 @@ func (s *server) heard() {
 	asked := s.state == StateLogin && s.login != nil && k.Login != nil && k.Login.Access != s.login.Access
 	s.mu.Unlock()
 	if !good || asked {
-		_ = s.pool.Reconnect(s.name) // one that has gone meanwhile needs no start
+		_ = s.pool.Reconnect(s.name) // a server removed meanwhile needs no start
 	}
 }
 
-// turn waits until no other server renews the server's token, and takes what they have got. Whoever has the turn
-// writes that down; one that fails has it no longer than a token could take.
+// turn waits until no other server renews the token and applies their result. The holder of the turn is stored; it
+// expires after the time a renewal may take.
 func (s *server) turn(ctx context.Context) (end func(), err error) {
 	m := s.pool.memory
 	if m.rows == nil {
@@ -169,7 +169,7 @@ func (s *server) turn(ctx context.Context) (end func(), err error) {
 	s.mu.Unlock()
 	if !good {
 		end()
-		return nil, errLogin // somebody has logged out, or in anew
+		return nil, errLogin // someone logged out or in again
 	}
 	return end, nil
 }

@@ -17,12 +17,12 @@ import (
 
 // Bounds of results.
 const (
-	maxText       = 256 << 10 // of a result; a longer one is a file
+	maxText       = 256 << 10 // limit of a result; a longer one becomes a file
 	maxStructured = 64 << 10  // shown to clients
 	maxParts      = 200
 )
 
-// result is what a server answered, as the model reads it.
+// result formats a server's result for the model.
 func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool string, r *sdk.CallToolResult,
 	folder, tmp string) (agent.Result, error) {
 	w := &writer{server: s, ctx: ctx, turn: t, call: c, folder: folder, tmp: tmp, images: map[string]agent.Image{}}
@@ -42,7 +42,7 @@ func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, to
 		if data, err = cleaned(data, w.clean); err != nil {
 			return agent.Result{}, err
 		}
-		if text := w.text.String(); len(data) > 0 && !saysAll(text, data) { // servers put a summary beside it
+		if text := w.text.String(); len(data) > 0 && !saysAll(text, data) { // servers put a summary next to it
 			if text != "" {
 				w.say("[The same as data]")
 			}
@@ -68,7 +68,7 @@ func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, to
 	return out, s.withApp(ctx, &out, tool, c, r, w.clean)
 }
 
-// saysAll tells whether a text holds data already, as JSON in any form or the only text that is in it.
+// saysAll reports whether a text contains the data already, as JSON in any form or as its only text.
 func saysAll(text string, data json.RawMessage) bool {
 	var said, is any
 	if json.Unmarshal(data, &is) != nil {
@@ -94,14 +94,14 @@ func saysAll(text string, data json.RawMessage) bool {
 	return false
 }
 
-// writer makes text of the parts of a result; what is not text becomes a file.
+// writer converts the parts of a result to text; other content becomes a file.
 type writer struct {
 	server *server
 	ctx    context.Context
 	turn   *agent.Turn
 	call   agent.ToolCall
-	folder string // the thread's, as the server sees it; empty over HTTP
-	tmp    string // the folder for temporary files, by the path that the server knows
+	folder string // the thread's folder on the server; empty over HTTP
+	tmp    string // the folder for temporary files, by its path inside the server
 	text   strings.Builder
 	images map[string]agent.Image
 	files  int
@@ -119,7 +119,7 @@ func (w *writer) clean(s string) string {
 	return s
 }
 
-// say adds a text as it is.
+// say adds a text verbatim.
 func (w *writer) say(s string) {
 	if w.text.Len() > 0 {
 		w.text.WriteByte('\n')
@@ -151,7 +151,7 @@ func (w *writer) part(part sdk.Content) {
 	}
 }
 
-// file keeps bytes among the thread's outputs and says where they are.
+// file stores bytes among the thread's outputs and mentions the path.
 func (w *writer) file(what, kind string, data []byte) {
 	sum := sha256.Sum256(data)
 	at, err := w.save(hex.EncodeToString(sum[:6])+extension(kind), data)
@@ -173,7 +173,7 @@ func (w *writer) save(name string, data []byte) (string, error) {
 	return w.server.pool.o.Save(w.ctx, w.turn.ThreadID, "mcp/"+w.call.Name+"-"+name, data)
 }
 
-// shorten keeps a long text in a file, and gives its beginning.
+// shorten stores a long text in a file, and returns its beginning.
 func (w *writer) shorten(text string) (agent.Content, *agent.Whole) {
 	if len(text) <= maxText {
 		return agent.Text(text), nil
@@ -189,8 +189,7 @@ func (w *writer) shorten(text string) (agent.Content, *agent.Whole) {
 	return agent.Text(head + "\n" + whole.Note()), whole
 }
 
-// pictures tells whether a file is an image of the kind that its server says, which models may
-// be shown.
+// pictures reports whether a file really is an image of the declared type, which models may be shown.
 func pictures(data []byte, kind string) bool {
 	begins := map[string][]string{"image/png": {"\x89PNG\r\n\x1a\n"}, "image/jpeg": {"\xff\xd8\xff"},
 		"image/gif": {"GIF87a", "GIF89a"}, "image/webp": {"RIFF"}}
@@ -202,7 +201,7 @@ func pictures(data []byte, kind string) bool {
 	return false
 }
 
-// extension is the end of the name of a file of a kind. It never is one that browsers would run.
+// extension returns the file extension of a type, never one that browsers would execute.
 func extension(kind string) string {
 	kind, _, _ = strings.Cut(strings.ToLower(kind), ";")
 	known := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",

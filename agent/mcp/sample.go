@@ -14,13 +14,12 @@ import (
 	"fawn/agent"
 )
 
-// Sampler makes the model call that a server asks for while a call of a run waits for it.
+// Sampler makes the model call requested by a server during a call of a run.
 type Sampler func(ctx context.Context, req *agent.Request) (*agent.Message, error)
 
 type samplerKey struct{}
 
-// WithSampler lets the servers whose tools are called in the context ask for model calls, if their
-// owner allows it.
+// WithSampler returns a context in which called servers may request model calls, if their owner allows it.
 func WithSampler(ctx context.Context, s Sampler) context.Context {
 	return context.WithValue(ctx, samplerKey{}, s)
 }
@@ -30,14 +29,14 @@ func samplerOf(ctx context.Context) Sampler {
 	return s
 }
 
-// maxSampleText is how many bytes of text a server may ask a model about.
+// maxSampleText limits the text of such a request, in bytes.
 const maxSampleText = 64 << 10
 
 // refusedSampling is the code of the protocol for requests that were refused.
 const refusedSampling = -1
 
-// sampling are options that answer a server's requests for model calls. Where those are not allowed, they
-// are refused as something this client cannot do.
+// sampling returns options that handle a server's requests for model calls. If not allowed, they are refused as an
+// unsupported capability.
 func (s *server) sampling(e *session, conf Server, o *sdk.ClientOptions) *sdk.ClientOptions {
 	if !conf.Sampling {
 		return o
@@ -62,7 +61,7 @@ func (s *server) sampling(e *session, conf Server, o *sdk.ClientOptions) *sdk.Cl
 	return o
 }
 
-// sample has a model answer for the run whose call is under way, which ends with that call.
+// sample makes the model call for the run of the current tool call and ends with that call.
 func (s *server) sample(ctx context.Context, e *session, p *sdk.CreateMessageParams) (*agent.Message, error) {
 	w, err := e.sampler()
 	if err != nil {
@@ -80,7 +79,7 @@ func (s *server) sample(ctx context.Context, e *session, p *sdk.CreateMessagePar
 	return w.sample(ctx, req)
 }
 
-// sampler is a call under way that may ask for model calls. Those of a session are of one thread.
+// sampler returns a current call that may request model calls. All calls of a session belong to one thread.
 func (e *session) sampler() (watcher, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -95,7 +94,7 @@ func (e *session) sampler() (watcher, error) {
 	return watcher{}, errors.New("no tool call is running that could need it")
 }
 
-// sampleRequest is what the model is asked. It has neither tools nor anything of the conversation.
+// sampleRequest returns the request to the model, without tools and without the conversation.
 func (s *server) sampleRequest(p *sdk.CreateMessageParams) (*agent.Request, error) {
 	size := len(p.SystemPrompt)
 	req := &agent.Request{System: s.veil.over(p.SystemPrompt)}

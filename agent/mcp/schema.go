@@ -13,12 +13,12 @@ import (
 	"fawn/agent"
 )
 
-// maxLevels bounds how deep a schema goes; what is further down may be anything.
+// maxLevels limits the depth of a schema; anything below is accepted.
 const maxLevels = 24
 
-// mended is the schema of a tool's arguments as every provider takes it: an object whose properties have names that
-// models can write, whose words have the types that JSON Schema gives them, and whose references lead somewhere. An error
-// says why that cannot be made of it. renamed has the tool's own names of properties, by those that models are told.
+// mended returns the schema of a tool's arguments in the form every provider accepts: an object whose property names
+// models can write, with keywords of the types that JSON Schema requires and resolved references. An error is the
+// reason why that is impossible. renamed maps changed property names to the tool's own.
 func mended(raw json.RawMessage) (_ json.RawMessage, renamed names, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -60,7 +60,7 @@ func mended(raw json.RawMessage) (_ json.RawMessage, renamed names, err error) {
 	return out, renamed, nil
 }
 
-// names are the tool's own names of properties by those that models are told, and below them the same of the objects there.
+// names map property names shown to models to the tool's own, recursively.
 type names map[string]renaming
 
 type renaming struct {
@@ -110,9 +110,9 @@ func (n names) rename(v any) any {
 	return v
 }
 
-// Bounds of what references lead to and is put in their place, as references can lead back to where they stand.
+// Limits of inlined references, which may be recursive.
 const (
-	maxCopies = 100           // of references below the top, and of those at the top
+	maxCopies = 100           // references below the top, and those at the top
 	maxCopied = maxSchema / 2 // bytes of all copies below the top
 	maxMerged = 4 * maxSchema // bytes of all that is merged at the top
 )
@@ -123,8 +123,8 @@ type mender struct {
 	copied, merged int // bytes
 }
 
-// flatten makes one object of alternatives at the top, which providers refuse: of each its properties, and as
-// required those that all of them require.
+// flatten merges top-level alternatives, which providers refuse, into one object with the properties of each; a
+// property is required if all of them require it.
 func (m *mender) flatten(root map[string]any, level int) {
 	props := maps.Clone(properties(root["properties"])) // a reference may lead to them
 	required := m.required(root["required"])
@@ -142,7 +142,7 @@ func (m *mender) flatten(root map[string]any, level int) {
 				m.merges++
 				m.merged += weight(branch, maxMerged)
 				if m.merges > maxCopies || m.merged > maxMerged {
-					if word != "allOf" { // what is left out may require nothing
+					if word != "allOf" { // omitted alternatives may require nothing
 						common = nil
 					}
 					continue
@@ -179,7 +179,7 @@ func (m *mender) flatten(root map[string]any, level int) {
 	}
 }
 
-// alternatives are schemas without those that stand there twice.
+// alternatives returns schemas without duplicates.
 func alternatives(list ...any) (out []any) {
 	for _, s := range list {
 		if m, ok := s.(map[string]any); ok && len(m) == 1 {
@@ -199,7 +199,7 @@ func equal(a, b any) bool {
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
-// find is what a reference inside of the schema leads to; nil if it leads nowhere.
+// find resolves a reference inside the schema; nil if it leads nowhere.
 func (m *mender) find(ref string) any {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -255,7 +255,7 @@ func (m *mender) schema(s map[string]any, level int) names {
 		text, isText := ref.(string)
 		_, leads := m.find(text).(map[string]any)
 		if isText && leads && (strings.HasPrefix(text, "#/$defs/") || strings.HasPrefix(text, "#/definitions/")) {
-			for key := range s { // beside a reference most words are refused
+			for key := range s { // providers refuse most keywords next to a reference
 				if key != "$ref" && key != "description" && key != "$defs" && key != "definitions" {
 					delete(s, key)
 				}
@@ -342,7 +342,7 @@ func (m *mender) schema(s map[string]any, level int) names {
 	return out
 }
 
-// items mends what a list holds: it must be one schema.
+// items fixes the element schema of a list, which must be a single one.
 func (m *mender) items(s map[string]any, level int) (below names) {
 	types := m.types(s["type"])
 	_, has := s["items"]
@@ -375,7 +375,7 @@ func (m *mender) items(s map[string]any, level int) (below names) {
 	return below
 }
 
-// properties are those of an object, which may be a list of objects with their names inside.
+// properties returns the properties of an object, which may be a list of objects with embedded names.
 func properties(v any) map[string]any {
 	if props, ok := v.(map[string]any); ok {
 		return props
@@ -432,7 +432,7 @@ func (m *mender) properties(s map[string]any, level int, required *[]any) (out n
 	return out
 }
 
-// propertyName is a name that models can be told for a property.
+// propertyName returns a property's name for models.
 func propertyName(name string) string {
 	good := func(c byte) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-'
@@ -452,7 +452,7 @@ func propertyName(name string) string {
 	return string(out)
 }
 
-// types are those of a schema, by their names in JSON Schema.
+// types returns the JSON Schema types of a schema.
 func (m *mender) types(v any) (out []any) {
 	list, ok := v.([]any)
 	if !ok {
@@ -486,7 +486,7 @@ func (m *mender) types(v any) (out []any) {
 	return out
 }
 
-// required are the names of a list of required properties.
+// required returns the names of a list of required properties.
 func (m *mender) required(v any) (out []any) {
 	switch v := v.(type) {
 	case string:
@@ -543,10 +543,10 @@ func (m *mender) words(s map[string]any) {
 		}
 	}
 	if id, _ := s["$id"].(string); id != "" {
-		delete(s, "$id") // references count from it, and nothing is there
+		delete(s, "$id") // references are relative to it, and it doesn't exist
 	}
 	for low, limit := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
-		if on, ok := s[low].(bool); ok { // of an older version of JSON Schema
+		if on, ok := s[low].(bool); ok { // in older versions of JSON Schema
 			delete(s, low)
 			if v := s[limit]; on && v != nil {
 				s[low] = v
@@ -612,7 +612,7 @@ func (m *mender) words(s map[string]any) {
 	}
 }
 
-// copy tells whether there is room for a copy of a schema, and takes it.
+// copy reports whether there is room for a copy of a schema, and takes it.
 func (m *mender) copy(target map[string]any) bool {
 	if m.copies == maxCopies {
 		return false
@@ -626,7 +626,7 @@ func (m *mender) copy(target map[string]any) bool {
 	return true
 }
 
-// weight is about how many bytes a value has as JSON. Beyond most it is not counted any further.
+// weight estimates the JSON size of a value in bytes, counting up to most.
 func weight(v any, most int) int {
 	n := 4
 	switch v := v.(type) {

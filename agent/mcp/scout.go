@@ -16,30 +16,30 @@ import (
 // States of a server.
 const (
 	StateOff         = "off"         // switched off
-	StateUnavailable = "unavailable" // it cannot be started as it is configured
+	StateUnavailable = "unavailable" // it can't be started as configured
 	StateConnecting  = "connecting"
 	StateReady       = "ready"
 	StateFailed      = "failed" // it is tried again
-	StateLogin       = "login"  // its owner has to log in
+	StateLogin       = "login"  // its owner must log in
 )
 
 // Times of servers.
 const (
-	idleTime   = 10 * time.Minute       // a session that nobody uses is closed after it
-	settle     = 200 * time.Millisecond // changes of a list come in bursts
+	idleTime   = 10 * time.Minute       // idle sessions are closed after it
+	settle     = 200 * time.Millisecond // list changes come in bursts
 	relistTime = 2 * time.Second        // between two listings
 	stableTime = time.Minute            // a server that lives so long has not failed again
 	firstDelay = time.Second
 	lastDelay  = 5 * time.Minute
 )
 
-// server is one of the pool's.
+// server is one server of the pool.
 type server struct {
 	name   string
 	pool   *Pool
 	ctx    context.Context
 	stop   context.CancelFunc
-	wake   chan struct{} // there is something to look at
+	wake   chan struct{} // signals that something changed
 	first  chan struct{} // closed after the first try
 	began  time.Time
 	veil   *veil
@@ -47,7 +47,7 @@ type server struct {
 	tokens *tokens
 	login  *grant // that tokens began with; nil if they are not of a login
 
-	unknown atomic.Bool // the server wants to know who asks
+	unknown atomic.Bool // the server requires authentication
 	extras  atomic.Pointer[extras]
 
 	mu       sync.Mutex
@@ -57,10 +57,10 @@ type server struct {
 	next     time.Time // of the next try
 	failures int
 	stale    bool // the list has changed
-	again    bool // its owner wants it tried now
+	again    bool // retry at the owner's request
 	listed   []listed
-	have     bool // listed is what a server said, now or earlier
-	late     bool // nobody waits for it any more
+	have     bool // listed was received, now or earlier
+	late     bool // runs no longer wait for it
 	skipped  []string
 	withheld []string // tools that have changed since they were approved
 	sessions map[string]*entry
@@ -107,7 +107,7 @@ func (p *Pool) newServer(conf Server) *server {
 	return s
 }
 
-// changed notes that the tools are others now.
+// changed records that the tools have changed.
 func (s *server) changed() {
 	s.mu.Lock()
 	s.stale = true
@@ -117,7 +117,7 @@ func (s *server) changed() {
 
 // run keeps the list of tools fresh until the server is removed.
 func (s *server) run() {
-	var last time.Time // when the list was asked for
+	var last time.Time // when the list was requested
 	first := sync.OnceFunc(func() { close(s.first) })
 	defer first()
 	for s.ctx.Err() == nil {
@@ -138,7 +138,7 @@ func (s *server) run() {
 	}
 }
 
-// note keeps how a try went.
+// note records the result of an attempt.
 func (s *server) note(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *server) note(err error) {
 	}
 	s.fail(err.Error())
 	if errors.As(err, &process.NotFoundError{}) {
-		s.state = StateUnavailable // until somebody installs it
+		s.state = StateUnavailable // until it is installed
 	}
 }
 
@@ -240,8 +240,7 @@ func (s *server) learn() error {
 	return nil
 }
 
-// accept takes a listing. Tools that were never seen are approved: their server was added by the
-// owner. Those that have become others wait for the owner.
+// accept processes a listing. New tools are approved, since the owner added their server. Changed ones await the owner.
 func (s *server) accept(list []listed, conf Server) {
 	var approved map[string]string
 	kept := s.remember(func(k *known) {
@@ -263,7 +262,7 @@ func (s *server) accept(list []listed, conf Server) {
 	s.pool.offer()
 }
 
-// take keeps what is offered of a listing; of one that was kept, as it is by now: others may have listed or approved.
+// take applies a listing, or the stored one as changed meanwhile by other servers.
 func (s *server) take(list []listed, approved map[string]string, kept bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,7 +272,7 @@ func (s *server) take(list []listed, approved map[string]string, kept bool) {
 	s.sort(list, approved)
 }
 
-// sort keeps what is offered of a listing; the lock is held.
+// sort computes the offered tools of a listing; the lock is held.
 func (s *server) sort(list []listed, approved map[string]string) {
 	var offered []listed
 	var withheld []string
@@ -291,7 +290,7 @@ func (s *server) sort(list []listed, approved map[string]string) {
 	s.listed, s.withheld, s.have = offered, withheld, true
 }
 
-// remember changes what is known of the server. It is false if that was not kept.
+// remember changes the stored state of the server. It returns false if that failed.
 func (s *server) remember(change func(k *known)) bool {
 	err := s.pool.memory.put(s.name, func(k *known) bool { change(k); return true })
 	if err != nil {
@@ -300,7 +299,7 @@ func (s *server) remember(change func(k *known)) bool {
 	return err == nil
 }
 
-// session is that of a thread, which is started if there is none. Whoever gets one calls its end.
+// session returns a thread's session and starts it if necessary. The caller calls its end.
 func (s *server) session(ctx context.Context, thread string) (*session, error) {
 	for range 3 {
 		s.mu.Lock()
@@ -334,7 +333,7 @@ func (s *server) session(ctx context.Context, thread string) (*session, error) {
 		}
 		s.mu.Lock()
 		if s.sessions[thread] == e {
-			delete(s.sessions, thread) // it has died; another one takes its place
+			delete(s.sessions, thread) // it died; another one replaces it
 		}
 		s.mu.Unlock()
 	}
@@ -357,11 +356,10 @@ func (s *server) fill(e *entry, conf Server, thread string) {
 	close(e.ready)
 }
 
-// maxSessions bounds the connections to one server.
+// maxSessions limits the connections to one server.
 const maxSessions = 32
 
-// room tells whether another session may be started, closing one that nobody uses if need be.
-// The lock is held.
+// room reports whether another session may start, closing an idle one if necessary. The lock is held.
 func (s *server) room() bool {
 	if len(s.sessions) <= maxSessions {
 		return true
@@ -384,7 +382,7 @@ func (s *server) room() bool {
 	return true
 }
 
-// sweep closes sessions that nobody uses, and gives them.
+// sweep removes idle sessions and returns them.
 func (s *server) sweep(gone func(thread string, idleSince time.Time) bool) (closed []*session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 	"fawn/agent/mcp/process"
 )
 
-// legacy is the protocol version that is tried first: servers of the newest one speak it too, and
-// old servers do not understand what the newest begins with.
+// legacy is the protocol version tried first: newer servers support it, and old servers don't understand the newest
+// handshake.
 const legacy = "2025-11-25"
 
 // session is one connection to a server, for one thread or for learning its tools.
@@ -31,10 +31,10 @@ type session struct {
 	server *server
 	thread string
 	client *sdk.ClientSession
-	proc   *process.Process // nil over HTTP
-	tmp    string           // where its temporary files are, by the path that it knows
+	proc   *process.Process // nil for HTTP
+	tmp    string           // folder of its temporary files, by its path inside the server
 	began  time.Time
-	done   chan struct{} // closed when nothing of it is left
+	done   chan struct{} // closed when everything has ended
 	cause  error         // why it ended, once done is closed
 
 	closing chan struct{} // closed by us
@@ -42,16 +42,16 @@ type session struct {
 	calls   int
 	used    time.Time
 	closed  bool
-	calling map[string]watcher // the calls under way
+	calling map[string]watcher // the active calls
 	asking  int                // questions that calls wait for
-	settled chan struct{}      // closed when there are none any more; nil while there are none
-	nobody  chan struct{}      // closed when no call is under way; nil while none has been
+	settled chan struct{}      // closed when none are left; nil without any
+	nobody  chan struct{}      // closed when no call is active; nil before the first
 }
 
-// watcher is told what happens to a call.
+// watcher receives the events of a call.
 type watcher struct {
 	tell  func(*sdk.ProgressNotificationParams)
-	pause func(bool) // its time does not run while somebody is asked
+	pause func(bool) // stops the call's clock while a question is open
 
 	ctx    context.Context // of the call
 	sample Sampler         // nil makes no model calls
@@ -129,9 +129,9 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 			return
 		}
 		if e.proc != nil {
-			e.proc.End() // calls that it does not answer end with it
+			e.proc.End() // unanswered calls end with it
 		}
-		_ = e.client.Close() // nobody needs to know how it ends
+		_ = e.client.Close() // the result is irrelevant
 	})
 	s.pool.work.Go(func() {
 		err := e.client.Wait()
@@ -148,7 +148,7 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 	return e, nil
 }
 
-// transport is the way to the server. What it holds is freed by finish.
+// transport returns the transport to the server. finish releases its resources.
 func (s *server) transport(life context.Context, e *session, conf Server,
 	thread string) (_ sdk.Transport, finish func(),
 	err error) {
@@ -214,11 +214,11 @@ func (s *server) pipes(p *process.Process) sdk.Transport {
 	return &sdk.IOTransport{Reader: newMessages(p.Output(), most, s.log.add), Writer: p.Input(), MaxLineLength: 2 * most}
 }
 
-// tempFolder is where servers put their temporary files, in a thread's workspace.
+// tempFolder is the folder for temporary files of servers in a thread's workspace.
 const tempFolder = ".mcp/tmp"
 
-// temporary makes the folder for them. Commands of the thread write to the workspace, too, and a link
-// of theirs must not lead the server elsewhere.
+// temporary creates the folder. The thread's commands also write to the workspace, and their links must not lead the
+// server elsewhere.
 func temporary(work string) (string, error) {
 	root, err := os.OpenRoot(work)
 	if err != nil {
@@ -238,8 +238,8 @@ func temporary(work string) (string, error) {
 	return filepath.Join(work, filepath.FromSlash(tempFolder)), nil
 }
 
-// socketRoom is how many bytes of a path a server needs for a socket below its temporary folder: of the 108 that
-// such a path may have, names such as playwright-mcp-x/mcp-x.sock take about half.
+// socketRoom is the path length in bytes that a server needs for a socket below its temporary folder: names such as
+// playwright-mcp-x/mcp-x.sock take about half of the 108 allowed.
 const socketRoom = 108 - 64
 
 // The names of such links.
@@ -248,8 +248,8 @@ const (
 	linkLetters = 10
 )
 
-// shortened is a folder by a path that leaves room for sockets: a link to it, where its own is too long. Whoever
-// gets it removes the link.
+// shortened returns a path of a folder short enough for sockets, a link if its own is too long. The caller removes the
+// link.
 func shortened(folder string) (path string, remove func()) {
 	none := func() {}
 	if len(folder) <= socketRoom || runtime.GOOS == "windows" {
@@ -260,13 +260,13 @@ func shortened(folder string) (path string, remove func()) {
 		if len(link) > socketRoom || os.Symlink(folder, link) != nil {
 			continue
 		}
-		return link, func() { _ = os.Remove(link) } // it may have gone
+		return link, func() { _ = os.Remove(link) } // it may be gone already
 	}
 	return folder, none
 }
 
-// RemoveLinks removes the links to temporary folders that servers of threads in a folder were given and that a killed
-// process has left. Where other processes work on the same threads, only those that lead nowhere are removed.
+// RemoveLinks removes the links to temporary folders that a killed process left for servers of threads in a folder. If
+// other processes use the same threads, only dangling links are removed.
 func RemoveLinks(threads string, shared bool) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -278,7 +278,7 @@ func RemoveLinks(threads string, shared bool) error {
 			return err
 		}
 		for _, link := range links {
-			to, err := os.Readlink(link) // an error says that it is no link
+			to, err := os.Readlink(link) // an error means that it isn't a link
 			if err != nil || !strings.HasPrefix(to, threads+string(filepath.Separator)) ||
 				!strings.HasSuffix(to, filepath.FromSlash("/"+tempFolder)) {
 				continue
@@ -294,10 +294,10 @@ func RemoveLinks(threads string, shared bool) error {
 	return errors.Join(errs...)
 }
 
-// userData is where a thread's files are for models and their tools.
+// userData is the path of a thread's files for models and their tools.
 const userData = "/mnt/user-data"
 
-// toHost is a path of a thread's files as a server on this machine sees it. Other texts stay.
+// toHost converts a path of a thread's files for a server on this machine. Other texts are unchanged.
 func toHost(s, folder string) string {
 	rest, ok := strings.CutPrefix(s, userData)
 	if !ok || rest != "" && rest[0] != '/' {
@@ -316,7 +316,7 @@ func (e *session) close() {
 	}
 }
 
-// alive tells whether calls can be made.
+// alive reports whether calls can be made.
 func (e *session) alive() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -328,7 +328,7 @@ func (e *session) alive() bool {
 	}
 }
 
-// fate is why the session has ended without being closed, nil when it was closed or goes on.
+// fate returns the reason why the session ended without being closed; nil if it was closed or is still open.
 func (e *session) fate() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -353,14 +353,14 @@ func (e *session) end() {
 	e.used = time.Now()
 }
 
-// idle is since when nobody has used it; false while somebody does.
+// idle returns since when the session is idle; false while in use.
 func (e *session) idle() (time.Time, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.used, e.calls == 0
 }
 
-// tell hands progress to the call that it is of.
+// tell passes progress to its call.
 func (e *session) tell(p *sdk.ProgressNotificationParams) {
 	token, _ := p.ProgressToken.(string)
 	e.mu.Lock()
@@ -392,7 +392,7 @@ func (e *session) follow(token string, w watcher) (stop func()) {
 	}
 }
 
-// unused is closed when no call is under way any more. Nothing says which call a question belongs to.
+// unused is closed when no call is under way. The protocol doesn't tell which call a question belongs to.
 func (e *session) unused() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of what a server writes about itself.
+// Limits of a server's error output.
 const (
 	tailLines = 200
 	lineBytes = 2000
 )
 
-// Line is one of a server's log.
+// Line is one line of a server's log.
 type Line struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
@@ -45,14 +45,14 @@ func (t *tail) add(text string) {
 	}
 }
 
-// all are the lines, the oldest first.
+// all returns the lines, the oldest first.
 func (t *tail) all() []Line {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]Line{}, t.lines[max(0, len(t.lines)-tailLines):]...)
 }
 
-// since are the last lines written after a moment, as one text.
+// since returns the last lines written after a moment, as one text.
 func (t *tail) since(at time.Time, most int) string {
 	var out []string
 	for _, l := range t.all() {

@@ -15,19 +15,19 @@ import (
 	"fawn/agent"
 )
 
-// maxTold is how many files and messages one answer may have.
+// maxTold limits the files and messages of one answer.
 const maxTold = 20
 
 // ErrGone is the error about a prompt or a resource that no server that works has listed.
 var ErrGone = errors.New("no MCP server offers it any more")
 
-// RefusedError says why a server gave no prompt or resource, without secrets.
+// RefusedError is the reason why a server returned no prompt or resource, without secrets.
 type RefusedError struct{ Why string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e *RefusedError) Error() string { return e.Why }
 
-// File is something that a server hands to a person. Its name is the server's: it may be anything.
+// File is a file that a server gives to a person. Its name is chosen by the server and untrusted.
 type File struct {
 	Name string
 	Data []byte
@@ -124,7 +124,7 @@ func (s *server) visit(ctx context.Context, thread string, do func(context.Conte
 	return &RefusedError{s.explain(err, began).Error()}
 }
 
-// told makes the message of a person from those of a prompt.
+// told converts the messages of a prompt to a person's message.
 func (s *server) told(r *sdk.GetPromptResult) (Told, error) {
 	var t Told
 	var text strings.Builder
@@ -158,7 +158,7 @@ func (s *server) told(r *sdk.GetPromptResult) (Told, error) {
 	return t, nil
 }
 
-// said is the text of a part; what is none becomes a file.
+// said returns the text of a part; other content becomes a file.
 func (s *server) said(t *Told, part sdk.Content) string {
 	switch p := part.(type) {
 	case *sdk.TextContent:
@@ -177,7 +177,7 @@ func (s *server) said(t *Told, part sdk.Content) string {
 	return ""
 }
 
-// contents is a file of a resource. Its name is that of the address, or what the server calls it.
+// contents returns a resource as a file, named after its address or the server's name for it.
 func (s *server) contents(c *sdk.ResourceContents, listed Resource) File {
 	kind := c.MIMEType
 	if kind == "" {

@@ -16,7 +16,7 @@ import (
 // maxName is the longest name of a tool that providers accept.
 const maxName = 64
 
-// validName tells whether models can call a tool of that name.
+// validName reports whether models can call a tool of that name.
 func validName(name string) bool {
 	if name == "" || len(name) > 128 {
 		return false
@@ -31,13 +31,14 @@ func validName(name string) bool {
 	return true
 }
 
-// printable tells whether a tool's own name can be told to people, and so be made one for models.
+// printable reports whether a tool's name is readable, and thus usable for models.
 func printable(name string) bool {
 	return name != "" && len(name) <= 256 && utf8.ValidString(name) && strings.TrimSpace(name) != "" &&
 		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// callable is a name in the characters that models can write. Two that differ in others only stay two.
+// callable returns a name in characters that models can write. Names that differ only in other characters stay
+// distinct.
 func callable(name string) string {
 	foreign := false
 	out := strings.Map(func(r rune) rune {
@@ -54,7 +55,7 @@ func callable(name string) string {
 	return out
 }
 
-// offeredName is what models call a tool: with its server's name before it, and not too long.
+// offeredName returns a tool's name for models: prefixed with its server's name, and shortened.
 func offeredName(s Server, tool string) string {
 	name := callable(tool)
 	if !s.NoPrefix {
@@ -73,7 +74,7 @@ func offeredName(s Server, tool string) string {
 	return name
 }
 
-// offer makes the tools of all servers anew, when they have changed.
+// offer rebuilds the tools of all servers after a change.
 func (p *Pool) offer() {
 	list := p.all()
 	p.mu.Lock()
@@ -132,7 +133,7 @@ func samePreference(a, b *agent.Preference) bool {
 	return a.Priority == b.Priority && slices.Equal(a.Keywords, b.Keywords)
 }
 
-// tool is what models call.
+// tool converts a server's tool to one that models call.
 func (s *server) tool(name string, l listed, r Routing) *agent.Tool {
 	t := &agent.Tool{Name: name, Description: cmp.Or(agent.Visible(l.Description), l.Name), Deferred: true, Server: s.name, MCP: true,
 		Native: l.Name}

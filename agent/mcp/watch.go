@@ -7,15 +7,14 @@ import (
 	"fawn/agent/mcp/process"
 )
 
-// watch ends a wait for a server that gets no further. On a busy machine it takes long to start, but it writes or
-// computes meanwhile.
+// watch detects a server without progress. On a busy machine a start takes long, but the server writes or computes
+// meanwhile.
 type watch struct {
 	proc atomic.Pointer[process.Process]
 	done chan struct{}
 }
 
-// watch waits until a server has done nothing for its time, or has taken too long with all it did. Whoever calls it
-// ends it.
+// watch waits until a server was inactive for its limit, or has exceeded the total limit. The caller ends it.
 func (s *server) watch(conf Server, late func(waited time.Duration)) *watch {
 	quiet, most := conf.startTime()
 	w := &watch{done: make(chan struct{})}
@@ -43,7 +42,7 @@ func (s *server) watch(conf Server, late func(waited time.Duration)) *watch {
 	return w
 }
 
-// follow says whose progress counts; nil has none that can be seen.
+// follow sets whose progress counts; nil for invisible progress.
 func (w *watch) follow(p *process.Process) { w.proc.Store(p) }
 
 func (w *watch) end() { close(w.done) }

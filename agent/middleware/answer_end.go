@@ -9,7 +9,7 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// errNoAnswer ends a run whose model twice came back with nothing to read.
+// errNoAnswer ends a run whose model twice returned an empty answer.
 var errNoAnswer = &namedError{"EmptyAnswer",
 	errors.New("the model ended without an answer, twice. Ask again, or choose another model")}
 
@@ -19,14 +19,14 @@ type namedError struct {
 	error
 }
 
-// ErrorName is what clients tell errors apart by.
+// ErrorName identifies the error for clients.
 func (e *namedError) ErrorName() string { return e.name }
 
-// Unwrap gives the error below.
+// Unwrap returns the error below.
 func (e *namedError) Unwrap() error { return e.error }
 
-// TerminalResponse sees to it that work ends in words. A model that stops with nothing to
-// read is asked once more; the second time the run ends as failed, and says so.
+// TerminalResponse makes sure that a run ends with text. After an empty answer the model is asked once more; the second
+// time the run fails with an explanation.
 func TerminalResponse() agent.Middleware {
 	asked := 0
 	return agent.Middleware{
@@ -53,7 +53,7 @@ func TerminalResponse() agent.Middleware {
 				r.Message = withText(m,
 					"I had to stop here without a full answer. What was done so far stands above; write to go on.")
 			case wire.Limited(finish(m)):
-				// the limit of an answer is not changed by asking again: LengthStop says so
+				// asking again doesn't lift the answer limit: LengthStop reports it
 			case asked == 0:
 				asked++
 				r.Jump = agent.ToModel
@@ -66,14 +66,14 @@ func TerminalResponse() agent.Middleware {
 	}
 }
 
-// StopLength is the stop reason of a run whose answer was cut by the model's limit, and StopCut of one whose
-// provider broke it off.
+// StopLength is the stop reason of a run whose answer reached the model's limit, StopCut of one whose provider broke it
+// off.
 const (
 	StopLength = "model_length_capped"
 	StopCut    = "model_cut_off"
 )
 
-// LengthStop says of an answer that the model's limit cut it.
+// LengthStop marks an answer cut off by the model's limit.
 func LengthStop() agent.Middleware {
 	return agent.Middleware{
 		Name: "length_stop",
@@ -103,8 +103,8 @@ func finish(m *agent.Message) string {
 	return ""
 }
 
-// SafetyStop handles an answer that the provider broke off for reasons of safety: half a
-// call is never run, and a blank answer gets words.
+// SafetyStop handles an answer stopped by the provider for safety: incomplete calls are never run, and a blank answer
+// gets a text.
 func SafetyStop() agent.Middleware {
 	return agent.Middleware{
 		Name: "safety_stop",

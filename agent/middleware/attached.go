@@ -16,22 +16,21 @@ import (
 	"fawn/sandbox/files"
 )
 
-// Bounds of the pictures that are shown without being asked for: those of one message, and
-// those of one request, newest first.
+// Limits of automatically shown images: per message, and per request, newest first.
 const (
 	maxAttached = 8
 	maxShown    = 20
 )
 
-// pictureNote is the kind of notes that stand for pictures.
+// pictureNote is the kind of notes that represent images.
 const pictureNote = "picture"
 
-// isPicture says whether models can be shown a file of this name.
+// isPicture reports whether models can be shown a file of this name.
 func isPicture(name string) bool {
 	return slices.Contains([]string{".jpg", ".jpeg", ".png", ".webp", ".gif"}, strings.ToLower(path.Ext(name)))
 }
 
-// attached are the pictures among the files that a message brings.
+// attached returns the pictures among the files that a message brings.
 func attached(anchor *agent.Message, list []agent.ToldFile) []agent.ToldFile {
 	named := namedFiles(anchor)
 	var out []agent.ToldFile
@@ -44,8 +43,8 @@ func attached(anchor *agent.Message, list []agent.ToldFile) []agent.ToldFile {
 	return out
 }
 
-// pictureNotes show the pictures of a message behind it, or behind what a model has read of
-// the conversation already. They hold the paths; the files are read for each request.
+// pictureNotes attach a message's images after it, or after the part of the conversation the model has read already.
+// They hold paths; the files are read for each request.
 func pictureNotes(s *agent.State, anchor *agent.Message, list []agent.ToldFile) []agent.Note {
 	behind := anchor.ID
 	if last := s.Messages[len(s.Messages)-1]; last.ID != behind {
@@ -61,7 +60,7 @@ func pictureNotes(s *agent.State, anchor *agent.Message, list []agent.ToldFile) 
 	return notes
 }
 
-// showAttached puts the pictures of a request in the place of their notes.
+// showAttached replaces the notes of a request with their images.
 func showAttached(ctx context.Context, t *agent.Turn, open Files, req *agent.Request) error {
 	blobs := map[string]string{}
 	for _, n := range t.State.Notes {
@@ -126,7 +125,7 @@ func readAttached(ctx context.Context, f *files.Files, at string, room int64) ([
 
 var errNoImage = errors.New("its content doesn't match its name")
 
-// pictureContent is a picture with what there is to say of it.
+// pictureContent returns an image with its description.
 func pictureContent(text, kind string, data []byte) (c agent.Content, err error) {
 	c.Blocks = make([]json.RawMessage, 2)
 	if c.Blocks[0], err = agent.Encode(textBlock(text)); err != nil {

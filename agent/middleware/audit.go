@@ -18,8 +18,7 @@ import (
 // Files opens the files of a thread; the caller closes them.
 type Files func(thread string) (*files.Files, error)
 
-// AuditRecord is one thing a model wanted to do to the sandbox: a command, or a path it
-// must not reach.
+// AuditRecord is an attempt of a model in the sandbox: a command, or a forbidden path.
 type AuditRecord struct {
 	Time    time.Time
 	Thread  string
@@ -30,10 +29,10 @@ type AuditRecord struct {
 	Verdict command.Level
 	Reason  string // empty when it passed
 
-	// Command is what was to run: its first 500 characters, 200 when it was blocked. SHA256
-	// is the hex digest of all of it. Both are empty for a path.
+	// Command is the command to run: its first 500 characters, 200 if it was blocked. SHA256 is the hex digest of the
+	// whole. Both are empty for a path.
 	Command, SHA256 string
-	// Path is the one that was refused.
+	// Path is the refused path.
 	Path string
 }
 
@@ -42,10 +41,9 @@ const (
 	recordedBlocked = 200
 )
 
-// Audit looks at each command before it runs, refuses the ruinous ones and adds a note to
-// the result of doubtful ones. record gets a row for each command, when it has ended or was
-// refused, and for each path that a file tool was refused; it must not block. Tools themselves
-// decide about paths: a row only tells of it.
+// Audit checks each command before it runs, refuses destructive ones and adds a note to the result of suspicious ones.
+// record receives a row for each finished or refused command and for each path refused to a file tool; it must not
+// block. Tools themselves decide about paths; rows only report it.
 func Audit(open Files, record func(AuditRecord)) agent.Middleware {
 	a := auditor{open, record}
 	return agent.Middleware{
@@ -76,7 +74,7 @@ func (a auditor) command(ctx context.Context, t *agent.Turn, c agent.ToolCall, n
 		Command *string `json:"command"`
 	}
 	if json.Unmarshal(c.Args, &args) != nil || args.Command == nil {
-		return next(ctx, t, c) // the tool says what is wrong with its arguments
+		return next(ctx, t, c) // the tool reports invalid arguments
 	}
 	script := *args.Command
 	v := command.Judge(script)
@@ -93,7 +91,7 @@ func (a auditor) command(ctx context.Context, t *agent.Turn, c agent.ToolCall, n
 		return agent.ErrorResult(text), nil
 	}
 	r, err := next(ctx, t, c)
-	a.record(row) // behind what the sandbox tells of the same call
+	a.record(row) // after the sandbox's row for the same call
 	if err == nil && v.Level == command.Warn && r.Content.Blocks == nil {
 		r.Content.Text += fmt.Sprintf("\n\nNote on this command: %s. In this sandbox that reaches no further than "+
 			"this conversation; do it only if the task needs it.", v.Reason)
@@ -109,7 +107,7 @@ func adviceFor(reason string) string {
 		"downloaded code before you run it."
 }
 
-// paths notes which paths of a failed call are refused to everybody.
+// paths records which paths of a failed call are forbidden.
 func (a auditor) paths(t *agent.Turn, c agent.ToolCall) {
 	writes := c.Name == "write_file" || c.Name == "str_replace"
 	for _, p := range pathsOf(c) {
@@ -123,7 +121,7 @@ func (a auditor) paths(t *agent.Turn, c agent.ToolCall) {
 	}
 }
 
-// pathsOf are the paths a call of a file tool names.
+// pathsOf returns the paths a call of a file tool names.
 func pathsOf(c agent.ToolCall) []string {
 	switch c.Name {
 	case "ls", "glob", "grep", "read_file", "write_file", "str_replace", "view_image", "present_files":
@@ -148,7 +146,7 @@ func pathsOf(c agent.ToolCall) []string {
 	return out
 }
 
-// refused says why nobody may do this at a path, or nil.
+// refused returns the reason why a path is forbidden, or nil.
 func (a auditor) refused(thread, p string, writes bool) error {
 	clean, err := files.Clean(p)
 	if err != nil {
@@ -173,7 +171,7 @@ func (a auditor) row(t *agent.Turn, c agent.ToolCall, v command.Level, reason st
 		Verdict: v, Reason: reason}
 }
 
-// within tells whether a clean path is root or below it.
+// within reports whether a clean path is root or below it.
 func within(root, p string) bool {
 	return p == root || len(p) > len(root) && p[len(root)] == '/' && p[:len(root)] == root
 }

@@ -7,20 +7,19 @@ import (
 	"fawn/agent"
 )
 
-// Backup is a model that answers in place of one that cannot be called.
+// Backup is a model that replaces an unavailable one.
 type Backup struct {
 	Model    string // its name
 	Open     func() (agent.Model, error)
 	Line     *Line
-	Thinking bool // what it can do
+	Thinking bool // its capabilities
 	Effort   bool
 	Vision   bool
-	// Reading says what it reads; it is asked when the model takes over. nil is as much as
-	// the run's own.
+	// Reading returns its limits when the model takes over. nil uses the run's own.
 	Reading func(context.Context, *agent.Turn) Reading
 }
 
-// take turns a request over to the backup, without what it cannot do.
+// take adapts a request to the backup's capabilities.
 func (b Backup) take(req *agent.Request) error {
 	m, err := b.Open()
 	if err != nil {
@@ -35,8 +34,7 @@ func (b Backup) take(req *agent.Request) error {
 	return nil
 }
 
-// tellBackup says that another model takes over: to readers of the run as an event, and to
-// who looks at the run later in its metadata.
+// tellBackup reports the change of model: as an event to the run's readers, and in the run's metadata.
 func tellBackup(t *agent.Turn, model string, p *providerError) {
 	text := fmt.Sprintf("%s The model %s takes over.", p.Error(), model)
 	t.Log.Warn("falling back to another model", "model", model, "err", p)
@@ -49,7 +47,7 @@ func tellBackup(t *agent.Turn, model string, p *providerError) {
 	t.Sink.Emit(agent.Event{Kind: agent.EventCustom, NS: t.NS, Data: data})
 }
 
-// noteFailed says, to who looks at the run later, why the last model that took over failed as well.
+// noteFailed records in the run's metadata why the last backup failed too.
 func noteFailed(t *agent.Turn, model string, first, p *providerError) {
 	t.Log.Warn("fallback model failed", "model", model, "err", p)
 	t.Note("model_fallback", fmt.Sprintf("%s The model %s took over and failed, too: %s", first.Error(), model, p.Error()))

@@ -12,10 +12,10 @@ import (
 	"fawn/agent"
 )
 
-// readBucket is how many lines of a file count as the same place.
+// readBucket is the number of lines that count as the same place of a file.
 const readBucket = 200
 
-// callsHash is the same for answers whose calls ask for the same, in any order.
+// callsHash returns the same value for answers that make equivalent calls, in any order.
 func callsHash(calls []agent.ToolCall) string {
 	keys := make([]string, len(calls))
 	for i, c := range calls {
@@ -26,7 +26,7 @@ func callsHash(calls []agent.ToolCall) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// callKey is what a call asks for, without what models vary though it means nothing.
+// callKey identifies a call, ignoring insignificant variations.
 func callKey(c agent.ToolCall) string {
 	args := map[string]any{}
 	raw := []byte(c.Args)
@@ -57,16 +57,16 @@ func callKey(c agent.ToolCall) string {
 	}
 	if len(named) == 0 {
 		if named = args; len(args) > 1 {
-			delete(named, "description") // why, not what
+			delete(named, "description") // the reason doesn't matter
 		}
 	}
 	return wholeKey(named)
 }
 
-// wholeKey is an object with its keys in order.
+// wholeKey returns an object with its keys in order.
 func wholeKey(args map[string]any) string {
 	b, err := json.Marshal(args)
-	if err != nil { // what was JSON is JSON
+	if err != nil { // decoded JSON always encodes
 		return fmt.Sprint(args)
 	}
 	return string(b)

@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// askTool is the tool whose calls this stage answers.
+// askTool is the tool handled by this stage.
 const askTool = "ask_clarification"
 
 // clarificationIcon shows at a glance why the agent asks.
@@ -28,11 +28,10 @@ func clarificationIcon(kind string) string {
 	return "❓"
 }
 
-// Clarification turns a call of ask_clarification into a question to the user: a tool
-// message that people can read, with artifact.human_input for clients that draw it, and
-// the end of the run once the other calls of that answer are done. The user's next message
-// is the answer. It must be the innermost stage, so that no other one takes the question
-// for a tool's result.
+// Clarification turns a call of ask_clarification into a question to the user: a readable tool message, with
+// artifact.human_input for clients that render it, and the end of the run once the answer's other calls are done. The
+// user's next message is the answer. It must be the innermost stage, so that no other takes the question for a tool's
+// result.
 func Clarification() agent.Middleware {
 	return agent.Middleware{
 		Name: "clarification",
@@ -56,7 +55,7 @@ func Clarification() agent.Middleware {
 	}
 }
 
-// ask is the result that ends the run.
+// ask returns the result that ends the run.
 func (q question) ask(t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 	id := questionID(t, c.ID)
 	artifact, err := agent.Encode(map[string]any{"human_input": q.request(id, c.ID)})
@@ -66,8 +65,8 @@ func (q question) ask(t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 	return agent.Result{Content: agent.Text(q.text()), Artifact: artifact, MessageID: id, End: true}, nil
 }
 
-// questionID names the tool message after its call, so that a client can tell which
-// question an answer is for. A model may use an id twice; a message id never is.
+// questionID derives the tool message's id from its call, so that clients can match answers to questions. Models may
+// repeat call ids; message ids are unique.
 func questionID(t *agent.Turn, call string) string {
 	if call == "" || len(call) > 200 || strings.ContainsFunc(call, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		sum := sha256.Sum256([]byte(call))
@@ -80,7 +79,7 @@ func questionID(t *agent.Turn, call string) string {
 	return id
 }
 
-// text is the question as plain words, for people and for the model's later turns.
+// text returns the question as plain words, for people and for the model's later turns.
 func (q question) text() string {
 	var b strings.Builder
 	b.WriteString(clarificationIcon(q.Kind) + " ")

@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of what a model may ask at once, in pieces, characters and bytes of JSON.
+// Limits of one question: items, characters and bytes of JSON.
 const (
 	maxFormFields   = 16
 	maxChoices      = 24
@@ -42,7 +42,7 @@ type choice struct {
 	Value string `json:"value"`
 }
 
-// humanInput is what clients draw a question from.
+// humanInput is the data from which clients render a question.
 type humanInput struct {
 	Version   int         `json:"version"`
 	Kind      string      `json:"kind"`
@@ -57,8 +57,8 @@ type humanInput struct {
 	Fields    []formField `json:"fields,omitempty"`
 }
 
-// readQuestion takes the arguments as models send them: with wrong types, as JSON inside
-// strings, with markup. Only a missing question is a problem, told to the model.
+// readQuestion parses the arguments as sent by models: with wrong types, as JSON inside strings, with markup. Only a
+// missing question is an error, reported to the model.
 func readQuestion(raw json.RawMessage) (q question, problem string) {
 	var args struct {
 		Question string `json:"question"`
@@ -88,7 +88,7 @@ func readQuestion(raw json.RawMessage) (q question, problem string) {
 	return q, ""
 }
 
-// request is the artifact of a question.
+// request returns the artifact of a question.
 func (q question) request(id, call string) humanInput {
 	h := humanInput{Version: 1, Kind: "human_input_request", Source: askTool, RequestID: id, CallID: call,
 		Type: q.Kind, Question: q.Text, Context: q.Context, Mode: "free_text"}
@@ -109,8 +109,7 @@ func labelled(stem string, options []string) []choice {
 	return out
 }
 
-// choices are the distinct texts of a list, of an object's values, or of either as JSON
-// inside a string.
+// choices returns the distinct texts of a list, of an object's values, or of either as JSON inside a string.
 func choices(v any) []string {
 	var out []string
 	var walk func(v any, depth int)
@@ -157,7 +156,7 @@ func choices(v any) []string {
 	return out
 }
 
-// withoutTags drops markup which some models put around list items.
+// withoutTags removes markup that some models put around list items.
 func withoutTags(s string) string {
 	var b strings.Builder
 	for s != "" {
@@ -182,8 +181,8 @@ func withoutTags(s string) string {
 
 func isTagStart(c byte) bool { return c == '/' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// formFields reads a form. One broken field drops the whole form: half of one would lose
-// what the model wanted to know.
+// formFields parses a form. One invalid field rejects the whole form, because a partial form would lose part of the
+// question.
 func formFields(v any) ([]formField, bool) {
 	if s, ok := v.(string); ok {
 		var inner any
@@ -241,7 +240,7 @@ func oneField(v any) (f formField, ok bool) {
 	return f, true
 }
 
-// reservedName tells whether a script would stumble over a field of that name.
+// reservedName reports whether a field's name would break a script.
 func reservedName(name string) bool {
 	switch name {
 	case "__proto__", "constructor", "prototype", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf",

@@ -9,17 +9,16 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// CompactionRules say when the older part of a conversation is hidden from the model, and
-// how much stays.
+// CompactionRules configure when the older part of a conversation is hidden from the model, and how much stays.
 type CompactionRules struct {
 	CompactionOptions
 	Window int        // tokens the model reads; 0 is unknown and counts as 128,000
-	Fixed  int        // tokens of each request beside the messages
-	Front  func() int // Fixed where it changes while a run works; nil does not
-	Ask    Ask        // makes the summary; nil makes it by rule
+	Fixed  int        // tokens of each request besides the messages
+	Front  func() int // current value of Fixed if it changes during a run; nil uses Fixed
+	Ask    Ask        // writes the summary; nil uses rules
 
-	// Learned takes the window that a refusal names, and gives the prompt and the tools for
-	// it, with their tokens; 0 tokens leave them as they are. It may be nil.
+	// Learned receives the window named in a refusal, and returns the prompt and tools for it, with their tokens; 0
+	// tokens change nothing. It may be nil.
 	Learned func(t *agent.Turn, window int) Smaller
 }
 
@@ -27,19 +26,19 @@ const (
 	unknownWindow = 128_000
 	fullWindow    = 0.95 // part of the window at which something must happen in any case
 	roomy         = 0.8  // part of the room for messages that they may fill after a forced compaction
-	worthwhile    = 0.3  // of the conversation must go for a compaction to be worth it
-	negligible    = 0.1  // of the conversation does not help one that must become shorter
-	freshResults  = 4    // newest tool results whose output stays
+	worthwhile    = 0.3  // share of the conversation that makes a compaction worthwhile
+	negligible    = 0.1  // share of the conversation; saving less isn't worthwhile
+	freshResults  = 4    // newest tool results with unabridged output
 	patience      = 10   // messages more until a summary that failed is tried again
 )
 
-// Compaction keeps requests within what the model can read. The log stays whole: a view of
-// it hides the older part behind a summary, leaves tool output out, or both. The newest
-// words of the person stay to the letter, and no call is parted from its results.
+// Compaction keeps requests within the model's context window. The log stays complete: a view of it replaces the older
+// part by a summary, omits tool output, or both. The person's newest words stay verbatim, and calls stay together with
+// their results.
 func Compaction(rules CompactionRules) agent.Middleware {
 	overflow := false   // the last request was refused as too long
 	var smaller Smaller // the front of requests, once a window was learned to be small
-	var other *Reading  // what the model reads that took over; nil is the run's own
+	var other *Reading  // limits of the backup model; nil is the run's own
 	whole := rules.Fixed
 	return agent.Middleware{
 		Name: "compaction",
@@ -101,7 +100,7 @@ func Compaction(rules CompactionRules) agent.Middleware {
 	}
 }
 
-// CutKey is the remark on a run of whose request something was left out.
+// CutKey is the remark on a run with a shortened request.
 const CutKey = "context_cut"
 
 // run compacts the state of a turn. A summary that failed is remembered in the thread, so
@@ -125,7 +124,7 @@ func (r CompactionRules) run(ctx context.Context, t *agent.Turn, must bool) (age
 	return patch, nil
 }
 
-// viewOf is a copy of the view of a state.
+// viewOf returns a copy of the view of a state.
 func viewOf(s *agent.State) agent.View {
 	if s.View == nil {
 		return agent.View{}
@@ -133,7 +132,7 @@ func viewOf(s *agent.State) agent.View {
 	return *s.View
 }
 
-// triedLately tells whether a summary failed not long ago.
+// triedLately reports whether a summary failed recently.
 func triedLately(s *agent.State) bool {
 	if s.View == nil || s.View.Tried == "" {
 		return false
@@ -149,7 +148,7 @@ func (r CompactionRules) window() int {
 	return unknownWindow
 }
 
-// size is about how many tokens the messages of a request of this state have.
+// size estimates the tokens of the messages in a request of this state.
 func (r CompactionRules) size(s *agent.State) int {
 	return tokensOf(agent.BuildRequest("", s, nil, agent.ModelOptions{}).Messages)
 }
@@ -161,7 +160,7 @@ func (r CompactionRules) sizeAs(s *agent.State, v *agent.View) int {
 	return r.size(&c)
 }
 
-// fixed is what stands in front of the messages now.
+// fixed returns the current parts of a request before the messages.
 func (r CompactionRules) fixed() int {
 	if r.Front != nil {
 		return r.Front()
@@ -169,16 +168,16 @@ func (r CompactionRules) fixed() int {
 	return r.Fixed
 }
 
-// room is what the window has for messages beside prompt and tools.
+// room returns the part of the window left for messages.
 func (r CompactionRules) room() float64 {
 	return float64(max(r.window()-r.fixed(), r.window()/4))
 }
 
-// full tells whether messages of this size fill the window.
+// full reports whether messages of this size fill the window.
 func (r CompactionRules) full(size int) bool { return float64(size) > fullWindow*r.room() }
 
-// due tells whether a trigger fires. Only a fraction of the window counts prompt and tools,
-// which cannot be made shorter.
+// due reports whether a trigger fires. Only a fraction of the window includes prompt and tools, which can't be
+// shortened.
 func (r CompactionRules) due(s *agent.State, size int) bool {
 	for _, a := range r.Trigger {
 		if a.Type == "fraction" && float64(r.fixed()+size) >= a.Value*float64(r.window()) ||
@@ -189,14 +188,14 @@ func (r CompactionRules) due(s *agent.State, size int) bool {
 	return r.manyMessages(s)
 }
 
-// manyMessages tells whether a trigger that counts messages fires.
+// manyMessages reports whether a trigger that counts messages fires.
 func (r CompactionRules) manyMessages(s *agent.State) bool {
 	return slices.ContainsFunc(r.Trigger, func(a Amount) bool {
 		return a.Type == "messages" && float64(len(shownMessages(s))) >= a.Value
 	})
 }
 
-// shownMessages are those of the log which a request still has.
+// shownMessages returns the messages of the log that requests still contain.
 func shownMessages(s *agent.State) []*agent.Message {
 	if s.View == nil || s.View.From == "" {
 		return s.Messages
@@ -204,10 +203,9 @@ func shownMessages(s *agent.State) []*agent.Message {
 	return s.Messages[max(slices.IndexFunc(s.Messages, func(m *agent.Message) bool { return m.ID == s.View.From }), 0):]
 }
 
-// Compact is the view that makes the conversation shorter: behind a summary, with what the
-// rules keep. It is empty when that takes away too little. With must, old tool output and
-// more of the newest turns go too while the rest has too little room, and the summary is
-// made by rule when no model makes one. No summary is asked for that is not used.
+// Compact returns the view that shortens the conversation by a summary, keeping the parts that the rules protect. It is
+// empty if that saves too little. With must, old tool output and more of the newest turns are dropped while space is
+// short, and a rule-based summary is used if no model makes one. Unused summaries aren't requested.
 func (r CompactionRules) Compact(ctx context.Context, s *agent.State, must bool) (agent.State, error) {
 	shown, before := shownMessages(s), r.size(s)
 	at := cutPoint(shown, r.keepFrom(shown))
@@ -231,11 +229,10 @@ func (r CompactionRules) Compact(ctx context.Context, s *agent.State, must bool)
 	return r.written(view), nil
 }
 
-// tight is what must go when room is needed: what the rules let go, then old tool output,
-// then the oldest of what they keep.
+// tight lists the parts to drop under pressure: unprotected ones, then old tool output, then the oldest protected ones.
 func (r CompactionRules) tight(s *agent.State, shown []*agent.Message, at, before int) (int, *agent.View) {
 	target := roomy * r.room()
-	if float64(before) <= target { // by hand, or the window is smaller than was known
+	if float64(before) <= target { // manual, or the window is smaller than expected
 		target = (1 - worthwhile) * float64(before)
 	}
 	view := hiding(s, shown, at)
@@ -262,7 +259,7 @@ func (r CompactionRules) written(v *agent.View) agent.State {
 	return patch
 }
 
-// keepFrom is where the part begins that the rules want to keep.
+// keepFrom returns the start of the part that the rules protect.
 func (r CompactionRules) keepFrom(msgs []*agent.Message) int {
 	budget := r.Keep.Value
 	switch r.Keep.Type {
@@ -274,7 +271,7 @@ func (r CompactionRules) keepFrom(msgs []*agent.Message) int {
 	return newestFrom(msgs, int(min(budget, 1<<40)))
 }
 
-// newestFrom is where the newest messages begin that have at most so many tokens.
+// newestFrom returns the start of the newest messages within a number of tokens.
 func newestFrom(msgs []*agent.Message, left int) int {
 	for i, m := range slices.Backward(msgs) {
 		if left -= tokens(m); left < 0 {
@@ -284,8 +281,8 @@ func newestFrom(msgs []*agent.Message, left int) int {
 	return 0
 }
 
-// cutPoint is the nearest place not behind at where the log may be cut: not between a call
-// and its results. Behind it something must be left.
+// cutPoint returns the nearest place at or before at where the log may be cut: not between a call and its results.
+// Something must remain after it.
 func cutPoint(msgs []*agent.Message, at int) int {
 	at = max(min(at, len(msgs)-1), 0)
 	for at > 0 && msgs[at].Type == agent.TypeTool {
@@ -294,7 +291,7 @@ func cutPoint(msgs []*agent.Message, at int) int {
 	return at
 }
 
-// oldOutputs are all tool messages a view shows but the newest.
+// oldOutputs returns all tool messages a view shows but the newest.
 func oldOutputs(s *agent.State, v agent.View) []string {
 	c := s.Clone()
 	c.View = &v
@@ -312,8 +309,8 @@ func oldOutputs(s *agent.State, v agent.View) []string {
 	return cut
 }
 
-// squeeze is a request with about half of what it had: the older messages go, the person's
-// newest words, the notes at the end and whole groups of calls stay.
+// squeeze halves a request: older messages are dropped; the person's newest words, the notes at the end and whole
+// groups of calls stay.
 func squeeze(msgs []*agent.Message) []*agent.Message {
 	total, left := tokensOf(msgs), 0
 	at := len(msgs)
@@ -343,11 +340,11 @@ func squeeze(msgs []*agent.Message) []*agent.Message {
 	return agent.PairToolCalls(out)
 }
 
-// Hidden counts the messages of a log that requests leave out, and those they have.
+// Hidden counts the log's messages omitted from requests, and those included.
 func Hidden(s *agent.State) (hidden, shown int) {
 	shown = len(shownMessages(s))
 	return len(s.Messages) - shown, shown
 }
 
-// Tokens is about how many tokens the conversation has in a request.
+// Tokens estimates the tokens of the conversation in a request.
 func Tokens(s *agent.State) int { return CompactionRules{}.size(s) }

@@ -8,7 +8,7 @@ type Amount struct {
 	Value float64 `yaml:"value" min:"0" required:"true"`
 }
 
-// Check says what is wrong with an amount, or "".
+// Check returns the problem with an amount, or "".
 func (a Amount) Check() string {
 	if a.Type == "fraction" && a.Value > 1 {
 		return fmt.Sprintf("a fraction must be from 0 to 1, not %v", a.Value)
@@ -21,8 +21,8 @@ type CompactionOptions struct {
 	Enabled   bool     `yaml:"enabled"`                          // false leaves only the guard against overflow
 	ModelName string   `yaml:"model_name"`                       // empty = the run's model
 	Trigger   []Amount `yaml:"trigger" one:"true"`               // any of them starts it
-	Keep      Amount   `yaml:"keep"`                             // what stays unsummarised
-	Trim      int      `yaml:"trim_tokens_to_summarize" min:"0"` // tokens handed to the summary call; 0 = no limit
+	Keep      Amount   `yaml:"keep"`                             // part that stays unsummarized
+	Trim      int      `yaml:"trim_tokens_to_summarize" min:"0"` // token limit of the summary call's input; 0 = none
 	Prompt    string   `yaml:"summary_prompt"`                   // empty = built in
 
 	SkillFileReadToolNames []string `yaml:"skill_file_read_tool_names"`

@@ -8,16 +8,16 @@ import (
 
 // Allowance is the rest of a person's daily tokens, shared by all of their runs.
 type Allowance struct {
-	Left  func(ctx context.Context) (tokens int, err error) // 0 when nothing is left
-	Spend func(ctx context.Context, tokens int) error       // counts what a call took
+	Left  func(ctx context.Context) (tokens int, err error) // 0 when used up
+	Spend func(ctx context.Context, tokens int) error       // records the tokens of a call
 }
 
 // dayNote names the limit in notes for the model.
 const dayNote = "tokens of the person for today"
 
-// DayLimit ends a run whose person has spent what they may on a day. The allowance is asked before each call of a model: a call
-// that begins with nothing left has no tools. Once a call has taken the rest, open calls of tools are still done, and the
-// run gets its last turn.
+// DayLimit ends a run whose person used up their daily allowance. It is checked before each model call: without any
+// left, the call gets no tools. After a call that used up the rest, open tool calls are still carried out, and the run
+// gets its last turn.
 func DayLimit(a *Allowance) agent.Middleware {
 	left := 0
 	return agent.Middleware{

@@ -8,7 +8,7 @@ import (
 	"fawn/agent"
 )
 
-// Deferred are the tools a model must look for before it gets their schemas.
+// Deferred are the tools that a model must search for to get their schemas.
 type Deferred struct {
 	names     map[string]bool
 	catalog   string
@@ -24,15 +24,14 @@ func Defer(tools []*agent.Tool, catalog string) *Deferred {
 	return h
 }
 
-// hides tells whether the turn has not found a tool yet.
+// hides reports whether a tool is still hidden in the turn.
 func (h *Deferred) hides(t *agent.Turn, name string) bool {
 	p := t.State.Promoted
 	return h.names[name] && (p == nil || p.Catalog != h.catalog || !slices.Contains(p.Names, name))
 }
 
-// DeferredTools hides the schemas of tools until the model has found them with
-// tool_search; now are those of the step. A call of one that was not found is answered with
-// how to find it.
+// DeferredTools hides the schemas of tools until the model finds them with tool_search; now returns the tools of the
+// step. A call of a hidden tool returns instructions to search for it.
 func DeferredTools(now func() *Deferred) agent.Middleware {
 	return agent.Middleware{
 		Name: "deferred_tools",

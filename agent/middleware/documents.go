@@ -12,11 +12,11 @@ import (
 	"fawn/uploads"
 )
 
-// documentPatience is how long a turn waits for new documents: most are converted by then,
-// and read_file waits for the others.
+// documentPatience limits a turn's wait for new documents: most are converted by then, and read_file waits for the
+// others.
 const documentPatience = 3 * time.Second
 
-// settled lists the uploads of a thread after a moment in which new documents may be converted.
+// settled lists a thread's uploads after waiting briefly for conversions of new documents.
 func settled(ctx context.Context, documents uploads.Documents, tree *files.Files, thread string,
 	known []agent.ToldFile) ([]uploads.File, error) {
 	list, err := documents.Files(ctx, tree, thread)
@@ -43,8 +43,8 @@ func settled(ctx context.Context, documents uploads.Documents, tree *files.Files
 	return list.Files, nil
 }
 
-// aboutFiles says of a document where its Markdown is and what stands in it, or why there
-// is none. Readable ones can be searched.
+// aboutFiles describes a document: its Markdown's path and outline, or why there is none. Readable documents can be
+// searched.
 func aboutFiles(tree *files.Files, list []uploads.File) aboutFile {
 	return func(name string) (string, bool) {
 		i := slices.IndexFunc(list, func(f uploads.File) bool { return f.Filename == name })
@@ -71,7 +71,7 @@ func aboutFiles(tree *files.Files, list []uploads.File) aboutFile {
 	}
 }
 
-// encodingNote says in which encoding a text was read.
+// encodingNote names the encoding in which a text was read.
 func encodingNote(c *uploads.Conversion) string {
 	if c.Chosen {
 		return "The user chose to have it read as " + c.Encoding + "."
@@ -80,8 +80,7 @@ func encodingNote(c *uploads.Conversion) string {
 		". If letters look wrong, say so; the user can choose another one at the file."
 }
 
-// writeOutline writes the headings of a text with their lines, or its beginning. What cannot be
-// read has none.
+// writeOutline writes a text's headings with their lines, or its beginning. Unreadable files have none.
 func writeOutline(b *strings.Builder, tree *files.Files, path string) {
 	file, _, err := tree.Open(path)
 	if err != nil {

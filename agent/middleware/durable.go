@@ -11,15 +11,14 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of what the ledgers keep of one entry, in characters.
+// Limits of a ledger entry, in characters.
 const (
 	maxDelegationText = 200
 	maxDelegationDone = 2000
 )
 
-// DurableContext keeps in the state what must outlive compaction: which helpers were sent
-// and what came back, and which skills were read. readTools are the tools which read
-// skills; skills is the folder they lie in.
+// DurableContext keeps in the state the information that must survive compaction: which helpers were started with which
+// results, and which skills were read. readTools are the tools that read skills; skills is their folder.
 func DurableContext(readTools []string, skills string) agent.Middleware {
 	return agent.Middleware{
 		Name: "durable_context",
@@ -43,7 +42,7 @@ func DurableContext(readTools []string, skills string) agent.Middleware {
 	}
 }
 
-// ledger is what the newest results add.
+// ledger returns the entries added by the newest results.
 func ledger(t *agent.Turn, readTools []string, skills string) (patch agent.State) {
 	msgs := t.State.Messages
 	i := len(msgs)
@@ -105,7 +104,7 @@ func delegation(t *agent.Turn, c agent.ToolCall) agent.Delegation {
 		CreatedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 }
 
-// skillRead tells whether a call read a skill, and which.
+// skillRead reports whether a call read a skill, and which.
 func skillRead(c agent.ToolCall, text, skills string) (ref agent.SkillRef, ok bool) {
 	var args struct{ Path string }
 	if json.Unmarshal(c.Args, &args) != nil {

@@ -10,28 +10,25 @@ import (
 	"fawn/agent"
 )
 
-// MemoryKey is the remark on a run that was told something from memory: how many memories,
-// and their ids.
+// MemoryKey is the remark on a run that used memories: their number and ids.
 const MemoryKey = "memory_used"
 
-// memoryTime is how long the first answer waits for what is remembered about a person.
+// memoryTime limits how long the first answer waits for memories.
 const memoryTime = 5 * time.Second
 
-// Remember gives what is known about the person, matters for a turn and is not told yet: told
-// are the ids of what is. The text is safe to stand in a prompt.
+// Remember returns facts about the person that are relevant to a turn and not told yet: told holds the ids of known
+// ones. The text is safe to use in a prompt.
 type Remember func(ctx context.Context, t *agent.Turn, told []string) (Recalled, error)
 
-// Recalled is what is remembered, and the ids of its parts. Without text it is nothing.
+// Recalled is a memory text with the ids of its facts. An empty text means none.
 type Recalled struct {
 	Text string
 	IDs  []string
 }
 
-// DynamicContext tells the model the date, and what is remembered of the person, as notes
-// which stay where they are: the system prompt and all of the request before them keep
-// their bytes. The date is told again when it changes, or when compaction has hidden it;
-// of the memory each turn tells what matters for it, unless the conversation has it already.
-// recall may be nil.
+// DynamicContext tells the model the date and relevant memories as notes with fixed positions, so the system prompt and
+// everything before them keep their bytes. The date is repeated when it changes or when compaction hid it; each turn
+// adds the memories relevant to it that the conversation lacks. recall may be nil.
 func DynamicContext(now func() time.Time, recall Remember) agent.Middleware {
 	return agent.Middleware{
 		Name: "dynamic_context",
@@ -67,7 +64,7 @@ func dateNote(now time.Time) string {
 		"</current_date>\n</system-reminder>"
 }
 
-// zone is a time zone by name, else that of now.
+// zone returns a time zone by name, else that of now.
 func zone(name string, now time.Time) *time.Location {
 	if name != "" {
 		if l, err := time.LoadLocation(name); err == nil {
@@ -77,7 +74,7 @@ func zone(name string, now time.Time) *time.Location {
 	return now.Location()
 }
 
-// lastNote is the newest note of a kind that requests still show, or "".
+// lastNote returns the newest note of a kind that requests still show, or "".
 func lastNote(s *agent.State, kind string) string {
 	if list := shownNotes(s, kind); len(list) > 0 {
 		return list[len(list)-1].Text
@@ -85,7 +82,7 @@ func lastNote(s *agent.State, kind string) string {
 	return ""
 }
 
-// shownNotes are the notes of a kind that requests still show, the oldest first.
+// shownNotes returns the notes of a kind that requests still show, the oldest first.
 func shownNotes(s *agent.State, kind string) []agent.Note {
 	from := 0
 	if s.View != nil && s.View.From != "" {
@@ -103,12 +100,12 @@ func shownNotes(s *agent.State, kind string) []agent.Note {
 
 func memoryNote(anchor string) string { return "memory:" + anchor }
 
-// recalledAt tells whether a turn was told something already: it goes on.
+// recalledAt reports whether memories were added to a turn already, because it resumed.
 func recalledAt(s *agent.State, anchor string) bool {
 	return slices.ContainsFunc(s.Notes, func(n agent.Note) bool { return n.ID == memoryNote(anchor) })
 }
 
-// recalled asks the memory, which must not hold a run up.
+// recalled queries the memory, with a time limit.
 func recalled(ctx context.Context, t *agent.Turn, recall Remember) Recalled {
 	ctx, cancel := context.WithTimeout(ctx, memoryTime)
 	defer cancel()

@@ -13,27 +13,27 @@ import (
 // Bounds of a thread's goal.
 const (
 	LongestGoal      = 4000 // characters
-	MaxContinuations = 8    // times a run is sent back to work for one goal
-	MaxNoProgress    = 2    // of them in a row that said nothing new
+	MaxContinuations = 8    // limit of continuations per goal
+	MaxNoProgress    = 2    // consecutive ones without new content
 )
 
-// NewGoal is a goal nobody has worked on yet.
+// NewGoal returns a new goal.
 func NewGoal(objective string, continuations int, now time.Time) *agent.Goal {
 	at := now.UTC().Format("2006-01-02T15:04:05.000Z")
 	return &agent.Goal{Objective: objective, Status: "active", CreatedAt: at, UpdatedAt: at,
 		MaxContinuations: continuations, MaxNoProgress: MaxNoProgress}
 }
 
-// GoalRules say how a thread's goal is pursued. Without Ask nobody can tell whether it is
-// reached: the model is told of it, and runs end as they do without.
+// GoalRules configure how a thread's goal is pursued. Without Ask there is no judge: the model is told the goal, and
+// runs end as usual.
 type GoalRules struct {
 	Ask Ask // judges
 	Now func() time.Time
 }
 
-// Goal keeps a thread at its goal. The model is told of it; at the end of a turn a judge says
-// whether it is reached, which clears it, or whether the run should go on, which it does
-// under a note, within bounds. A message that begins with /goal sets, shows or clears it.
+// Goal pursues a thread's goal. The model is told the goal; at the end of a turn a judge decides whether it is reached,
+// which clears it, or whether the run continues with a note, within limits. A message that begins with /goal sets,
+// shows or clears it.
 func Goal(rules GoalRules) agent.Middleware {
 	p := &pursuit{rules: rules}
 	return agent.Middleware{Name: "goal", BeforeAgent: p.begin, WrapModel: p.reply, AfterModel: p.judge}
@@ -44,7 +44,7 @@ type pursuit struct {
 	rules   GoalRules
 	answer  string // to a command, in place of a model's
 	replied bool   // this run only answers a command
-	last    string // what was said when the run was last sent back to work
+	last    string // the answer when the run was last continued
 }
 
 func (p *pursuit) begin(_ context.Context, t *agent.Turn) (agent.State, error) {
@@ -85,7 +85,7 @@ func goalNote(g *agent.Goal) string {
 		agent.EscapeLines(g.Objective) + "\n</session_goal>"
 }
 
-// command does what a message behind /goal asks for; nil leaves the goal as it is.
+// command carries out a /goal message; nil leaves the goal unchanged.
 func (p *pursuit) command(text string, now *agent.Goal) *agent.Goal {
 	if text != "" && strings.TrimLeft(text, " \t\r\n") == text { // another word, as /goals
 		return nil

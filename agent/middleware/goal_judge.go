@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of what a judge reads of a conversation.
+// Limits of a judge's input.
 const (
 	judgedMessages = 30
 	judgedChars    = 12_000
@@ -29,7 +29,7 @@ Use goal_not_met_yet when the assistant can go on by itself, needs_user_input wh
 {conversation}
 </conversation>`
 
-// verdict is what a judge says.
+// verdict is a judge's decision.
 type verdict struct {
 	Satisfied bool   `json:"satisfied"`
 	Blocker   string `json:"blocker"`
@@ -39,8 +39,8 @@ type verdict struct {
 
 const notMetYet = "goal_not_met_yet"
 
-// judge asks at the end of a turn whether the goal is reached. A judge that fails ends the
-// turn as it would end without a goal, which stays.
+// judge decides at the end of a turn whether the goal is reached. If the judge fails, the turn ends as without a goal,
+// which is kept.
 func (p *pursuit) judge(ctx context.Context, t *agent.Turn, r *agent.Reply) error {
 	g, text := t.State.Goal, strings.TrimSpace(r.Message.Content.String())
 	if !pursued(g) || p.rules.Ask == nil || t.NS != "" || r.Final || r.Jump != agent.Continue ||
@@ -108,7 +108,7 @@ func (p *pursuit) verdict(ctx context.Context, t *agent.Turn, answer *agent.Mess
 	return readVerdict(text)
 }
 
-// spokenWords are the newest words of both sides, oldest first.
+// spokenWords returns the newest words of both sides, oldest first.
 func spokenWords(msgs []*agent.Message, answer *agent.Message) string {
 	var lines []string
 	left := judgedChars
@@ -133,7 +133,7 @@ func spokenWords(msgs []*agent.Message, answer *agent.Message) string {
 
 var errNoVerdict = errors.New("the judge did not answer with a JSON object")
 
-// readVerdict reads a verdict out of what a model says around it.
+// readVerdict extracts a verdict from the model's text.
 func readVerdict(text string) (verdict, error) {
 	text = head(agent.WithoutThoughts(text), judgedChars)
 	for at := strings.IndexByte(text, '{'); at >= 0; {

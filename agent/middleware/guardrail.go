@@ -30,10 +30,10 @@ type GuardVerdict struct {
 	Code, Reason string
 }
 
-// Guard decides about one call. It must be quick and may be called by many goroutines.
+// Guard decides about one call. It must be fast and safe for concurrent use.
 type Guard func(ctx context.Context, r GuardRequest) (GuardVerdict, error)
 
-// AllowList is the guard of two lists: allowed nil is every tool, an empty list none.
+// AllowList returns the guard of two lists: allowed nil is every tool, an empty list none.
 func AllowList(allowed, denied []string) Guard {
 	return func(_ context.Context, r GuardRequest) (GuardVerdict, error) {
 		switch {
@@ -47,16 +47,15 @@ func AllowList(allowed, denied []string) Guard {
 	}
 }
 
-// Authorization is a Guardrail which asks on behalf of a role.
+// Authorization returns a Guardrail which asks on behalf of a role.
 func Authorization(guard Guard, role string, failClosed bool, record func(AuditRecord)) agent.Middleware {
 	m := Guardrail(guard, role, failClosed, record)
 	m.Name = "authorization"
 	return m
 }
 
-// Guardrail asks the guard before each tool call. A denied call is a result the model can
-// act on. A guard that fails denies when failClosed is set. Denials, and calls a broken
-// guard let pass, are recorded.
+// Guardrail calls the guard before each tool call. A denied call is a result the model can act on. A failing guard
+// denies if failClosed is set. Denials, and calls permitted despite a failing guard, are recorded.
 func Guardrail(guard Guard, passport string, failClosed bool, record func(AuditRecord)) agent.Middleware {
 	return agent.Middleware{
 		Name: "guardrail",

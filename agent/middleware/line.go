@@ -10,18 +10,17 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// LineRules say when calls to one model are held back.
+// LineRules configure when calls to a model are suspended.
 type LineRules struct {
-	Failures int           `yaml:"failure_threshold" min:"1"`    // calls that fail one behind the other until it is left alone
-	Rest     time.Duration `yaml:"recovery_timeout_sec" min:"1"` // for how long
+	Failures int           `yaml:"failure_threshold" min:"1"`    // consecutive failures until calls are suspended
+	Rest     time.Duration `yaml:"recovery_timeout_sec" min:"1"` // duration of the suspension
 }
 
 // DefaultLine leaves a model alone for a minute after five failures.
 func DefaultLine() LineRules { return LineRules{Failures: 5, Rest: time.Minute} }
 
-// Line is what all runs of the server that call one model share: after several failures
-// the model is left alone for a while, then one call tries whether it works again. slots
-// bounds the calls which are under way; nil has no bound.
+// Line is a circuit breaker shared by all runs that call one model: after several failures calls are suspended for a
+// while, then a single call tests the model. slots limits concurrent calls; nil means no limit.
 type Line struct {
 	model string
 	rules LineRules
@@ -33,18 +32,18 @@ type Line struct {
 	trying bool      // one call tries after that
 }
 
-// NewLine makes the line to one model.
+// NewLine returns the line to one model.
 func NewLine(model string, rules LineRules, slots chan struct{}) *Line {
 	return &Line{model: model, rules: rules, slots: slots}
 }
 
-// circuitOpen means that a call was not made.
+// circuitOpen means that a call was suppressed.
 type circuitOpen struct {
 	model string
 	left  time.Duration
 }
 
-// Error says it to people.
+// Error words it for people.
 func (c *circuitOpen) Error() string {
 	return fmt.Sprintf("The model %s has failed several times in a row and is left alone for another %s.", c.model,
 		max(c.left, time.Second).Round(time.Second))
@@ -77,7 +76,7 @@ func (l *Line) call(ctx context.Context, f func() (*agent.Message, error)) (*age
 	return m, err
 }
 
-// enter tells whether a call may be made, and whether it is the one that tries.
+// enter reports whether a call may be made, and whether it is the test call.
 func (l *Line) enter() (trial bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +90,7 @@ func (l *Line) enter() (trial bool, err error) {
 	return true, nil
 }
 
-// leave counts how a call went. Too many calls in a short time are not the model's failure.
+// leave records the outcome of a call. Rate limits don't count as the model's failure.
 func (l *Line) leave(trial bool, fail *llmerr.Error, worked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,32 +13,30 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// RetryRules say how often and how fast a failed model call is made again, and how many calls
-// are under way at a time.
+// RetryRules configure the retries of failed model calls and the limit of concurrent calls.
 type RetryRules struct {
-	Concurrent int           `yaml:"max_concurrent_calls" min:"0" reload:"restart"` // of the whole server; 0 = no limit
-	Attempts   int           `yaml:"retry_max_attempts" min:"1"`                    // in all; 1 never repeats
-	Base       time.Duration `yaml:"retry_base_delay_ms" unit:"ms" min:"0"`         // of the wait between two
+	Concurrent int           `yaml:"max_concurrent_calls" min:"0" reload:"restart"` // on the whole server; 0 = no limit
+	Attempts   int           `yaml:"retry_max_attempts" min:"1"`                    // total; 1 never retries
+	Base       time.Duration `yaml:"retry_base_delay_ms" unit:"ms" min:"0"`         // of the delay between two
 	Cap        time.Duration `yaml:"retry_cap_delay_ms" unit:"ms" min:"0"`          // of the same
-	BurstBase  time.Duration `yaml:"burst_retry_base_delay_ms" unit:"ms" min:"0"`   // when the provider says there were too many calls
+	BurstBase  time.Duration `yaml:"burst_retry_base_delay_ms" unit:"ms" min:"0"`   // after a rate-limit error
 }
 
-// DefaultRetry makes a call three times at most, waiting one to eight seconds.
+// DefaultRetry makes up to three attempts, one to eight seconds apart.
 func DefaultRetry() RetryRules {
 	return RetryRules{Attempts: 3, Base: time.Second, Cap: 8 * time.Second, BurstBase: 5 * time.Second}
 }
 
-// Waits nobody is made to sit through, whatever a provider asks for.
+// Upper bounds for delays requested by a provider.
 const (
 	maxRetryAfter = 2 * time.Minute
-	burstAttempts = 2 // of calls that come too fast; also for a stream that went silent
+	burstAttempts = 2 // for rate limits; also for a stream that went silent
 )
 
-// LLMErrors makes a model call again when it failed before anything was to be seen and may
-// work then; each time readers get an event. A call that stays failed ends the run with
-// words for people: they are the run's error, and an AI message which models never read.
-// line keeps calls to a provider apart that is failing; it belongs to the whole server.
-// backups are asked in order, and the rest of the run stays with the one that answers.
+// LLMErrors retries a model call that failed before any output and may succeed later; each retry is an event for
+// readers. A call that finally fails ends the run with a message for people: the run's error, and an AI message hidden
+// from models. line suspends calls to a failing provider; the whole server shares it. backups are tried in order, and
+// the rest of the run uses the first that answers.
 func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
 	at := -1 // the backup that answers; -1 is the model itself
 	readings := make([]*Reading, len(backups))
@@ -90,7 +88,7 @@ func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
 	}
 }
 
-// ask makes a call until it works, or cannot. That it cannot is a *providerError.
+// ask retries a call until it succeeds or finally fails with a *providerError.
 func (r RetryRules) ask(ctx context.Context, t *agent.Turn, req *agent.Request, line *Line,
 	next agent.ModelFunc) (*agent.Message, error) {
 	var wait time.Duration
@@ -126,8 +124,7 @@ func (r RetryRules) attempts(e *llmerr.Error) int {
 	return r.Attempts
 }
 
-// wait is what the provider asks for, or a time that grows by chance, so that many runs
-// which failed together do not come back together.
+// wait returns the provider's delay, or a growing random one that spreads the retries of runs that failed together.
 func (r RetryRules) wait(e *llmerr.Error, before time.Duration) time.Duration {
 	if e.RetryAfter > 0 {
 		return min(e.RetryAfter, maxRetryAfter)
@@ -180,7 +177,7 @@ func spoken(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// explain says in one sentence what is the matter.
+// explain describes the problem in one sentence.
 func explain(e *llmerr.Error) string {
 	switch e.Class {
 	case llmerr.ClassQuota:
@@ -212,8 +209,7 @@ func explain(e *llmerr.Error) string {
 	return "The model call failed."
 }
 
-// fallback is the AI message which explains a failure. What had been shown of an answer
-// is kept instead.
+// fallback returns the AI message that explains a failure. If part of an answer was shown, that is kept instead.
 func fallback(t *agent.Turn, partial *agent.Message, p *providerError) *agent.Message {
 	if partial != nil {
 		return partial
@@ -227,13 +223,13 @@ func fallback(t *agent.Turn, partial *agent.Message, p *providerError) *agent.Me
 		"error_detail": head(detail, 2000)}}
 }
 
-// providerError is how a run ends whose model could not be called.
+// providerError ends a run whose model couldn't be called.
 type providerError struct {
 	fail *llmerr.Error
 	open *circuitOpen
 }
 
-// Error says what happened and, word for word, what the provider said.
+// Error describes the failure and quotes the provider.
 func (p *providerError) Error() string {
 	if p.fail == nil {
 		return p.open.Error()
@@ -244,7 +240,7 @@ func (p *providerError) Error() string {
 	return explain(p.fail) + " " + sentence(p.fail.Error())
 }
 
-// StopReason is what the record of the run says besides the error.
+// StopReason is stored with the run in addition to the error.
 func (p *providerError) StopReason() string {
 	if p.fail != nil && errors.Is(p.fail, llmerr.ErrCut) {
 		return StopCut
@@ -263,7 +259,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// Unwrap gives the provider's failure.
+// Unwrap returns the provider's failure.
 func (p *providerError) Unwrap() error {
 	if p.fail == nil {
 		return p.open

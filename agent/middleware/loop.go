@@ -9,12 +9,12 @@ import (
 	"fawn/agent"
 )
 
-// LoopOptions say when a run goes round in circles.
+// LoopOptions configure the detection of loops.
 type LoopOptions struct {
 	Enabled           bool                 `yaml:"enabled"`
 	Warn              int                  `yaml:"warn_threshold" min:"1"` // answers with the same calls
 	Hard              int                  `yaml:"hard_limit" min:"1"`
-	Window            int                  `yaml:"window_size" min:"1"` // answers looked back at
+	Window            int                  `yaml:"window_size" min:"1"` // number of answers examined
 	MaxTrackedThreads int                  `yaml:"max_tracked_threads" min:"1"`
 	ToolWarn          int                  `yaml:"tool_freq_warn" min:"1"` // calls of one tool
 	ToolHard          int                  `yaml:"tool_freq_hard_limit" min:"1"`
@@ -34,7 +34,7 @@ func DefaultLoop() LoopOptions {
 	}
 }
 
-// Check tells of limits that contradict each other. entry is the key of the tool, if it is one's own.
+// Check reports contradictory limits. entry is the tool's key if it has its own.
 func (o LoopOptions) Check(fail func(entry, problem string)) {
 	if o.Hard < o.Warn {
 		fail("", fmt.Sprintf("hard_limit (%d) must not be below warn_threshold (%d)", o.Hard, o.Warn))
@@ -50,12 +50,11 @@ func (o LoopOptions) Check(fail func(entry, problem string)) {
 	}
 }
 
-// maxLoopNotes bounds the warnings one request carries.
+// maxLoopNotes limits the warnings one request carries.
 const maxLoopNotes = 4
 
-// LoopDetection notices a run that makes the same calls again and again, or one tool far
-// too often. First the model is warned, in the next request only; then the calls are taken
-// away and the run gets its last turn.
+// LoopDetection detects a run that repeats the same calls, or uses one tool far too often. First the model is warned,
+// in the next request only; then the calls are dropped and the run gets its last turn.
 func LoopDetection(o LoopOptions) agent.Middleware {
 	o.Hard = max(o.Hard, o.Warn)
 	d := loopDetector{limits: o, warned: map[string]bool{}}
@@ -92,7 +91,7 @@ func LoopDetection(o LoopOptions) agent.Middleware {
 	}
 }
 
-// loopDetector is what one run has called.
+// loopDetector records the calls of one run.
 type loopDetector struct {
 	limits  LoopOptions
 	hashes  []string // of the newest answers with calls
@@ -124,7 +123,7 @@ func (d *loopDetector) see(calls []agent.ToolCall) (stop string) {
 	return stop
 }
 
-// frequent looks at how often one tool was called.
+// frequent checks how often one tool was called.
 func (d *loopDetector) frequent(tool string) (stop string) {
 	window := max(d.limits.Window, d.limits.ToolHard)
 	for _, o := range d.limits.Tools {

@@ -11,15 +11,14 @@ import (
 // maxMemo is the longest message, in bytes of text, of which the marked copy is kept.
 const maxMemo = 16 << 10
 
-// markedCopies has the marked copy of each message that is in memory, so that a long thread's are not
-// made anew for every request, and later stages know them by their address. A copy goes with its
-// message.
+// markedCopies caches the marked copy of each message in memory, which saves repeating the work for every request and
+// lets later stages identify copies by address. A copy lives as long as its message.
 type markedCopies struct {
 	mu sync.Mutex
 	of map[weak.Pointer[agent.Message]]*agent.Message
 }
 
-// copyOf is the copy that is kept for a message, or the one that mk returns.
+// copyOf returns a message's cached copy, creating it with mk.
 func (c *markedCopies) copyOf(m *agent.Message, mk func() *agent.Message) *agent.Message {
 	if m.Content.Blocks != nil || len(m.Content.Text) > maxMemo {
 		return mk()
@@ -45,7 +44,7 @@ func (c *markedCopies) forget(at weak.Pointer[agent.Message]) {
 	delete(c.of, at)
 }
 
-// len is how many copies there are.
+// len returns how many copies there are.
 func (c *markedCopies) len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,13 +7,11 @@ import (
 	"fawn/agent"
 )
 
-// Learn takes what was said in the run of a turn, to be remembered later for its owner. It
-// must not block.
+// Learn queues the conversation of a run for its owner's memory. It must not block.
 type Learn func(t *agent.Turn, said []*agent.Message)
 
-// Memory hands what people and the agent said to each other to the memory, at the regular
-// end of a run: the words of people, and answers that call nothing. A thread in which one
-// of the two is missing has nothing to learn from.
+// Memory passes the conversation to the memory at the regular end of a run: the person's words and answers without
+// calls. A thread that lacks either teaches nothing.
 func Memory(learn Learn) agent.Middleware {
 	return agent.Middleware{
 		Name: "memory",

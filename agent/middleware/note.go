@@ -8,14 +8,14 @@ import (
 	"fawn/agent"
 )
 
-// addNote puts a message for this one request behind everything else. Between a call and
-// its result providers take no other message, at the end all do.
+// addNote appends a message for this request only. Providers allow no other message between a call and its result; at
+// the end all do.
 func addNote(req *agent.Request, kind, text string) {
 	req.Messages = append(slices.Clip(req.Messages),
 		&agent.Message{ID: "note:" + kind, Type: agent.TypeHuman, Name: kind, Content: agent.Text(text)})
 }
 
-// withText is a copy of an AI message with a paragraph more.
+// withText returns a copy of an AI message with a paragraph more.
 func withText(m *agent.Message, more string) *agent.Message {
 	c := *m
 	if text := strings.TrimRight(m.Content.String(), "\n "); text != "" {
@@ -25,7 +25,7 @@ func withText(m *agent.Message, more string) *agent.Message {
 	return &c
 }
 
-// withoutCalls is a copy of an AI message that ends its turn: no calls, valid or not.
+// withoutCalls returns a copy of an AI message that ends its turn: no calls, valid or not.
 func withoutCalls(m *agent.Message) *agent.Message {
 	c := *m
 	c.ToolCalls, c.Invalid = nil, nil
@@ -39,7 +39,7 @@ func withoutCalls(m *agent.Message) *agent.Message {
 	return &c
 }
 
-// sinceQuestion are the messages behind the person's newest one.
+// sinceQuestion returns the messages after the person's newest one.
 func sinceQuestion(msgs []*agent.Message) []*agent.Message {
 	for i, m := range slices.Backward(msgs) {
 		if m.Genuine() {
@@ -49,7 +49,7 @@ func sinceQuestion(msgs []*agent.Message) []*agent.Message {
 	return msgs
 }
 
-// head is the first n characters of a text.
+// head returns the first n characters of a text.
 func head(s string, n int) string { return agent.Head(s, n) }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -13,10 +13,8 @@ import (
 	"fawn/uploads"
 )
 
-// Pictures turns the images of a request upright and drops what they tell about the people who
-// took them; of images in formats in which that cannot be done it only says that they are there.
-// The messages themselves, and files, stay as they were sent. It stands inside of every stage that
-// adds images.
+// Pictures rotates the images of a request upright and strips metadata about their authors; images in unsupported
+// formats are replaced by a mention. Messages and files stay unchanged. It runs inside every stage that adds images.
 func Pictures(p uploads.Pictures) agent.Middleware {
 	return agent.Middleware{
 		Name: "pictures",
@@ -37,7 +35,7 @@ func Pictures(p uploads.Pictures) agent.Middleware {
 	}
 }
 
-// withoutTraces is a message with clean images; an error is the end of the run.
+// withoutTraces returns a message with clean images; an error is the end of the run.
 func withoutTraces(ctx context.Context, p uploads.Pictures, thread string, m *agent.Message) (*agent.Message, error) {
 	if !hasImage(m) {
 		return m, nil
@@ -70,7 +68,7 @@ func cleanBlock(ctx context.Context, p uploads.Pictures, thread string, raw json
 		return raw, nil
 	}
 	data, err := base64.StdEncoding.DecodeString(img.Data)
-	if err != nil { // whoever can read it would find in it what it tells
+	if err != nil { // a readable image would expose its metadata
 		return agent.Encode(textBlock("[An image stands here that cannot be shown: its base64 is damaged.]"))
 	}
 	clean, kind, err := p.Clean(ctx, thread, data)
@@ -85,7 +83,7 @@ func cleanBlock(ctx context.Context, p uploads.Pictures, thread string, raw json
 	return imageBlock(b, wire.Image{Kind: kind, Data: base64.StdEncoding.EncodeToString(clean)})
 }
 
-// imageBlock is a block with another image in place of its own.
+// imageBlock returns a block with its image replaced.
 func imageBlock(b wire.Block, img wire.Image) (json.RawMessage, error) {
 	source := map[string]any{"url": img.Address()}
 	var deep struct {

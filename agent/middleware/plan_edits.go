@@ -8,8 +8,8 @@ import (
 	"fawn/agent"
 )
 
-// PlanEdits tells the model what a person has changed in the plan, before its next answer, and
-// makes the change in a plan that the model wrote without knowing of it.
+// PlanEdits tells the model about a person's changes of the plan before its next answer, and merges them into a plan
+// the model wrote without knowing them.
 func PlanEdits() agent.Middleware {
 	return agent.Middleware{
 		Name: "plan_edits",
@@ -48,7 +48,7 @@ func PlanEdits() agent.Middleware {
 	}
 }
 
-// writeEdit says what an edit did, a line for each item.
+// writeEdit describes an edit, one line per item.
 func writeEdit(b *strings.Builder, e agent.PlanEdit) {
 	was, is := map[string]agent.Todo{}, map[string]bool{}
 	for _, t := range e.Before {

@@ -17,21 +17,18 @@ import (
 	"fawn/sandbox/files"
 )
 
-// readMark is the key in a tool message's kwargs that tells which version of a file its
-// call has read.
+// readMark is the key in a tool message's kwargs for the version of the file that its call read.
 const readMark = "deerflow_read_mark"
 
-// maxHashed is how large a file can be, in bytes, for its version to be known.
+// maxHashed limits the size of files with a known version, in bytes.
 const maxHashed = 64 << 20
 
-// Lock waits until nobody else holds a thread's path and returns what frees it, or the
-// context's error.
+// Lock acquires a thread's path and returns its release, or the context's error.
 type Lock func(ctx context.Context, thread, path string) (unlock func(), err error)
 
-// ReadGate lets a model change a file only after it has read the version that is there now
-// and still sees what it read. New files pass, and so do files that cannot be read: their
-// tools tell what is wrong. lock is shared by all runs, and is not the one that the tools
-// themselves take.
+// ReadGate lets a model change a file only after it read the current version and while that is still in its context.
+// New and unreadable files pass: their tools report errors. lock is shared by all runs and differs from the tools' own
+// lock.
 func ReadGate(open Files, lock Lock) agent.Middleware {
 	g := readGate{open, lock, &ownChanges{last: map[string]ownChange{}}}
 	return agent.Middleware{
@@ -56,8 +53,8 @@ type readGate struct {
 	own  *ownChanges
 }
 
-// ownChanges are the versions that files got by calls of the newest answers: further calls of the same answer
-// were written before anybody could look again, and build on the same reading.
+// ownChanges are the file versions created by calls of the newest answers: further calls of the same answer were
+// written before reading again was possible, and build on the same version.
 type ownChanges struct {
 	mu   sync.Mutex
 	last map[string]ownChange // by thread and path
@@ -65,7 +62,7 @@ type ownChanges struct {
 
 type ownChange struct{ answer, hash string }
 
-// maxOwnChanges bounds how many files are known; one that is forgotten is read again before the next change.
+// maxOwnChanges limits the tracked files; a forgotten one must be read again before the next change.
 const maxOwnChanges = 4096
 
 func (o *ownChanges) made(thread, path string, by ownChange) bool {
@@ -83,7 +80,7 @@ func (o *ownChanges) note(thread, path string, by ownChange) {
 	o.last[thread+"\x00"+path] = by
 }
 
-// answerOf is the message of the model that makes a call, or "".
+// answerOf returns the model's message that makes a call, or "".
 func answerOf(t *agent.Turn, c agent.ToolCall) string {
 	for _, m := range slices.Backward(t.State.Messages) {
 		if slices.ContainsFunc(m.ToolCalls, func(one agent.ToolCall) bool { return one.ID == c.ID }) {
@@ -93,7 +90,7 @@ func answerOf(t *agent.Turn, c agent.ToolCall) string {
 	return ""
 }
 
-// keeps tells whether a call keeps what it doesn't name: such calls of one answer don't undo each other.
+// keeps reports whether a call preserves the content it doesn't name: such calls of one answer don't undo each other.
 func keeps(c agent.ToolCall) bool {
 	var args struct {
 		Append bool `json:"append"`
@@ -172,7 +169,7 @@ func refuse(c agent.ToolCall, path, why string) (agent.Result, error) {
 		c.Name, agent.Escape(path), why)), nil
 }
 
-// pathOf is the clean path a call names, empty when the tool will refuse it anyway.
+// pathOf returns the clean path a call names, empty when the tool will refuse it anyway.
 func pathOf(c agent.ToolCall) string {
 	var args struct {
 		Path string `json:"path"`
@@ -187,7 +184,7 @@ func pathOf(c agent.ToolCall) string {
 	return clean
 }
 
-// lastRead is the version that the newest visible read of a path saw, empty without one.
+// lastRead returns the version that the newest visible read of a path saw, empty without one.
 func lastRead(s *agent.State, path string) string {
 	msgs, cut := s.Messages, []string(nil)
 	if v := s.View; v != nil {
@@ -213,7 +210,7 @@ func lastRead(s *agent.State, path string) string {
 	return ""
 }
 
-// hash is the hex SHA-256 of a whole file.
+// hash returns the hex SHA-256 of a whole file.
 func (g readGate) hash(ctx context.Context, thread, path string) (string, error) {
 	f, err := g.open(thread)
 	if err != nil {

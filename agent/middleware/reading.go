@@ -6,7 +6,7 @@ import (
 	"fawn/agent"
 )
 
-// Reading is what another model than the run's own reads.
+// Reading holds the limits of a model other than the run's own.
 type Reading struct {
 	Window  int     // as [CompactionRules] has it
 	Smaller Smaller // the front of its requests, if its window is too small for the usual one
@@ -15,20 +15,19 @@ type Reading struct {
 
 type readingKey struct{}
 
-// reads tells the stages within a model call what the model reads that stands in for the
-// run's own.
+// reads tells the stages around a model call the limits of the backup model.
 func reads(ctx context.Context, r *Reading) context.Context {
 	return context.WithValue(ctx, readingKey{}, r)
 }
 
-// Smaller is what a request has in front of its messages for a small window.
+// Smaller is the shortened front of a request for a small window.
 type Smaller struct {
 	System string
 	Tools  []*agent.Tool
 	Tokens int
 }
 
-// learn takes over the window that a refusal named.
+// learn applies the window named in a refusal.
 func (r *CompactionRules) learn(t *agent.Turn, window int, was Smaller) Smaller {
 	if window <= 0 {
 		return was
@@ -45,7 +44,7 @@ func (r *CompactionRules) learn(t *agent.Turn, window int, was Smaller) Smaller 
 	return now
 }
 
-// of is a request with this front; a last turn stays without tools.
+// of returns a request with this front; a last turn stays without tools.
 func (f Smaller) of(req *agent.Request) *agent.Request {
 	if f.Tokens == 0 {
 		return req
@@ -58,7 +57,7 @@ func (f Smaller) of(req *agent.Request) *agent.Request {
 	return &short
 }
 
-// turnTo has the rules follow another model; whole is what the usual front takes.
+// turnTo applies the limits of another model; whole is the size of the usual front.
 func (r *CompactionRules) turnTo(to *Reading, whole int) {
 	r.Window, r.Learned, r.Fixed = to.Window, to.Learned, whole
 	if to.Smaller.Tokens > 0 {

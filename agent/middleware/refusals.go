@@ -15,14 +15,14 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// maxRefusals bounds the tools that one call of a model does without.
+// maxRefusals limits the tools dropped in one model call.
 const maxRefusals = 16
 
-// WithdrawnKey is the remark on a run that does without a tool, as the provider refuses it.
+// WithdrawnKey is the remark on a run without a tool that the provider refused.
 const WithdrawnKey = "tools_withdrawn"
 
-// Refusals makes a call once more without what the provider refused it for: a tool that it names, or pictures and
-// files in messages, which are told as text then. withdraw hears of each tool, with the provider's reason.
+// Refusals repeats a call without the part the provider refused: a named tool, or images and files, which are then
+// described in text. withdraw is called for each removed tool with the provider's reason.
 func Refusals(withdraw func(t *agent.Tool, why string)) agent.Middleware {
 	gone := map[string]bool{} // tools, by name
 	told := map[string]bool{} // messages, by id
@@ -75,7 +75,7 @@ func Refusals(withdraw func(t *agent.Tool, why string)) agent.Middleware {
 	}
 }
 
-// hasMore tells whether a message has more than text.
+// hasMore reports whether a message has more than text.
 func hasMore(m *agent.Message) bool {
 	return slices.ContainsFunc(m.Content.Blocks, func(raw json.RawMessage) bool {
 		p := wire.ReadPart(raw)
@@ -83,7 +83,7 @@ func hasMore(m *agent.Message) bool {
 	})
 }
 
-// inWords has some messages as text.
+// inWords converts some messages to text.
 func inWords(list []*agent.Message, which func(*agent.Message) bool) []*agent.Message {
 	out := slices.Clone(list)
 	for i, m := range list {
@@ -108,13 +108,13 @@ func inWords(list []*agent.Message, which func(*agent.Message) bool) []*agent.Me
 	return out
 }
 
-// places are the ways in which providers say which tool of the list they mean.
+// places are the patterns by which providers point to a tool in the list.
 var places = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:tools|functions|function_?declarations)(?:\[|\.)(\d+)`)
 })
 
-// refused is the tool that a provider's words about tools name, by its name or its place in the list; nil if they name
-// none.
+// refused returns the tool that a provider's words about tools name, by its name or its place in the list; nil if they
+// name none.
 func refused(list []*agent.Tool, text string) *agent.Tool {
 	low := strings.ToLower(text)
 	if !strings.Contains(low, "tool") && !strings.Contains(low, "function") && !strings.Contains(low, "schema") {
@@ -139,7 +139,7 @@ func refused(list []*agent.Tool, text string) *agent.Tool {
 	return nil
 }
 
-// named tells whether a text names a tool: by a name that is no usual word, or in quotes.
+// named reports whether a text names a tool: by a name that isn't a common word, or in quotes.
 func named(text, name string) bool {
 	part := func(c byte) bool {
 		return c == '_' || c == '-' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'

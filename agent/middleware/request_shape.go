@@ -11,9 +11,8 @@ import (
 	"fawn/agent"
 )
 
-// DanglingToolCalls pairs calls and results once more after other stages had their hands
-// on the request, and says in the log when a call has no result: the model reads that it
-// was interrupted.
+// DanglingToolCalls pairs calls and results again after other stages changed the request, and logs calls without a
+// result: the model is told that they were interrupted.
 func DanglingToolCalls() agent.Middleware {
 	told := 0
 	return agent.Middleware{
@@ -61,7 +60,7 @@ func SystemMessages() agent.Middleware {
 	}
 }
 
-// largeState is how many characters of messages are worth a warning.
+// largeState is the number of message characters that triggers a warning.
 const largeState = 1_000_000
 
 // StateSize logs the state a run begins with and its size at the end, at level debug, and warns
@@ -88,7 +87,7 @@ func StateSize() agent.Middleware {
 	}
 }
 
-// sizeOf is how many bytes messages, images and artifacts have.
+// sizeOf returns the size in bytes of messages, images and artifacts.
 func sizeOf(s *agent.State) int {
 	size := 0
 	for _, m := range s.Messages {
@@ -118,8 +117,8 @@ func (j inJSON) MarshalText() ([]byte, error) { return agent.Encode(j.v) }
 // MarshalJSON implements json.Marshaler.
 func (j inJSON) MarshalJSON() ([]byte, error) { return agent.Encode(j.v) }
 
-// Continuation gives an answer that was cut off a next message, when a run goes on from it:
-// some providers take no request which ends with words of the model.
+// Continuation adds a message after a truncated answer when a run continues it: some providers reject a request that
+// ends with an answer.
 func Continuation() agent.Middleware {
 	return agent.Middleware{
 		Name: "continuation",

@@ -9,8 +9,8 @@ import (
 	"fawn/agent"
 )
 
-// ToolRouting finds hidden tools for the model: those that their owner wants to be used for what
-// the person has just asked for, the most important first, at most top at a time.
+// ToolRouting finds hidden tools for the model: tools preferred by their owner for the person's request, most important
+// first, at most top at a time.
 func ToolRouting(now func() *Deferred, top int) agent.Middleware {
 	return agent.Middleware{
 		Name: "tool_routing",
@@ -44,7 +44,7 @@ func ToolRouting(now func() *Deferred, top int) agent.Middleware {
 	}
 }
 
-// prefer are the tools that have a preference with keywords, the most important first.
+// prefer returns the tools that have a preference with keywords, the most important first.
 func prefer(tools []*agent.Tool) []*agent.Tool {
 	var out []*agent.Tool
 	for _, t := range tools {

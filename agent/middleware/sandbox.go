@@ -7,11 +7,9 @@ import (
 	"fawn/sandbox"
 )
 
-// Sandbox tells the state which sandbox a thread uses, once. Lazy, the first call of a
-// tool that works in it does; otherwise the sandbox is made ready before the first model
-// call, and a failure is left to the call that needs it. The provider itself ends
-// sandboxes that are idle. Where there is none, a model that asks for bash all the same is
-// told why.
+// Sandbox records the thread's sandbox in the state, once. If lazy, the first tool call that needs it creates it;
+// otherwise it is created before the first model call, and failures are reported by the call that needs it. The
+// provider ends idle sandboxes. Without a sandbox, a model that calls bash gets the reason.
 func Sandbox(p sandbox.Provider, policy func() sandbox.Policy, lazy bool) agent.Middleware {
 	m := agent.Middleware{Name: "sandbox"}
 	if p == nil {
@@ -24,7 +22,7 @@ func Sandbox(p sandbox.Provider, policy func() sandbox.Policy, lazy bool) agent.
 					return next(ctx, t, c)
 				}
 				_, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID, Owner: t.Owner}, policy())
-				if err == nil { // it never hands one out
+				if err == nil { // it never returns one
 					return next(ctx, t, c)
 				}
 				return agent.ErrorResult("Error: " + err.Error()), nil
@@ -67,7 +65,7 @@ func Sandbox(p sandbox.Provider, policy func() sandbox.Policy, lazy bool) agent.
 	return m
 }
 
-// sandboxed tells whether a tool works on what is in the sandbox.
+// sandboxed reports whether a tool works inside the sandbox.
 func sandboxed(name string) bool {
 	switch name {
 	case "bash", "ls", "glob", "grep", "read_file", "write_file", "str_replace":

@@ -25,8 +25,8 @@ var ownTags = sync.OnceValue(func() map[string]bool {
 	return m
 })
 
-// neutral makes tags with names of ours into plain text; everything else stays byte for
-// byte, also broken markup and code.
+// neutral turns tags with our names into plain text; everything else stays byte for byte, including broken markup and
+// code.
 func neutral(s string) string {
 	at := strings.IndexByte(s, '<')
 	if at < 0 {
@@ -54,7 +54,7 @@ func neutral(s string) string {
 	return b.String()
 }
 
-// tagName is the end of the name behind the bracket at s[at], or -1.
+// tagName returns the end of the name after the bracket at s[at], or -1.
 func tagName(s string, at int) int {
 	i := at + 1
 	for i < len(s) && strings.IndexByte("/ \t\r\n", s[i]) >= 0 {
@@ -71,7 +71,7 @@ func tagName(s string, at int) int {
 	return i
 }
 
-// neutralContent is content with its texts made neutral.
+// neutralContent returns content with neutralized texts.
 func neutralContent(c agent.Content) agent.Content {
 	if c.Blocks == nil {
 		return agent.Text(neutral(c.Text))
@@ -86,7 +86,7 @@ func neutralContent(c agent.Content) agent.Content {
 	return agent.Content{Blocks: out}
 }
 
-// textOf is the text of a block that has one.
+// textOf returns the text of a block that has one.
 func textOf(raw json.RawMessage) (text string, ok bool) {
 	var block struct {
 		Text *string `json:"text"`
@@ -97,7 +97,7 @@ func textOf(raw json.RawMessage) (text string, ok bool) {
 	return *block.Text, true
 }
 
-// reworded is a block with another text.
+// reworded returns a block with another text.
 func reworded(raw json.RawMessage, text string) json.RawMessage {
 	var block map[string]json.RawMessage
 	quoted, err := agent.Encode(text)
@@ -111,9 +111,9 @@ func reworded(raw json.RawMessage, text string) json.RawMessage {
 	return raw
 }
 
-// InputSanitize makes what people write unable to pass for a block of the server: it stands between
-// lines that say so, and tags with the server's names lose their brackets. Only the request changes,
-// and it does so for all messages alike, so that a later request begins with the same bytes.
+// InputSanitize prevents people's text from posing as a block of the server: marker lines surround it, and tags with
+// the server's names lose their brackets. Only the request changes, in the same way for all messages, so later requests
+// begin with the same bytes.
 func InputSanitize() agent.Middleware {
 	return agent.Middleware{
 		Name: "input_sanitize",
@@ -136,8 +136,7 @@ func InputSanitize() agent.Middleware {
 	}
 }
 
-// sanitized is a person's message with marked and neutral words, behind what the server has put in
-// front of them.
+// sanitized returns a person's message with marked and neutralized text after the parts added by the server.
 func sanitized(t *agent.Turn, m *agent.Message) *agent.Message {
 	stored := t.State.Message(m.ID)
 	if stored == nil || stored == m {
@@ -146,10 +145,10 @@ func sanitized(t *agent.Turn, m *agent.Message) *agent.Message {
 	return fenced(m, stored)
 }
 
-// copies are those of all threads.
+// copies caches the copies of all threads.
 var copies markedCopies
 
-// fenced is the copy of a message that a person wrote as stored.
+// fenced returns the copy of a message that a person wrote as stored.
 func fenced(m, stored *agent.Message) *agent.Message {
 	c := *m
 	if m.Content.Blocks == nil {
@@ -167,7 +166,7 @@ func fenced(m, stored *agent.Message) *agent.Message {
 	return &c
 }
 
-// markedBlocks are a person's blocks: their texts are one, marked, where the first was; the others keep their
+// markedBlocks returns a person's blocks: their texts are joined, marked, in the place of the first; others keep their
 // places.
 func markedBlocks(blocks []json.RawMessage) []json.RawMessage {
 	var texts []string
@@ -191,8 +190,7 @@ func markedBlocks(blocks []json.RawMessage) []json.RawMessage {
 	return out
 }
 
-// ToolResultSanitize does the same to what comes from the network through tools, and from those
-// that are foreign.
+// ToolResultSanitize does the same for results from the network and from foreign tools.
 func ToolResultSanitize(foreign func(tool string) bool) agent.Middleware {
 	return agent.Middleware{
 		Name: "tool_result_sanitize",

@@ -8,8 +8,7 @@ import (
 	"fawn/agent"
 )
 
-// Secrets keeps the values of a run's secrets out of what tools hand back, whichever way
-// they got there, and tells the model when a restart has lost them.
+// Secrets masks a run's secrets in tool results, and tells the model about secrets lost in a restart.
 func Secrets() agent.Middleware {
 	return agent.Middleware{
 		Name: "secrets",
@@ -40,7 +39,7 @@ func Secrets() agent.Middleware {
 	}
 }
 
-// masked is r without the values of secrets in what is shown or stored of it.
+// masked returns r with secrets masked in everything shown or stored.
 func masked(r agent.Result, mask func(string) string) agent.Result {
 	r.Content.Text = mask(r.Content.Text)
 	if r.Content.Blocks != nil {
@@ -65,8 +64,7 @@ func masked(r agent.Result, mask func(string) string) agent.Result {
 	return r
 }
 
-// maskedJSON is raw with values masked. A value that is part of the notation itself leaves
-// raw as it is.
+// maskedJSON returns raw with masked values. A value that is part of JSON's own syntax leaves raw unchanged.
 func maskedJSON(raw json.RawMessage, mask func(string) string) json.RawMessage {
 	if after := json.RawMessage(mask(string(raw))); json.Valid(after) {
 		return after

@@ -8,14 +8,14 @@ import (
 	"fawn/agent"
 )
 
-// unseen stands in a request where an image was that the model cannot see.
+// unseen replaces an image that the model can't see.
 const unseen = "[An image stands here, which this model cannot see.]"
 
-// BlindKey is the remark on a run whose model was given pictures and cannot see any.
+// BlindKey is the remark on a run with images for a model that can't see them.
 const BlindKey = "vision_warning"
 
-// Sight keeps images from models that cannot see, which would refuse the whole request. Where
-// degrade is false it ends the run instead, with the error that refuse makes.
+// Sight removes images from requests to models without vision, which would refuse them. If degrade is false it ends the
+// run instead, with the error from refuse.
 func Sight(degrade bool, refuse func() error) agent.Middleware {
 	return agent.Middleware{
 		Name: "sight",
@@ -40,7 +40,7 @@ func Sight(degrade bool, refuse func() error) agent.Middleware {
 	}
 }
 
-// image tells whether a block is an image in any of the shapes clients use.
+// image reports whether a block is an image in any of the shapes clients use.
 func image(raw json.RawMessage) bool {
 	var b struct{ Type string }
 	return json.Unmarshal(raw, &b) == nil && (b.Type == "image_url" || b.Type == "image" || b.Type == "input_image")

@@ -16,36 +16,35 @@ import (
 	"fawn/sandbox/files"
 )
 
-// maxSkillText is how many characters of a skill come with a message; the rest is in its file.
+// maxSkillText limits the characters of a skill added to a message; the rest is in its file.
 const maxSkillText = 60_000
 
-// SkillRules say which skills a run has.
+// SkillRules configure a run's skills.
 type SkillRules struct {
-	// List gives all skills there are, enabled or not.
+	// List returns all skills, enabled or not.
 	List func() ([]skills.Skill, error)
 	// Allowed are the names this agent may use; nil is all.
 	Allowed []string
 	// Slash lets messages name a skill.
 	Slash bool
-	// At is where the model is told that skills are; "" is files.Skills.
+	// At is the folder of skills named to the model; "" is files.Skills.
 	At string
 	// Readers are the tools that read files.
 	Readers []string
 }
 
-// Skills lets a message that begins with a slash and a name bring the text of that skill, and
-// keeps the agent to the tools that a skill allows while it is in use: from when it was named or
-// read until the user says something else.
+// Skills lets a message that begins with /name include a skill's text, and restricts the agent to the skill's allowed
+// tools while it is in use: from being named or read until the user's next message.
 func Skills(rules SkillRules) agent.Middleware {
 	u := &skillUse{rules: rules}
 	return agent.Middleware{Name: "skills", BeforeAgent: u.begin, WrapModel: u.reply, WrapTool: u.limit}
 }
 
-// skillUse is what one run does with skills.
+// skillUse is the state of skills in one run.
 type skillUse struct {
 	rules  SkillRules
 	named  *skills.Skill // by the message of this turn
-	answer string        // in place of a model's, where the skill cannot be had
+	answer string        // instead of a model's, if the skill is unavailable
 }
 
 func (u *skillUse) begin(_ context.Context, t *agent.Turn) (agent.State, error) {
@@ -67,13 +66,13 @@ func (u *skillUse) begin(_ context.Context, t *agent.Turn) (agent.State, error) 
 	u.named = &s
 	id := "skill:" + anchor.ID
 	if slices.ContainsFunc(t.State.Notes, func(n agent.Note) bool { return n.ID == id }) {
-		return agent.State{}, nil // a run that goes on; what was read stays as it was
+		return agent.State{}, nil // a resumed run; read skills are already recorded
 	}
 	return agent.State{Notes: []agent.Note{{ID: id, Message: anchor.ID, Place: agent.Before,
 		Kind: "skill", Text: skillNote(s, cmp.Or(u.rules.At, files.Skills), rest, t.Options.Secrets)}}}, nil
 }
 
-// find is the skill of a name, or why it cannot be had.
+// find returns the skill of a name, or why it cannot be had.
 func (u *skillUse) find(name string) (s skills.Skill, why string) {
 	all, err := u.rules.List()
 	if err != nil {
@@ -93,7 +92,7 @@ func (u *skillUse) find(name string) (s skills.Skill, why string) {
 	return all[i], ""
 }
 
-// offer names what could be used.
+// offer lists the available skills.
 func (u *skillUse) offer(all []skills.Skill) string {
 	var names []string
 	for _, s := range all {
@@ -110,7 +109,7 @@ func (u *skillUse) offer(all []skills.Skill) string {
 	return " Available: " + strings.Join(names, ", ") + "."
 }
 
-// skillNote is the text of a skill as the model reads it.
+// skillNote returns the text of a skill as the model reads it.
 func skillNote(s skills.Skill, root, rest string, given agent.Secrets) string {
 	var b strings.Builder
 	sum := sha256.Sum256([]byte(s.Text()))
@@ -147,7 +146,7 @@ func skillNote(s skills.Skill, root, rest string, given agent.Secrets) string {
 	return b.String()
 }
 
-// reply answers without a model where the skill cannot be had.
+// reply answers without a model if the skill is unavailable.
 func (u *skillUse) reply(next agent.ModelFunc) agent.ModelFunc {
 	return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
 		if u.answer == "" {
@@ -159,7 +158,7 @@ func (u *skillUse) reply(next agent.ModelFunc) agent.ModelFunc {
 	}
 }
 
-// say shows an answer that no model gave.
+// say shows an answer not written by a model.
 func say(t *agent.Turn, text string) *agent.Message {
 	m := &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(text),
 		Meta: map[string]any{"finish_reason": "stop"}}
@@ -179,8 +178,8 @@ func (u *skillUse) limit(next agent.ToolFunc) agent.ToolFunc {
 	}
 }
 
-// forbids names the skills whose lists lack a tool; "" means that it may be used. A skill that the
-// user has named counts alone. Of those that were read, one without a list allows everything.
+// forbids returns the skills whose lists lack a tool; "" means that it is allowed. A skill named by the user is
+// decisive alone. Among read skills, one without a list allows everything.
 func (u *skillUse) forbids(t *agent.Turn, tool string) string {
 	if u.named != nil {
 		if skills.Allows(u.named.AllowedTools, tool) {
@@ -200,7 +199,7 @@ func (u *skillUse) forbids(t *agent.Turn, tool string) string {
 	return strings.Join(names, ", ")
 }
 
-// read are the skills that were read since the user's last message.
+// read returns the skills that were read since the user's last message.
 func (u *skillUse) read(t *agent.Turn) (out []skills.Skill) {
 	done := map[string]bool{}
 	var paths []string

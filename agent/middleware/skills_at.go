@@ -9,9 +9,8 @@ import (
 	"fawn/sandbox/files"
 )
 
-// SkillsAt lets models name the folder of skills the way the owner does. In calls of tools, paths
-// below root become paths below [files.Skills] before they are stored; commands find the folder at
-// both.
+// SkillsAt translates the owner's path of skills used by models. In tool calls, paths below root become paths below
+// [files.Skills] before they are stored; commands find the folder at both.
 func SkillsAt(root string) agent.Middleware {
 	return agent.Middleware{
 		Name: "skills_at",

@@ -10,12 +10,11 @@ import (
 // taskTool is the tool that sends a helper.
 const taskTool = "task"
 
-// SubagentLimit drops calls of the task tool beyond what one answer and one run may send.
-// concurrent is the run's wish, clamped to 2 to 4; total of a run is at least 1. The other
-// calls of the answer stay, in order.
+// SubagentLimit drops calls of the task tool beyond the limits of one answer and one run. concurrent is clamped to 2 to
+// 4; total to at least 1. The answer's other calls stay, in order.
 func SubagentLimit(concurrent, total int) agent.Middleware {
 	concurrent, total = ClampHelpers(concurrent), max(total, 1)
-	told := "" // what the next request says of calls that were dropped
+	told := "" // note about dropped calls for the next request
 	return agent.Middleware{
 		Name: "subagent_limit",
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
@@ -58,7 +57,7 @@ func SubagentLimit(concurrent, total int) agent.Middleware {
 	}
 }
 
-// droppedNote tells a model that some of its helpers were not sent, and how many it may still send.
+// droppedNote tells a model that some of its helpers were not started, and how many more are allowed.
 func droppedNote(dropped, concurrent, left int) string {
 	text := fmt.Sprintf("%d of your task calls were dropped and no helper was sent for them: ", dropped)
 	if left == 0 {
@@ -69,7 +68,7 @@ func droppedNote(dropped, concurrent, left int) string {
 			left)
 }
 
-// ClampHelpers is how many helpers one answer may send, when n are wished for.
+// ClampHelpers returns the limit of helpers per answer, given the requested n.
 func ClampHelpers(n int) int { return min(max(n, 2), 4) }
 
 // tasksWithin keeps the first limit task calls of an answer, and all others.
@@ -87,8 +86,7 @@ func tasksWithin(m *agent.Message, limit int) (kept []agent.ToolCall, dropped in
 	return kept, dropped
 }
 
-// delegated counts the helpers this run has sent: those of the ledger, and calls which are
-// in the log but not yet there.
+// delegated counts the helpers started by this run: those in the ledger, and calls logged but not yet there.
 func delegated(t *agent.Turn) int {
 	seen := map[string]bool{}
 	for _, d := range t.State.Delegations {

@@ -8,8 +8,8 @@ import (
 	"fawn/sandbox/files"
 )
 
-// ThreadData tells the state the virtual paths of the thread's folders, once, as they are
-// the same in every thread. The folders are made now, or lazily by who first needs them.
+// ThreadData writes the virtual paths of the thread's folders to the state, once; they are the same in every thread.
+// The folders are created now, or lazily at first use.
 func ThreadData(dirs files.Dirs, lazy bool) agent.Middleware {
 	return agent.Middleware{
 		Name: "thread_data",

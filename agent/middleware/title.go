@@ -10,35 +10,34 @@ import (
 )
 
 const (
-	fallbackTitle = 50  // characters of the first message that make a title
+	fallbackTitle = 50  // characters of the first message used as title
 	titleSample   = 500 // characters of message and answer a model reads to find one
 )
 
-// Ask makes one call of a helper model, whose answer is not part of the conversation: no
-// reader of the run sees it.
+// Ask makes one call of a helper model. Its answer isn't part of the conversation, and the run's readers don't see it.
 type Ask func(ctx context.Context, prompt string) (string, error)
 
-// TitleOptions say how a thread is named.
+// TitleOptions configure the titles of threads.
 type TitleOptions struct {
 	Enabled        bool   `yaml:"enabled"`
 	MaxWords       int    `yaml:"max_words" min:"1" max:"20"`
 	MaxChars       int    `yaml:"max_chars" min:"10" max:"200"`
 	ModelName      string `yaml:"model_name"`      // empty = the run's model
-	PromptTemplate string `yaml:"prompt_template"` // knows {max_words}, {user_msg}, {assistant_msg}; empty = built in
+	PromptTemplate string `yaml:"prompt_template"` // supports {max_words}, {user_msg}, {assistant_msg}; empty = built in
 }
 
 // DefaultTitle is at most eight words.
 func DefaultTitle() TitleOptions { return TitleOptions{Enabled: true, MaxWords: 8, MaxChars: 80} }
 
-// TitleRules say how a thread gets its name. Without Ask it is made of the first words.
+// TitleRules configure how a thread gets its title. Without Ask it is made of the first words.
 type TitleRules struct {
 	TitleOptions
 	Ask Ask
-	// Go runs f beside the run; whoever made the rules waits for it.
+	// Go runs f concurrently with the run; the creator of the rules waits for it.
 	Go func(f func(ctx context.Context))
-	// Late takes a title which came after the run's end. from is the title it replaces.
+	// Late receives a title that arrives after the run's end. from is the title it replaces.
 	Late func(ctx context.Context, thread, from, to string)
-	// Kept returns the title that an earlier start of the run was given, "" for none. A nil one asks anew.
+	// Kept returns the title from an earlier start of the run, "" for none. Nil always asks again.
 	Kept func(ctx context.Context) string
 	// Keep stores a title that was found before the first answer was whole, for a further start; "" removes it.
 	Keep func(ctx context.Context, title string)
@@ -53,10 +52,9 @@ const titleTemplate = `Name this conversation in at most {max_words} words, in t
 {assistant_msg}
 </assistant>`
 
-// Title names a thread after its first message. The first words join the first answer's
-// step, also when that is cut off. A model, where there is one, finds a better name
-// meanwhile: it is asked once 500 characters of the first answer with words are there, or all of it.
-// Its title joins the end step, or comes later; the end never waits for it.
+// Title names a thread after its first message. The first words are stored with the first answer's step, even if that
+// is cut off. A model, if available, finds a better title meanwhile: it is asked once 500 characters of the first
+// answer have arrived, or all of it. Its title is stored with the end step, or later; the end never waits for it.
 func Title(rules TitleRules) agent.Middleware {
 	n := &naming{rules: rules}
 	m := agent.Middleware{Name: "title", BeforeModel: n.first}
@@ -94,7 +92,7 @@ func (n *naming) first(_ context.Context, t *agent.Turn) (agent.State, error) {
 	return agent.State{}, nil
 }
 
-// listen lets the first answer be heard while it is written.
+// listen observes the first answer while it is streamed.
 func (n *naming) listen(next agent.ModelFunc) agent.ModelFunc {
 	return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
 		if n.own == "" || n.begun() {
@@ -123,7 +121,7 @@ func (n *naming) begun() bool {
 	return n.started
 }
 
-// start asks the model, once.
+// start calls the model, once.
 func (n *naming) start(t *agent.Turn, answer string) {
 	n.mu.Lock()
 	begun := n.started
@@ -153,8 +151,8 @@ func (n *naming) start(t *agent.Turn, answer string) {
 	})
 }
 
-// title asks the model, unless an earlier start of the run has: what a crash cuts off is not paid for again. It is
-// from where the model has none.
+// title asks the model, unless an earlier start of the run did: a crash doesn't cost a second call. fallback applies
+// without a model.
 func (n *naming) title(ctx context.Context, prompt, from string) (string, error) {
 	if n.rules.Kept != nil {
 		if title := n.rules.Kept(ctx); title != "" {
@@ -202,8 +200,7 @@ func (r TitleRules) prompt(user, answer string) string {
 		"{assistant_msg}", agent.Escape(head(answer, titleSample))).Replace(template)
 }
 
-// clean makes one line of what a model says: no thinking, no quotes, no full stop, within
-// the limits.
+// clean reduces a model's answer to one line: no thinking, no quotes, no full stop, within the limits.
 func (r TitleRules) clean(text string) string {
 	words := strings.Fields(agent.Escape(agent.WithoutThoughts(text)))
 	title := strings.Join(words[:min(len(words), max(r.MaxWords, 1)*2)], " ")
@@ -221,7 +218,7 @@ type listener struct {
 	full bool
 }
 
-// Emit implements agent.Sink. Chunks of one answer come one behind the other.
+// Emit implements agent.Sink. Chunks of one answer arrive in order.
 func (l *listener) Emit(ev agent.Event) {
 	if ev.Kind == agent.EventChunk && !l.full {
 		l.text.WriteString(ev.Chunk.Text)
@@ -233,8 +230,7 @@ func (l *listener) Emit(ev agent.Event) {
 	l.Sink.Emit(ev)
 }
 
-// shortTitle is the first words of a text on one line: 50 characters as they are, or the
-// first 50 and an ellipsis.
+// shortTitle returns the first words of a text on one line: 50 characters as they are, or the first 50 and an ellipsis.
 func shortTitle(text string) string {
 	line := strings.Join(strings.Fields(text), " ")
 	if line == "" {

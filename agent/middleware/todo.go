@@ -11,7 +11,7 @@ import (
 
 const (
 	todoTool         = "write_todos"
-	maxTodoReminders = 2 // times one run is sent back to its plan
+	maxTodoReminders = 2 // limit of reminders per run
 )
 
 // Todos keeps a run in plan mode at its plan: a plan the model cannot see any more is shown
@@ -47,7 +47,7 @@ func Todos() agent.Middleware {
 				!callsTool(sinceQuestion(t.State.Messages), todoTool) {
 				return nil
 			}
-			edited := len(openTodos(plan)) > len(openTodos(t.State.Todos)) // by a person, while the model answered
+			edited := len(openTodos(plan)) > len(openTodos(t.State.Todos)) // by a person, during the answer
 			if sent >= maxTodoReminders && !edited {
 				return nil
 			}
@@ -72,7 +72,7 @@ func Todos() agent.Middleware {
 	}
 }
 
-// plansOf counts the plans in the answer that made a call.
+// plansOf counts the plans in the answer that contains a call.
 func plansOf(msgs []*agent.Message, call string) (n int) {
 	for _, m := range slices.Backward(msgs) {
 		if m.Type != agent.TypeAI || !slices.Contains(m.Calls(), call) {

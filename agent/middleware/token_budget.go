@@ -11,11 +11,10 @@ import (
 // Spending is an amount of tokens and money; in limits 0 is no limit.
 type Spending struct {
 	Tokens, Input, Output int
-	Money                 float64 // of whatever currency the prices are in
+	Money                 float64 // in the currency of the prices
 }
 
-// BudgetOptions bound what one run and its thread may spend. Money is in the currency of the
-// model's pricing.
+// BudgetOptions limit the spending of a run and its thread. Money is in the currency of the model's pricing.
 type BudgetOptions struct {
 	Enabled           bool    `yaml:"enabled"`
 	MaxTokens         int     `yaml:"max_tokens" min:"1"`
@@ -28,8 +27,8 @@ type BudgetOptions struct {
 	HardStopThreshold float64 `yaml:"hard_stop_threshold" min:"0" max:"1"`
 }
 
-// ThreadLeft is what a thread that has spent so much may still spend: nothing once it has reached one of
-// its limits. What has no limit is 0; limited tells whether anything has one.
+// ThreadLeft returns a thread's remaining budget: zero once a limit is reached. Unlimited amounts are 0; limited
+// reports whether any limit is set.
 func (o BudgetOptions) ThreadLeft(spent Spending) (left Spending, limited bool) {
 	if !o.Enabled || o.MaxThreadTokens == 0 && o.MaxThreadCost == 0 {
 		return left, false
@@ -48,8 +47,7 @@ func DefaultBudget() BudgetOptions {
 	}
 }
 
-// SpendingOf is what a call cost. Its price is that of the model which was called, at that
-// time.
+// SpendingOf returns the cost of a call, at the price of the called model at that time.
 func SpendingOf(u *agent.Usage) Spending {
 	return Spending{Tokens: max(u.Total, u.Input+u.Output), Input: u.Input, Output: u.Output, Money: u.Cost}
 }
@@ -58,7 +56,7 @@ func (s Spending) plus(o Spending) Spending {
 	return Spending{s.Tokens + o.Tokens, s.Input + o.Input, s.Output + o.Output, s.Money + o.Money}
 }
 
-// part is the greatest part of a limit that is spent, and which one that is.
+// part returns the highest used share of a limit, and which limit it is.
 func (s Spending) part(limit Spending) (part float64, what string) {
 	look := func(spent, limit float64, name string) {
 		if limit > 0 && spent/limit > part {
@@ -72,14 +70,14 @@ func (s Spending) part(limit Spending) (part float64, what string) {
 	return part, what
 }
 
-// Budget counts what a run has spent. The whole tree of a run, helpers included, shares one.
+// Budget tracks the spending of a run. The whole tree of a run, helpers included, shares one.
 type Budget struct {
 	mu     sync.Mutex
 	spent  Spending
 	before Spending // of the thread, before the run
 }
 
-// Spend adds to what was spent and returns the sum. A nil Budget counts nothing.
+// Spend adds an amount and returns the sum. A nil Budget counts nothing.
 func (b *Budget) Spend(s Spending) Spending {
 	if b == nil {
 		return s
@@ -90,13 +88,13 @@ func (b *Budget) Spend(s Spending) Spending {
 	return b.spent
 }
 
-// Over tells whether so much was spent that nothing should be any more.
+// Over reports whether the budget is used up.
 func (b *Budget) Over(o BudgetOptions) bool {
 	part, _ := b.judge(o, b.Spend(Spending{}))
 	return o.Enabled && part >= o.HardStopThreshold
 }
 
-// judge is the greatest part of what a run and its thread may spend, and of what.
+// judge returns the highest used share of the limits of a run and its thread, and which limit it is.
 func (b *Budget) judge(o BudgetOptions, run Spending) (part float64, what string) {
 	part, what = run.part(Spending{Tokens: o.MaxTokens, Input: o.MaxInputTokens, Output: o.MaxOutputTokens,
 		Money: o.MaxCost})
@@ -107,7 +105,7 @@ func (b *Budget) judge(o BudgetOptions, run Spending) (part float64, what string
 	return part, what + " of this run"
 }
 
-// begin sets what the thread had spent before the run.
+// begin sets the thread's spending before the run.
 func (b *Budget) begin(s Spending) {
 	if b != nil {
 		b.mu.Lock()
@@ -125,15 +123,15 @@ func (b *Budget) earlier() Spending {
 	return b.before
 }
 
-// HelperBudget is TokenBudget for what a helper alone may spend.
+// HelperBudget is TokenBudget for a single helper.
 func HelperBudget(o BudgetOptions) agent.Middleware {
 	m := TokenBudget(o, &Budget{})
 	m.Name = "helper_budget"
 	return m
 }
 
-// TokenBudget ends a run that spends too much: near the limit the model is warned once;
-// behind it the open calls are still done, and the run gets its last turn.
+// TokenBudget ends a run that spends too much: near the limit the model is warned once; beyond it the open calls are
+// still done, and the run gets its last turn.
 func TokenBudget(o BudgetOptions, budget *Budget) agent.Middleware {
 	var warning string
 	warned, over := false, ""
@@ -190,7 +188,7 @@ func TokenBudget(o BudgetOptions, budget *Budget) agent.Middleware {
 	}
 }
 
-// spentBefore is what the messages of a thread cost, helpers included.
+// spentBefore returns the cost of a thread's messages, helpers included.
 func spentBefore(messages []*agent.Message) (sum Spending) {
 	for _, m := range messages {
 		if m.Type == agent.TypeAI && m.Usage != nil {

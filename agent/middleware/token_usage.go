@@ -7,7 +7,7 @@ import (
 	"fawn/agent"
 )
 
-// TokenUsage logs what each call cost and notes on the answer what it was spent on.
+// TokenUsage logs the cost of each call and records its purpose on the answer.
 func TokenUsage() agent.Middleware {
 	return agent.Middleware{
 		Name: "token_usage",
@@ -22,7 +22,7 @@ func TokenUsage() agent.Middleware {
 	}
 }
 
-// attribution says what the tokens of an answer were spent on.
+// attribution describes what an answer's tokens were used for.
 type attribution struct {
 	Version int              `json:"version"`
 	Kind    string           `json:"kind"` // todo_update, subagent_dispatch, tool_batch, final_answer, thinking
@@ -59,7 +59,7 @@ func attribute(t *agent.Turn, m *agent.Message) attribution {
 	return a
 }
 
-// actions are what one call does, as people would say it.
+// actions describe a call in words for people.
 func actions(plan []agent.Todo, c agent.ToolCall) []map[string]any {
 	var args struct {
 		Todos       []agent.Todo `json:"todos"`

@@ -13,7 +13,7 @@ func tokensOf(msgs []*agent.Message) (n int) {
 	return n
 }
 
-// tokens is about how many tokens a message has; an image counts 1,000.
+// tokens estimates the tokens of a message; an image counts 1,000.
 func tokens(m *agent.Message) int {
 	n := 8 + TextTokens(m.Content.Text)
 	for _, b := range m.Content.Blocks {
@@ -36,8 +36,8 @@ func tokens(m *agent.Message) int {
 	return n
 }
 
-// TextTokens is about how many tokens a text has: four characters of most alphabets, or one
-// of Chinese, Japanese and Korean.
+// TextTokens estimates the tokens of a text: one per four characters of most alphabets, or per character of Chinese,
+// Japanese and Korean.
 func TextTokens(s string) int {
 	wide, narrow := 0, 0
 	for _, r := range s {

@@ -13,8 +13,7 @@ import (
 	"fawn/sandbox/files"
 )
 
-// OutputBudget bounds what a model reads of a tool's result. Lengths are characters; 0
-// switches a limit off.
+// OutputBudget limits the part of a tool's result that a model reads. Lengths are characters; 0 disables a limit.
 type OutputBudget struct {
 	Enabled   bool           `yaml:"enabled"`
 	FileChars int            `yaml:"externalize_min_chars" min:"0"` // longer results become a file and a preview
@@ -24,7 +23,7 @@ type OutputBudget struct {
 	CutHead   int            `yaml:"fallback_head_chars" min:"0"`
 	CutTail   int            `yaml:"fallback_tail_chars" min:"0"`
 	Folder    string         `yaml:"storage_subdir"`         // one name, below the thread's outputs
-	Exempt    []string       `yaml:"exempt_tools"`           // tools whose results stay as they are
+	Exempt    []string       `yaml:"exempt_tools"`           // tools with unlimited results
 	Tools     map[string]int `yaml:"tool_overrides" min:"0"` // FileChars of single tools
 }
 
@@ -36,9 +35,8 @@ func DefaultOutputBudget() OutputBudget {
 		Folder: ".tool-results", Exempt: []string{"read_file", "read_file_tool"}}
 }
 
-// ToolBudget moves long results into files of the thread and leaves the model a preview
-// that says where the rest is. Results that came to the thread in another way are cut in
-// requests only.
+// ToolBudget moves long results into files of the thread and leaves a preview with the file's path. Results added to
+// the thread in other ways are only shortened in requests.
 func ToolBudget(open Files, b OutputBudget) agent.Middleware {
 	b.Folder = ResultFolder(b.Folder)
 	return agent.Middleware{
@@ -70,7 +68,7 @@ func ToolBudget(open Files, b OutputBudget) agent.Middleware {
 	}
 }
 
-// ResultFolder is the name of the folder for long results: the one given if it is one name.
+// ResultFolder returns the name of the folder for long results: the given one if it is a plain name.
 func ResultFolder(name string) string {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
 		return DefaultOutputBudget().Folder
@@ -119,7 +117,7 @@ func (b OutputBudget) store(ctx context.Context, thread string, open Files, tool
 	return at, nil
 }
 
-// fileName keeps what is safe in a file's name.
+// fileName drops unsafe characters of a file name.
 func fileName(tool string) string {
 	tool = tool[strings.LastIndexAny(tool, `/\`)+1:]
 	name := strings.Map(func(r rune) rune {
@@ -154,12 +152,12 @@ func (b OutputBudget) cut(tool, text string) string {
 	return first(short, b.CutChars)
 }
 
-// longer tells whether a text has more than limit characters; 0 is no limit.
+// longer reports whether a text has more than limit characters; 0 is no limit.
 func longer(text string, limit int) bool {
 	return limit > 0 && len(text) > limit && utf8.RuneCountInString(text) > limit
 }
 
-// firstLines is the start of a text, at most n characters, up to a line end if one is near.
+// firstLines returns the start of a text, at most n characters, up to a line end if one is near.
 func firstLines(text string, n int) string {
 	part := first(text, n)
 	if i := strings.LastIndexByte(part, '\n'); len(part) < len(text) && i >= len(part)/2 {
@@ -168,7 +166,7 @@ func firstLines(text string, n int) string {
 	return part
 }
 
-// lastLines is the end of a text, at most n characters, from a line start if one is near.
+// lastLines returns the end of a text, at most n characters, from a line start if one is near.
 func lastLines(text string, n int) string {
 	from := len(text)
 	for ; n > 0 && from > 0; n-- {

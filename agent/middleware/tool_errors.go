@@ -8,11 +8,11 @@ import (
 	"fawn/agent"
 )
 
-// maxErrorDetail bounds what a model reads of a tool's failure, in bytes.
+// maxErrorDetail limits a tool's error message for the model, in bytes.
 const maxErrorDetail = 500
 
-// ToolErrors turns a tool's failure, panics included, into an error result, so that the
-// model can try something else. A cancelled call stays cancelled.
+// ToolErrors turns a tool's failure, panics included, into an error result, so that the model can try something else. A
+// canceled call stays canceled.
 func ToolErrors() agent.Middleware {
 	return agent.Middleware{
 		Name: "tool_errors",

@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// ToolMetaKey is where a tool message says how its call went.
+// ToolMetaKey is the key in a tool message for the outcome of its call.
 const ToolMetaKey = "deerflow_tool_meta"
 
 // Statuses of a call.
@@ -20,14 +20,14 @@ const (
 	metaError   = "error"
 )
 
-// Where the knowledge about a call comes from.
+// Sources of information about a call.
 const (
 	fromException = "exception"
 	fromTool      = "tool_return"
 	fromContent   = "content_analysis"
 )
 
-// toolMeta tells clients how a call went and what a model can do about it.
+// toolMeta reports a call's outcome to clients, and how a model can react.
 type toolMeta struct {
 	Status      string  `json:"status"`
 	ErrorType   *string `json:"error_type"`
@@ -36,8 +36,7 @@ type toolMeta struct {
 	Source      string  `json:"source"`
 }
 
-// ToolMeta marks each result with how the call went. The marks of stages further in, which
-// see more, are kept.
+// ToolMeta marks each result with the outcome of its call. Marks of inner stages, which know more, are kept.
 func ToolMeta() agent.Middleware {
 	return agent.Middleware{
 		Name: "tool_meta",
@@ -92,13 +91,13 @@ func judgeResult(r agent.Result, c agent.ToolCall, source string) toolMeta {
 	return toolMeta{Status: metaSuccess, Recoverable: true, Next: "continue", Source: source}
 }
 
-// carriesAnything tells whether a tool's good results are files, outputs of programs and pages.
+// carriesAnything reports whether a tool's successful results are files, outputs of programs and pages.
 func carriesAnything(name string) bool {
 	return slices.Contains([]string{"bash", "ls", "glob", "grep", "read_file", "view_image"}, name) ||
 		strings.HasPrefix(name, "browser_")
 }
 
-// failure finds out what kind of failure a text, in lower case, tells of.
+// failure classifies the failure described by a lower-case text.
 func failure(lower, source string) toolMeta {
 	for _, k := range []struct {
 		kind        string
@@ -133,7 +132,7 @@ func containsAny(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// containsNumber finds a number that stands alone.
+// containsNumber finds a number that isn't part of a word.
 func containsNumber(text, number string) bool {
 	word := func(i int) bool {
 		if i < 0 || i >= len(text) {
@@ -155,7 +154,7 @@ func containsNumber(text, number string) bool {
 	}
 }
 
-// saysError tells whether a text is a JSON object with an error in it.
+// saysError reports whether a text is a JSON object with an error.
 func saysError(text string) bool {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
@@ -185,8 +184,7 @@ func saysError(text string) bool {
 	return true
 }
 
-// titledStatus tells whether a page, in lower case, has nothing but the phrase of an HTTP
-// status as its title.
+// titledStatus reports whether a page, in lower case, has nothing but the phrase of an HTTP status as its title.
 func titledStatus(lower string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(lower), "\n")
 	first = strings.Trim(strings.TrimPrefix(strings.TrimLeft(first, "# "), "title:"), " .!")

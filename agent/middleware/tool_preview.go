@@ -18,7 +18,7 @@ const (
 	maxParsed      = 4 << 20 // bytes of a result that are read as JSON
 )
 
-// preview describes a result that was put into a file, and shows both its ends.
+// preview describes a result moved to a file, and shows both its ends.
 func preview(tool, at, text string, head, tail int) string {
 	chars, lines := utf8.RuneCountInString(text), strings.Count(text, "\n")
 	if !strings.HasSuffix(text, "\n") {
@@ -45,7 +45,7 @@ func wholePreview(tool string, w *agent.Whole, text string, head, tail int) stri
 	var b strings.Builder
 	fmt.Fprintf(&b, "[The output of %s is too long to show: %d bytes, about %d tokens, in %d lines.]\n%s\n",
 		fileName(tool), w.Bytes, w.Bytes/4, w.Lines, w.Note())
-	kind, structure := kindOf(firstLines(text, len(text)/3)) // the middle is missing behind it
+	kind, structure := kindOf(firstLines(text, len(text)/3)) // the middle is missing after it
 	fmt.Fprintf(&b, "Kind: %s\n", kind)
 	list(&b, "Structure:", structure)
 	bothEnds(&b, w.Path, text, head, tail)
@@ -73,7 +73,7 @@ func list(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// shape is what a glance at a text tells.
+// shape is a text's structure at a glance.
 type shape struct {
 	kind         string
 	longest      int // characters of the longest line
@@ -98,7 +98,7 @@ func look(text string) shape {
 	return s
 }
 
-// notable tells whether a line speaks of something that went wrong.
+// notable reports whether a line mentions an error.
 func notable(line string) bool {
 	line = strings.ToLower(line[:min(len(line), 400)])
 	for _, w := range []string{"error", "exception", "traceback", "fatal", "panic:", "failed", "warning"} {
@@ -109,7 +109,7 @@ func notable(line string) bool {
 	return false
 }
 
-// oneLine makes a piece of a text fit for a list.
+// oneLine prepares a piece of text for a list.
 func oneLine(text string) string {
 	text = first(text, 4*maxLineShown)
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
@@ -122,7 +122,7 @@ func oneLine(text string) string {
 	return text
 }
 
-// kindOf names what a text is and describes how it is built.
+// kindOf names a text's type and describes its structure.
 func kindOf(text string) (kind string, structure []string) {
 	top := text[:min(len(text), 8<<10)]
 	if strings.IndexByte(top, 0) >= 0 || strings.Count(strings.ToValidUTF8(top, "\uFFFD"), "\uFFFD") > len(top)/10 {
@@ -202,7 +202,7 @@ func names(all []string) string {
 	return strings.Join(out, ", ")
 }
 
-// table gives the first row of text whose lines have the same number of columns, or nil.
+// table returns the first row of a text whose lines have equal columns, or nil.
 func table(lines []string) []string {
 	lines = lines[:min(len(lines), 10)]
 	if len(lines) < 3 {
@@ -221,8 +221,8 @@ func table(lines []string) []string {
 	return nil
 }
 
-// outline lists the headings of Markdown with their lines. nested tells whether there are
-// some below others; comments of scripts look like headings too, but all of one level.
+// outline lists the headings of Markdown with their lines. nested reports whether there are some below others; comments
+// of scripts look like headings too, but all of one level.
 func outline(text string) (headings []string, nested bool) {
 	n, fenced := 0, false
 	for line := range strings.SplitSeq(text, "\n") {
@@ -258,7 +258,7 @@ func prefixed(text, prefix string) []string {
 	return out
 }
 
-// dated tells whether most lines begin with a time or name a level, as logs do.
+// dated reports whether most lines begin with a time or name a level, as logs do.
 func dated(lines []string) bool {
 	hits := 0
 	for _, l := range lines {

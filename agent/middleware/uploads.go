@@ -16,17 +16,16 @@ import (
 	"fawn/uploads"
 )
 
-// maxListed bounds the files one note names.
+// maxListed limits the files one note names.
 const maxListed = 10
 
-// Uploads tells the model which files came with this turn: those named in the message, those
-// that are new since the last turn and those a client wrote into the state, each once per
-// thread. The message itself stays as it was sent; the list is a note in front of it. Files
-// that come while an answer is interrupted are told behind the last message, as nothing
-// before it may change. The state shows the files of this turn only.
+// Uploads lists the files of this turn for the model: files named in the message, new since the last turn, or written
+// into the state by a client, each once per thread. The message stays unchanged; the list is a note before it. Files
+// added during an interrupted answer are listed after the last message, because nothing before it may change. The state
+// shows the files of this turn only.
 //
-// Pictures that the message brings are shown to a model that sees, each by a note behind it.
-// Documents are told with what their Markdown is about, for which the turn waits a moment.
+// Images attached to the message are shown to a model with vision, each in a note after it. Documents are described
+// with the outline of their Markdown, for which the turn waits briefly.
 func Uploads(dirs files.Dirs, documents uploads.Documents) agent.Middleware {
 	return agent.Middleware{
 		Name: "uploads",
@@ -66,7 +65,7 @@ func Uploads(dirs files.Dirs, documents uploads.Documents) agent.Middleware {
 	}
 }
 
-// aboutAll adds to what is said of files that a picture cannot be seen.
+// aboutAll adds a remark about images that the model can't see.
 func aboutAll(vision bool, about aboutFile) aboutFile {
 	return func(name string) (string, bool) {
 		if format := uploads.UnseenPicture(name); format != "" {
@@ -80,10 +79,10 @@ func aboutAll(vision bool, about aboutFile) aboutFile {
 	}
 }
 
-// aboutFile says what became of a file, and whether there is a text of it.
+// aboutFile describes a file's state, and whether a text version exists.
 type aboutFile func(name string) (text string, readable bool)
 
-// tellUploads is what a turn writes that begins with anchor.
+// tellUploads returns the patch of a turn that begins with anchor.
 func tellUploads(s *agent.State, anchor *agent.Message, onDisk []agent.Upload, there func(path string) bool,
 	about aboutFile) agent.State {
 	known := knownFiles(s)
@@ -120,8 +119,7 @@ func tellUploads(s *agent.State, anchor *agent.Message, onDisk []agent.Upload, t
 	return patch
 }
 
-// knownFiles are those the model was told of. Threads of older versions kept them in the
-// state.
+// knownFiles returns the files the model was told about. Older versions kept them in the state.
 func knownFiles(s *agent.State) []agent.ToldFile {
 	if s.Told != nil || !slices.ContainsFunc(s.Notes, func(n agent.Note) bool { return n.Kind == "uploads" }) {
 		return s.Told
@@ -137,7 +135,7 @@ func has(list []agent.ToldFile, name string) bool {
 	return slices.ContainsFunc(list, func(f agent.ToldFile) bool { return f.Filename == name })
 }
 
-// posted is an entry a client wrote into the state, with a path of the thread's own.
+// posted returns an entry a client wrote into the state, with a path of the thread's own.
 func posted(f agent.Upload) (agent.Upload, bool) {
 	f.Filename, f.Path = norm.NFC.String(f.Filename), norm.NFC.String(f.Path)
 	if f.Filename == "" || f.Filename != path.Base(f.Filename) {
@@ -149,8 +147,8 @@ func posted(f agent.Upload) (agent.Upload, bool) {
 	return f, true
 }
 
-// freshFiles are the files a turn is told about: new ones, and replaced ones which the
-// message names. Named files come first.
+// freshFiles returns the files a turn is told about: new ones, and replaced ones which the message names. Named files
+// come first.
 func freshFiles(onDisk []agent.Upload, known []agent.ToldFile, named []string) []agent.ToldFile {
 	var first, rest []agent.ToldFile
 	for _, f := range onDisk {
@@ -167,7 +165,7 @@ func freshFiles(onDisk []agent.Upload, known []agent.ToldFile, named []string) [
 	return append(first, rest...)
 }
 
-// namedFiles are the base names in the message's files metadata.
+// namedFiles returns the base names in the message's files metadata.
 func namedFiles(m *agent.Message) []string {
 	list, _ := m.Kwargs["files"].([]any)
 	var names []string
@@ -217,11 +215,11 @@ func uploadList(told []agent.ToldFile, about aboutFile) string {
 	return b.String()
 }
 
-// shown is a name as a prompt can hold it. A lone ampersand stays, as it is common in
-// names, opens no tag, and the model must be able to use the path.
+// shown returns a name as a prompt can hold it. A lone ampersand stays, as it is common in names, opens no tag, and the
+// model must be able to use the path.
 func shown(name string) string { return strings.ReplaceAll(agent.Escape(name), "&amp;", "&") }
 
-// size is a file size for people and models.
+// size returns a file size for people and models.
 func size(n int64) string {
 	if n >= 1<<20 {
 		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))

@@ -17,13 +17,12 @@ import (
 
 const (
 	maxImage  = 20 << 20 // bytes of one image in a request
-	maxImages = 32 << 20 // of all of them
+	maxImages = 32 << 20 // limit of their total size
 )
 
-// ViewImage shows a model the images it asked for. They are put into the one request that
-// follows the calls, read from the disk, and never become part of a message: the state
-// names them until the answer is stored. Pictures that came with a message are in all requests
-// that have the message, each in the place of the note that [Uploads] made of it.
+// ViewImage shows a model the images it asked for. They are added to the one request after the calls, read from the
+// disk, and never become part of a message: the state names them until the answer is stored. Images attached to a
+// message are in all requests with the message, replacing the notes of [Uploads].
 func ViewImage(open Files) agent.Middleware {
 	return agent.Middleware{
 		Name: "view_image",
@@ -59,8 +58,8 @@ func ViewImage(open Files) agent.Middleware {
 	}
 }
 
-// afterImageCalls is the place behind all results of the newest calls, when one of them
-// was for an image, and -1 otherwise.
+// afterImageCalls returns the place after all results of the newest calls, if one of them was for an image, and -1
+// otherwise.
 func afterImageCalls(msgs []*agent.Message) int {
 	i := len(msgs) - 1
 	for i >= 0 && msgs[i].Type != agent.TypeAI {
@@ -77,8 +76,8 @@ func afterImageCalls(msgs []*agent.Message) int {
 	return i
 }
 
-// imageBlocks are the images of the state with a line of text each. One that cannot be
-// shown is explained; the error is the end of the run.
+// imageBlocks returns the images of the state with a line of text each. An image that can't be shown is explained; an
+// error means the end of the run.
 func imageBlocks(ctx context.Context, t *agent.Turn, open Files) ([]json.RawMessage, error) {
 	f, err := open(t.ThreadID)
 	if err != nil {
@@ -121,7 +120,7 @@ var (
 	errImageGone    = errors.New("it can no longer be read")
 )
 
-// readImage gives the bytes of an image that still is what the state says.
+// readImage returns the bytes of an image if the file is unchanged.
 func readImage(ctx context.Context, f *files.Files, img agent.Image, room int64) ([]byte, error) {
 	if max(img.Size, int64(base64.StdEncoding.DecodedLen(len(img.Base64)))) > min(room, maxImage) {
 		return nil, errImageRoom

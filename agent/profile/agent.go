@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what the files may hold.
+// Limits of the files.
 const (
 	MaxName        = 64       // characters of a name
 	MaxDescription = 1000     // characters
 	MaxConfig      = 64 << 10 // bytes of a config.yaml
 	MaxSoul        = 64 << 10 // bytes of a SOUL.md or a USER.md
-	MaxAgents      = 500      // of one owner
+	MaxAgents      = 500      // limit per owner
 	maxList        = 100      // names in tool_groups or skills
 	maxWord        = 128      // bytes of such a name, and of a model's
 	maxKnowledge   = 20       // collections of documents
@@ -26,20 +26,20 @@ const (
 	maxTemperature = 2.0
 )
 
-// Errors of this package, beside those of the file system. An *Invalid may come too.
+// Errors of this package, besides file system errors and *Invalid.
 var (
 	ErrNotFound = errors.New("no such agent")
 	ErrExists   = errors.New("the agent already exists")
 	ErrFull     = fmt.Errorf("there are %d agents already, which is the most", MaxAgents)
 )
 
-// Invalid is a value that an agent cannot have, or a file of one that cannot be read.
+// Invalid is an invalid value of an agent, or its unreadable file.
 type Invalid struct {
-	Field string // as in config.yaml; "name", "soul", "config" or "content" for what is no key of it
+	Field string // as in config.yaml; "name", "soul", "config" or "content" for other fields
 	Why   string
 }
 
-// Error says which field and why.
+// Error reports which field and why.
 func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
 
 func invalid(field, format string, args ...any) error {
@@ -51,27 +51,27 @@ type Agent struct {
 	Name        string // lower case; also the name of its folder
 	Description string
 	Model       string
-	ToolGroups  []string // nil = all tools; empty = only those without a group
+	ToolGroups  []string // nil = all tools; empty = only ungrouped ones
 	Skills      []string // nil = all, empty = none
 	Knowledge   []string // names of collections of documents
 	Temperature *float64
 	MaxTokens   *int
 	Thinking    *bool
 	Effort      string // low, medium, high or ""
-	Soul        string // who it is, in Markdown
+	Soul        string // its personality, in Markdown
 
-	Changed time.Time // when a file of it was last written
+	Changed time.Time // time of the last change of its files
 }
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]+$`) })
 
-// Efforts are the reasoning efforts that an agent may ask for.
+// Efforts returns the reasoning efforts that an agent may ask for.
 func Efforts() []string { return []string{"low", "medium", "high"} }
 
 // reserved are names that mean something else where agents are named.
 var reserved = []string{"lead-agent", "default", "fawn", "new", "check", "import"}
 
-// Name is a name as it is stored, or an *Invalid.
+// Name returns a name as it is stored, or an *Invalid.
 func Name(s string) (string, error) {
 	if !nameRule().MatchString(s) || len(s) > MaxName {
 		return "", invalid("name", "use 1 to %d letters, digits and hyphens", MaxName)
@@ -83,8 +83,8 @@ func Name(s string) (string, error) {
 	return s, nil
 }
 
-// Spelled is Name for what clients write for an agent, such as an assistant's id: underscores
-// are hyphens. The lead agent, by any of its names, is "".
+// Spelled converts a client's spelling of an agent, such as an assistant id, to a Name: underscores become hyphens. The
+// lead agent's names become "".
 func Spelled(s string) (string, error) {
 	s = strings.ReplaceAll(strings.ToLower(s), "_", "-")
 	switch s {
@@ -94,7 +94,7 @@ func Spelled(s string) (string, error) {
 	return Name(s)
 }
 
-// Check is nil, or an *Invalid that says what the agent cannot have.
+// Check returns an *Invalid for the first invalid value, or nil.
 func (a Agent) Check() error {
 	if n, err := Name(a.Name); err != nil {
 		return err

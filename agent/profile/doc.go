@@ -1,7 +1,5 @@
 // Package profile keeps custom agents as files that people may also write by hand:
-// users/{owner}/agents/{name}/config.yaml says what an agent is made of, and the SOUL.md beside
-// it who it is. The SOUL.md at the top of the data folder is the lead agent's own, and USER.md
-// says who the user is. The files are the truth: they are read whenever they are needed, so a
-// change by hand counts from the next run on. One that cannot be read is an error of its own
-// agent and of no other.
+// users/{owner}/agents/{name}/config.yaml holds an agent's settings, and SOUL.md next to it its personality. SOUL.md at
+// the top of the data folder belongs to the lead agent, and USER.md describes the user. The files are read on each use,
+// so manual changes apply from the next run on. An unreadable file affects only its own agent.
 package profile

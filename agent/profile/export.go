@@ -11,11 +11,10 @@ import (
 // MaxExport is the size of an exported agent in bytes.
 const MaxExport = MaxConfig + MaxSoul + 1<<10
 
-// fence stands in front of the configuration of an exported agent and behind it.
+// fence surrounds the configuration of an exported agent.
 const fence = "---\n"
 
-// Export is an agent as one file: its config.yaml between fences, as the front matter of its
-// soul.
+// Export returns an agent as one file: its config.yaml between fences, as the front matter of its soul.
 func (l *Library) Export(owner, name string) ([]byte, error) {
 	a, dir, err := l.read(owner, name)
 	if err != nil {
@@ -32,8 +31,8 @@ func (l *Library) Export(owner, name string) ([]byte, error) {
 	return []byte(fence + string(config) + fence + "\n" + a.Soul), nil
 }
 
-// Import makes an agent of an exported one, or of any Markdown with such a front matter. It goes by
-// the name as, unless that is empty.
+// Import creates an agent from an exported one, or from any Markdown with such a front matter. Its name is as, unless
+// that is empty.
 func (l *Library) Import(owner string, data []byte, as string) (Agent, error) {
 	a, config, err := unpack(data)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// parse reads a config.yaml into an agent. Keys that Fawn does not know are left alone.
+// parse reads an agent from a config.yaml. Unknown keys are ignored.
 func parse(data []byte) (Agent, error) {
 	var a Agent
 	top, err := tree(data)
@@ -58,7 +58,7 @@ func parse(data []byte) (Agent, error) {
 	return a, r.err
 }
 
-// tree is the mapping at the top of a file; one without keys when the file is empty.
+// tree returns the mapping at the top of a file; one without keys when the file is empty.
 func tree(data []byte) (*yaml.Node, error) {
 	if len(data) > MaxConfig {
 		return nil, invalid("config", "config.yaml is larger than %d KiB", MaxConfig>>10)
@@ -100,7 +100,7 @@ func badYAML(err error) error {
 	return invalid("config", "config.yaml, line %d: %s", line, load.Message)
 }
 
-// pairs are the keys of a mapping with their values.
+// pairs returns the keys of a mapping with their values.
 func pairs(n *yaml.Node) func(func(string, *yaml.Node) bool) {
 	return func(yield func(string, *yaml.Node) bool) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -113,7 +113,7 @@ func pairs(n *yaml.Node) func(func(string, *yaml.Node) bool) {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// reader takes values of a file and keeps the first thing that is wrong.
+// reader reads values of a file and keeps the first error.
 type reader struct{ err error }
 
 func (r *reader) fail(key string, n *yaml.Node, want string) {
@@ -164,8 +164,7 @@ func scalar[T bool | int | float64](r *reader, key string, n *yaml.Node, want st
 	return &v
 }
 
-// encode is the config.yaml of an agent. What was in the old one beside the values of an agent,
-// comments and further keys, stays.
+// encode returns the config.yaml of an agent. Comments and unknown keys of the old one are kept.
 func encode(old []byte, a Agent) ([]byte, error) {
 	top, err := tree(old)
 	if err != nil {
@@ -225,7 +224,7 @@ func get(top *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// put sets a key of a mapping, where it stands or at the end; nil takes it out.
+// put sets a key of a mapping, in place or at the end; nil removes it.
 func put(top *yaml.Node, key string, v *yaml.Node) {
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		if top.Content[i].Value != key {
@@ -249,7 +248,7 @@ func plain(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }
 
-// text is a value of text, nil when it is empty.
+// text returns a value of text, nil when it is empty.
 func text(s string) *yaml.Node {
 	if s == "" {
 		return nil
@@ -261,7 +260,7 @@ func text(s string) *yaml.Node {
 	return n
 }
 
-// names is a list in one line, nil when everything is meant.
+// names returns a list in one line, nil when everything is meant.
 func names(list []string) *yaml.Node {
 	if list == nil {
 		return nil

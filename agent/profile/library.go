@@ -25,16 +25,16 @@ const (
 	userName   = "USER.md"
 )
 
-// Library is the custom agents in a data folder. Its methods may be called by many goroutines.
+// Library manages the custom agents in a data folder. It is safe for concurrent use.
 type Library struct {
 	root  *os.Root
-	first string     // the owner whose files may also be at the top of the data folder
+	first string     // owner whose files may also be at the top of the data folder
 	mu    sync.Mutex // held while files change
 	push  func(units ...string) error
 }
 
-// Open opens the agents below the data folder at root, which must exist. first is the owner who
-// runs the installation. What a killed process left unfinished there is removed.
+// Open opens the agents below the data folder at root, which must exist. first is the owner of the installation.
+// Leftovers of a killed process are removed.
 func Open(root, first string) (*Library, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -45,11 +45,11 @@ func Open(root, first string) (*Library, error) {
 	return l, nil
 }
 
-// Close gives the folder back.
+// Close closes the folder.
 func (l *Library) Close() error { return l.root.Close() }
 
-// home is the folder of an owner. Names that are no plain file names, or differ from another
-// one's only in case, get a digest.
+// home returns an owner's folder. Names that aren't plain file names, or differ from another's only in case, get a
+// digest.
 func home(owner string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -64,22 +64,22 @@ func home(owner string) string {
 	return path.Join("users", clean)
 }
 
-// shelves are the folders with the agents of an owner, the one for new ones first.
+// shelves returns the folders with an owner's agents, the one for new agents first.
 func (l *Library) shelves(owner string) []string {
 	all := []string{path.Join(home(owner), "agents")}
 	if owner == l.first {
-		all = append(all, "agents") // where DeerFlow kept them before it had accounts
+		all = append(all, "agents") // DeerFlow's location before it had accounts
 	}
 	return all
 }
 
-// Entry is an agent of a list. Err says why its files cannot be read; then only the name counts.
+// Entry is an agent of a list. Err is the reason why its files can't be read; then only the name is valid.
 type Entry struct {
 	Agent
 	Err error
 }
 
-// List is the agents of an owner by name.
+// List returns the agents of an owner by name.
 func (l *Library) List(owner string) ([]Entry, error) {
 	names, err := l.names(owner)
 	if err != nil {
@@ -97,7 +97,7 @@ func (l *Library) List(owner string) ([]Entry, error) {
 	return out, nil
 }
 
-// names are those of the folders of an owner's agents, sorted, at most MaxAgents.
+// names returns the sorted folder names of an owner's agents, at most MaxAgents.
 func (l *Library) names(owner string) ([]string, error) {
 	var out []string
 	for _, shelf := range l.shelves(owner) {
@@ -124,7 +124,7 @@ func (l *Library) names(owner string) ([]string, error) {
 	return out[:min(len(out), MaxAgents)], nil
 }
 
-// find is the folder of an agent, or ErrNotFound.
+// find returns the folder of an agent, or ErrNotFound.
 func (l *Library) find(owner, name string) (string, error) {
 	if n, err := Name(name); err != nil || n != name {
 		return "", ErrNotFound
@@ -140,7 +140,7 @@ func (l *Library) find(owner, name string) (string, error) {
 	return "", ErrNotFound
 }
 
-// Has tells whether there is an agent of that name, readable or not.
+// Has reports whether there is an agent with that name, readable or not.
 func (l *Library) Has(owner, name string) bool {
 	_, err := l.find(owner, name)
 	return err == nil
@@ -152,7 +152,7 @@ func (l *Library) Get(owner, name string) (Agent, error) {
 	return a, err
 }
 
-// Config is the text of an agent's config.yaml, also of one that cannot be read otherwise.
+// Config returns the text of an agent's config.yaml, even if it can't be parsed.
 func (l *Library) Config(owner, name string) (string, error) {
 	dir, err := l.find(owner, name)
 	if err != nil {
@@ -228,7 +228,7 @@ func fieldOf(name string) string {
 	return map[string]string{configName: "config", soulName: "soul", userName: "content"}[name]
 }
 
-// reason is an error of the file system without the paths of this machine.
+// reason returns an error of the file system without the paths of this machine.
 func reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -246,7 +246,7 @@ func (l *Library) Create(owner string, a Agent) error {
 	return l.create(owner, a, config)
 }
 
-// create makes the folder of an agent aside, and puts it in place when it is whole.
+// create creates an agent's folder under a temporary name, and renames it when it is complete.
 func (l *Library) create(owner string, a Agent, config []byte) error {
 	if err := a.Check(); err != nil {
 		return err
@@ -284,7 +284,7 @@ func (l *Library) create(owner string, a Agent, config []byte) error {
 	return l.changed(path.Join(shelf, a.Name))
 }
 
-// write replaces a file at once.
+// write replaces a file atomically.
 func (l *Library) write(at string, data []byte) error {
 	temp := path.Join(path.Dir(at), "."+path.Base(at)+"."+rand.Text())
 	f, err := l.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -303,7 +303,7 @@ func (l *Library) write(at string, data []byte) error {
 	return nil
 }
 
-// Change lets f change an agent, and writes what has become of it.
+// Change applies f to an agent and writes the result.
 func (l *Library) Change(owner, name string, f func(*Agent) error) (Agent, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -342,7 +342,7 @@ func (l *Library) Change(owner, name string, f func(*Agent) error) (Agent, error
 	return a, err
 }
 
-// Rewrite replaces both files of an agent, one that cannot be read too.
+// Rewrite replaces both files of an agent, even if they can't be parsed.
 func (l *Library) Rewrite(owner, name, config, soul string) error {
 	a, err := parse([]byte(config))
 	if err != nil {

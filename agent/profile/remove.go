@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Remove deletes all that an owner has here: its agents, what it says about itself, and its folder.
+// Remove deletes an owner's agents, profile and folder.
 func (l *Library) Remove(owner string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

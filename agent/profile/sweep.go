@@ -7,12 +7,10 @@ import (
 	"slices"
 )
 
-// unfinished are names that create, write and Delete give to what is not in its place yet, or not
-// any more.
+// unfinished are temporary names used by create, write and Delete.
 var unfinished = regexp.MustCompile(`^\.(.+)\.[A-Z2-7]{26}$`)
 
-// sweep removes what a killed process left unfinished. What cannot be removed stays: no list shows
-// it.
+// sweep removes leftovers of a killed process. Those that can't be removed stay; no list shows them.
 func (l *Library) sweep() {
 	for _, folder := range []string{".", "agents", "agents/*", "users/*", "users/*/agents", "users/*/agents/*"} {
 		found, err := fs.Glob(l.root.FS(), path.Join(folder, ".*.*"))

@@ -5,14 +5,13 @@ import (
 	"path"
 )
 
-// Soul is the SOUL.md of the lead agent, "" if there is none.
+// Soul returns the SOUL.md of the lead agent, "" if there is none.
 func (l *Library) Soul() (string, error) {
 	b, _, err := l.file(soulName, MaxSoul)
 	return string(b), err
 }
 
-// SetSoul writes the SOUL.md of the lead agent. All owners share it, so only the one who runs the
-// installation may.
+// SetSoul writes the SOUL.md of the lead agent. All owners share it, so only the installation's owner may.
 func (l *Library) SetSoul(owner, text string) error {
 	if owner != l.first {
 		return invalid("soul", "only whoever runs this installation can change the lead agent")
@@ -20,7 +19,7 @@ func (l *Library) SetSoul(owner, text string) error {
 	return l.setText(soulName, "soul", text)
 }
 
-// User is the USER.md of an owner: what the user says about themselves.
+// User returns the USER.md of an owner, their description of themselves.
 func (l *Library) User(owner string) (string, error) {
 	b, _, err := l.file(l.userFile(owner), MaxSoul)
 	return string(b), err
@@ -31,7 +30,7 @@ func (l *Library) SetUser(owner, text string) error {
 	return l.setText(l.userFile(owner), "content", text)
 }
 
-// userFile is at the top of the data folder for whoever runs the installation.
+// userFile returns the path of USER.md; the installation's owner has it at the top of the data folder.
 func (l *Library) userFile(owner string) string {
 	if owner == l.first {
 		return userName

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Units are the agents and texts that are there, each as the path of its folder or file in the data folder.
+// Units returns the agents and texts that are there, each as the path of its folder or file in the data folder.
 func (l *Library) Units() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,11 +30,11 @@ func (l *Library) units() (list []string) {
 	return list
 }
 
-// Share has push called with the units that have changed, before a change counts as done: other servers have them, too.
-// What it returns is what the change returns.
+// Share sets push to be called with changed units before a change completes, to distribute them to other servers. A
+// change returns push's error.
 func (l *Library) Share(push func(units ...string) error) { l.push = push }
 
-// Sync calls pull, which brings what other servers have changed, while nothing changes here.
+// Sync calls pull, which applies changes of other servers, while nothing changes here.
 func (l *Library) Sync(pull func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

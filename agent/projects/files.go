@@ -15,8 +15,8 @@ import (
 	"fawn/uploads"
 )
 
-// Save stores the files of a form in a project, as [uploads.Save] does for a thread: all of them, or none. Files of
-// the same names are replaced. Errors: store.ErrNotFound for who may not write the project, those of uploads.Save.
+// Save stores the files of a form in a project atomically, like [uploads.Save] for a thread. Files with the same names
+// are replaced. Errors: store.ErrNotFound without write permission, those of uploads.Save.
 func (s *Service) Save(ctx context.Context, person, id string, form *multipart.Reader, cfg uploads.Config) (
 	uploads.Result, error) {
 	dir, shelf, err := s.open(ctx, person, id, true)
@@ -50,7 +50,7 @@ func (s *Service) saved(ctx context.Context, id string) error {
 	return errors.Join(err, failed)
 }
 
-// Settle removes what was written into a project's files while it was deleted, and tells whether it is gone.
+// Settle removes files written during a project's deletion, and reports whether the project is gone.
 func Settle(ctx context.Context, db *store.DB, dirs files.Dirs, id string) (gone bool, err error) {
 	gone, err = db.SettleShelf(ctx, id)
 	if gone {
@@ -59,7 +59,7 @@ func Settle(ctx context.Context, db *store.DB, dirs files.Dirs, id string) (gone
 	return gone, err
 }
 
-// Shelved tells whether the project or collection of a shelf is there, for [files.Dirs].
+// Shelved reports whether the project or collection of a shelf is there, for [files.Dirs].
 func Shelved(db *store.DB) func(shelf string) (bool, error) {
 	return func(shelf string) (bool, error) { return db.HasShelf(context.Background(), shelf) }
 }
@@ -84,8 +84,7 @@ func (s *Service) Open(ctx context.Context, person, id string) (*files.Files, er
 	return dir, err
 }
 
-// Remove deletes a file of a project. Errors: store.ErrNotFound for who may not write the project, those of
-// [uploads.Delete].
+// Remove deletes a file of a project. Errors: store.ErrNotFound without write permission, those of [uploads.Delete].
 func (s *Service) Remove(ctx context.Context, person, id, name string) error {
 	dir, shelf, err := s.open(ctx, person, id, true)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s *Service) Remove(ctx context.Context, person, id, name string) error {
 	return errors.Join(s.Documents.Remove(ctx, dir, shelf, name), s.saved(ctx, id))
 }
 
-// open opens the files of a project for whoever may read it, or write it.
+// open opens a project's files for a person with read or write permission.
 func (s *Service) open(ctx context.Context, person, id string, write bool) (*files.Files, string, error) {
 	p, err := s.DB.ProjectFor(ctx, person, id)
 	if err == nil && write && !p.Role.Writes() {
@@ -120,7 +119,7 @@ func (s *Service) open(ctx context.Context, person, id string, write bool) (*fil
 	return dir, shelf, err
 }
 
-// shown is a file of a project with the places where people and chats find it.
+// shown returns a file of a project with the places where people and chats find it.
 func shown(id string, f uploads.File) uploads.File {
 	address := func(name string) string {
 		return "/api/projects/" + url.PathEscape(id) + "/files/" + url.PathEscape(name)
@@ -133,7 +132,7 @@ func shown(id string, f uploads.File) uploads.File {
 	return f
 }
 
-// Shelf tells where the files of a thread's project are, for [files.Dirs].
+// Shelf reports where the files of a thread's project are, for [files.Dirs].
 func Shelf(db *store.DB) func(thread string) (files.Shelf, error) {
 	return func(thread string) (files.Shelf, error) {
 		p, err := db.ProjectOf(context.Background(), thread)

@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// How many addresses without an account a person may try to share with, so that nobody finds out whose accounts there
-// are by trying them.
+// Limits of sharing with unknown addresses, so that accounts can't be discovered by trying addresses.
 const (
 	maxMisses  = 20
 	missTime   = time.Hour
-	maxMissers = 10_000 // people who are counted; then all begin anew
+	maxMissers = 10_000 // counted people; beyond it all counters restart
 )
 
 // TooMany means that a person has tried too many addresses.
 type TooMany struct{ Wait time.Duration }
 
-// Error says how long to wait.
+// Error reports how long to wait.
 func (e *TooMany) Error() string {
 	return fmt.Sprintf("too many addresses without an account; try again in %d minutes", int(e.Wait.Minutes())+1)
 }

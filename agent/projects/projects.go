@@ -19,7 +19,7 @@ import (
 	"fawn/uploads"
 )
 
-// Bounds of what a project says.
+// Limits of a project's fields.
 const (
 	MaxName         = 100      // characters
 	MaxInstructions = 32 << 10 // bytes
@@ -28,10 +28,10 @@ const (
 	maxIcon         = 4 * utf8.UTFMax
 )
 
-// Colors are those that a project can have; "" is none.
+// Colors returns the possible colors of a project; "" is none.
 func Colors() []string { return []string{"green", "blue", "amber", "red"} }
 
-// Memories are where what chats teach can go.
+// Memories returns the possible destinations of facts from chats.
 func Memories() []string {
 	return []string{store.MemoryProject, store.MemoryIsolated, store.MemoryPersonal}
 }
@@ -39,7 +39,7 @@ func Memories() []string {
 // Invalid is a setting that no project can have.
 type Invalid struct{ Field, Why string }
 
-// Error says which, and why.
+// Error reports which, and why.
 func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
 
 // Config are the parts a Service needs.
@@ -48,8 +48,8 @@ type Config struct {
 	Runs      *runs.Manager
 	Dirs      files.Dirs
 	Documents uploads.Documents // nil converts nothing
-	Discarded func()            // chats have come into the trash; nil is of a server that looks by itself
-	// Ended ends what runs in the sandboxes of threads that may see a project no longer, or write to it; nil has none.
+	Discarded func()            // called after chats were moved to the trash; nil on a server that polls
+	// Ended stops the sandboxes of threads that lost read or write access to a project; nil for none.
 	Ended func(ctx context.Context, threads []string) error
 	Log   *slog.Logger
 }
@@ -60,7 +60,7 @@ type Service struct {
 	misses Misses
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service {
 	if c.Documents == nil {
 		c.Documents = uploads.NoDocuments{}
@@ -118,7 +118,7 @@ func Check(p *store.Project) error {
 	return nil
 }
 
-// Create makes a project of owner's. Errors: *Invalid.
+// Create creates a project for owner. Errors: *Invalid.
 func (s *Service) Create(ctx context.Context, owner, name string, settings store.ProjectSettings) (store.Project, error) {
 	p := store.Project{ID: uuid.Must(uuid.NewV7()).String(), Owner: owner, Name: name, Settings: settings}
 	if err := Check(&p); err != nil {
@@ -130,7 +130,7 @@ func (s *Service) Create(ctx context.Context, owner, name string, settings store
 	return s.DB.ProjectFor(ctx, owner, p.ID)
 }
 
-// Change changes a project. Errors: *Invalid, store.ErrNotFound for who may not write it, what change returns.
+// Change changes a project. Errors: *Invalid, store.ErrNotFound without write permission, those of change.
 func (s *Service) Change(ctx context.Context, person, id string, change func(*store.Project) error) (store.Project, error) {
 	closed := false
 	p, err := s.DB.ChangeProject(ctx, person, id, func(p *store.Project) error {
@@ -147,8 +147,8 @@ func (s *Service) Change(ctx context.Context, person, id string, change func(*st
 	return p, err
 }
 
-// Move puts threads of a person into a project, "" for none, and ends what runs in their sandboxes, which show the files
-// of the project they were in. Errors: store.ErrNotFound.
+// Move moves a person's threads into a project, "" for none, and stops their sandboxes, which show the previous
+// project's files. Errors: store.ErrNotFound.
 func (s *Service) Move(ctx context.Context, person, project string, threads ...string) error {
 	if err := s.DB.PutInProject(ctx, person, project, threads...); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *Service) Move(ctx context.Context, person, project string, threads ...s
 	return s.Ended(context.WithoutCancel(ctx), threads)
 }
 
-// end ends what runs in the sandboxes of a person's threads in a project, of everybody's for "".
+// end stops the sandboxes of a person's threads in a project, of everyone's for "".
 func (s *Service) end(ctx context.Context, person, project string) error {
 	ctx = context.WithoutCancel(ctx)
 	list, err := s.DB.ThreadsIn(ctx, person, project)
@@ -166,9 +166,9 @@ func (s *Service) end(ctx context.Context, person, project string) error {
 	return s.Ended(ctx, list)
 }
 
-// Delete deletes a project of owner's with its files and what was learned in it. Its chats stay as chats of their own;
-// with chats, those of the owner are ended and go to the trash, as of the moment that comes back. A crash in between
-// leaves nothing: what is not done then is done at the next start. Errors: store.ErrNotFound.
+// Delete deletes a project of owner's with its files and what was learned in it. Its chats leave the project; with
+// chats, the owner's are stopped and moved to the trash, with the returned time. After a crash, the next start
+// completes the deletion. Errors: store.ErrNotFound.
 func (s *Service) Delete(ctx context.Context, owner, id string, chats bool) (at time.Time, err error) {
 	p, err := s.DB.ProjectFor(ctx, owner, id)
 	if err == nil && p.Role != store.ProjectOwner {

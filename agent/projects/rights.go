@@ -26,7 +26,7 @@ func seen(list []string, kind access.Kind, may access.Rights) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return !may.May(kind, name) })
 }
 
-// Keep leaves in changed lists of skills and servers what somebody who changed them may not use, and so wasn't shown.
+// Keep preserves entries in changed lists of skills and servers that the editor may not use and therefore didn't see.
 func Keep(s *store.ProjectSettings, was store.ProjectSettings, may access.Rights) {
 	s.Skills, s.Servers = kept(s.Skills, was.Skills, access.Skill, may), kept(s.Servers, was.Servers, access.Server, may)
 }

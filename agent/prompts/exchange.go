@@ -14,7 +14,7 @@ import (
 	"fawn/store"
 )
 
-// MaxExport bounds the JSON of prompts that are brought in, in bytes: a person's own export fits.
+// MaxExport limits the JSON of prompts that are brought in, in bytes: a person's own export fits.
 const MaxExport = 20 << 20
 
 // Export is prompts as JSON.
@@ -34,7 +34,7 @@ type Exported struct {
 type Imported struct {
 	Added   int      `json:"added"`
 	Same    int      `json:"unchanged"` // they were there already
-	Renamed []string `json:"renamed"`   // new names of prompts whose names were taken
+	Renamed []string `json:"renamed"`   // new names of prompts with taken names
 }
 
 // Export returns a user's own prompts.
@@ -83,8 +83,8 @@ func errFormat() error {
 	return &Invalid{"prompts", `want {"prompts": [{"name", "description", "text"}]} or the prompts of Open WebUI`}
 }
 
-// Import stores prompts, all or none. One whose name is taken gets another name, one that is there already is left out.
-// Errors: *Invalid, which names the prompt.
+// Import stores prompts atomically. A prompt with a taken name is renamed; an identical one is skipped. Errors:
+// *Invalid, which names the prompt.
 func (s *Service) Import(ctx context.Context, by Who, list []Exported) (Imported, error) {
 	done := Imported{Renamed: []string{}}
 	have, err := s.own(ctx, by)
@@ -120,7 +120,7 @@ func (s *Service) Import(ctx context.Context, by Who, list []Exported) (Imported
 	return done, s.DB.AddPrompts(ctx, rows...)
 }
 
-// spelled writes hyphens for what other programs allow in a name.
+// spelled replaces characters that other programs allow in names with hyphens.
 func spelled(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == '.' || r == ':' || r == '/' {

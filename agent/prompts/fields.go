@@ -18,7 +18,7 @@ type piece struct {
 	field *Field
 }
 
-// pieces takes a text apart. Braces around what can't be the name of a field are words.
+// pieces splits a text. Braces around an invalid field name are plain text.
 func pieces(text string) (list []piece) {
 	words := 0
 	for at := 0; at < len(text); {
@@ -50,7 +50,7 @@ func pieces(text string) (list []piece) {
 	return list
 }
 
-// field reads what stands between the braces. A default follows a colon, also a Chinese one.
+// field parses the text between braces. A default follows a colon, also a Chinese one.
 func field(inside string) (f Field, ok bool) {
 	if strings.ContainsAny(inside, "{}\r\n") {
 		return f, false
@@ -64,7 +64,7 @@ func field(inside string) (f Field, ok bool) {
 	return f, f.Name != "" && utf8.RuneCountInString(f.Name) <= maxFieldName
 }
 
-// Fields are those of a text, each once, in the order in which they come. The first default counts.
+// Fields returns the distinct fields of a text in order of appearance. The first default counts.
 func Fields(text string) []Field {
 	list := []Field{}
 	at := map[string]int{}
@@ -84,8 +84,8 @@ func Fields(text string) []Field {
 	return list
 }
 
-// Fill puts values into the fields of a text, defaults where nothing is said. missing names required fields without a
-// value; their places stay empty. Values are taken as they are: fields in them are words.
+// Fill inserts values into the fields of a text, with defaults for missing ones. missing names required fields without
+// a value; their places stay empty. Values are literal: fields in them aren't filled.
 func Fill(text string, values map[string]string) (filled string, missing []string) {
 	given := map[string]string{}
 	for _, f := range Fields(text) {

@@ -1,5 +1,5 @@
-// Package prompts keeps texts that people begin messages with: their own, and those that are shared with everybody or
-// with a group. A text may have named fields, which are filled in when it's used.
+// Package prompts stores saved prompts: a person's own, and those shared with everyone or a group. A text may have
+// named fields, which are filled in when it's used.
 package prompts
 
 import (
@@ -19,7 +19,7 @@ import (
 
 // Bounds of a prompt.
 const (
-	MaxPrompts = 500      // of one person
+	MaxPrompts = 500      // limit per person
 	MaxName    = 50       // characters
 	MaxAbout   = 200      // characters
 	MaxText    = 32 << 10 // bytes
@@ -28,25 +28,25 @@ const (
 	maxFieldName = 60 // characters
 )
 
-// Reserved are the names that commands of the message box have.
+// Reserved returns the names that commands of the message box have.
 func Reserved() []string { return []string{"compact", "goal", "new"} }
 
 // Invalid is something that no prompt can have.
 type Invalid struct{ Field, Why string }
 
-// Error says what, and why.
+// Error names the field and the reason.
 func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
 
-// ErrForbidden is about a shared prompt that somebody may use and not change.
+// ErrForbidden means that a shared prompt may be used but not changed.
 var ErrForbidden = errors.New("only its owner and administrators can change this prompt")
 
-// Who asks for prompts, or changes them.
+// Who is the person who reads or changes prompts.
 type Who struct {
 	Owner    string
-	Operator bool // an administrator, who manages what is shared
+	Operator bool // an administrator, who manages shared prompts
 }
 
-// Prompt is a prompt as somebody sees it.
+// Prompt is a prompt as seen by one person.
 type Prompt struct {
 	store.SavedPrompt
 	Mine     bool
@@ -59,7 +59,7 @@ type Audience struct{ ID, Name string }
 // Service keeps prompts.
 type Service struct {
 	DB *store.DB
-	// Shares tells whether there are accounts to share with; nil is never.
+	// Shares reports whether there are accounts to share with; nil is never.
 	Shares func() bool
 }
 
@@ -77,8 +77,8 @@ func (w Who) owner() string {
 	return w.Owner
 }
 
-// List returns the prompts that somebody can use, by name; with all, administrators also get those that are shared with
-// groups they don't belong to.
+// List returns a person's usable prompts by name; with all, administrators also get prompts of groups they don't belong
+// to.
 func (s *Service) List(ctx context.Context, by Who, all bool) ([]Prompt, error) {
 	rows, err := s.DB.SavedPrompts(ctx, by.Owner, all && by.Operator)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Service) Get(ctx context.Context, by Who, id string) (Prompt, error) {
 	return seen(p, by), nil
 }
 
-// Called returns the prompt that somebody means by a name: their own, else the oldest that is shared with them. Errors:
+// Called returns the prompt with a name: the person's own, else the oldest one shared with them. Errors:
 // store.ErrNotFound.
 func (s *Service) Called(ctx context.Context, by Who, name string) (Prompt, error) {
 	name = tidyName(name)
@@ -118,8 +118,8 @@ func (s *Service) Called(ctx context.Context, by Who, name string) (Prompt, erro
 	return found[0], nil
 }
 
-// Audiences are the groups that somebody may share prompts with: their own, or for administrators all. everybody tells
-// whether the whole server is among them.
+// Audiences returns the groups a person may share prompts with: their own, or all for administrators. everybody reports
+// whether the whole server is included.
 func (s *Service) Audiences(ctx context.Context, by Who) (groups []Audience, everybody bool, err error) {
 	if !s.shares() {
 		return nil, false, nil
@@ -136,7 +136,7 @@ func (s *Service) Audiences(ctx context.Context, by Who) (groups []Audience, eve
 	return groups, by.Operator, err
 }
 
-// Draft is what people say of a prompt.
+// Draft holds the editable fields of a prompt.
 type Draft struct {
 	Name   string
 	About  string
@@ -175,7 +175,7 @@ func (d *Draft) check() error {
 	return nil
 }
 
-// mayShare judges whom a prompt is to be shared with. The error is an *Invalid.
+// mayShare checks a prompt's audience. The error is an *Invalid.
 func (s *Service) mayShare(ctx context.Context, by Who, with string) error {
 	if with == "" {
 		return nil
@@ -194,7 +194,7 @@ func (s *Service) mayShare(ctx context.Context, by Who, with string) error {
 	return &Invalid{"shared_with", "want a group that you belong to"}
 }
 
-// own counts somebody's own prompts by name.
+// own counts a person's own prompts by name.
 func (s *Service) own(ctx context.Context, by Who) (map[string]string, error) {
 	list, err := s.List(ctx, by, false)
 	texts := map[string]string{}
@@ -233,7 +233,8 @@ func (s *Service) Create(ctx context.Context, by Who, d Draft) (Prompt, error) {
 	return s.Get(ctx, by, p.ID)
 }
 
-// Change writes what change makes of a prompt. Errors: those of change, *Invalid, ErrForbidden, store.ErrNotFound, store.ErrExists.
+// Change applies change to a prompt. Errors: those of change, *Invalid, ErrForbidden, store.ErrNotFound,
+// store.ErrExists.
 func (s *Service) Change(ctx context.Context, by Who, id string, change func(*Draft) error) (Prompt, error) {
 	p, err := s.Get(ctx, by, id)
 	if err != nil {
@@ -260,7 +261,7 @@ func (s *Service) Change(ctx context.Context, by Who, id string, change func(*Dr
 	if err := s.DB.ChangePrompt(ctx, p.SavedPrompt); err != nil {
 		return Prompt{}, err
 	}
-	if !p.Mine && p.Shared == "" { // no longer there for whoever took the sharing back
+	if !p.Mine && p.Shared == "" { // no longer visible to the person who stopped sharing it
 		return p, nil
 	}
 	return s.Get(ctx, by, id)
@@ -278,7 +279,7 @@ func (s *Service) Delete(ctx context.Context, by Who, id string) error {
 	return s.DB.DeletePrompt(ctx, id)
 }
 
-// Duplicate makes a prompt of somebody's own from one that they can use.
+// Duplicate copies a usable prompt to the person's own.
 func (s *Service) Duplicate(ctx context.Context, by Who, id string) (Prompt, error) {
 	p, err := s.Get(ctx, by, id)
 	if err != nil {
@@ -291,7 +292,7 @@ func (s *Service) Duplicate(ctx context.Context, by Who, id string) (Prompt, err
 	return s.Create(ctx, by, Draft{Name: freeName(p.Name, have), About: p.About, Text: p.Text})
 }
 
-// freeName is a name that none of the others have: NAME, else NAME-2 and so on.
+// freeName returns a name that none of the others have: NAME, else NAME-2 and so on.
 func freeName(name string, taken map[string]string) string {
 	for n := 2; ; n++ {
 		if _, there := taken[name]; !there {

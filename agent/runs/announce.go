@@ -6,8 +6,8 @@ import (
 	"fawn/agent/runs/recorder"
 )
 
-// Announce shows a custom event, any JSON object, in the run that is under way in a
-// thread, as if its agent had sent it. It tells whether there is such a run.
+// Announce shows a custom event, any JSON object, in a thread's active run, as if its agent had sent it. It reports
+// whether there is such a run.
 func (m *Manager) Announce(thread string, data json.RawMessage) bool {
 	m.mu.Lock()
 	var rec *recorder.Recorder
@@ -18,7 +18,7 @@ func (m *Manager) Announce(thread string, data json.RawMessage) bool {
 	return rec != nil && rec.Announce(data)
 }
 
-// attach lets announcements come in.
+// attach accepts announcements from now on.
 func (m *Manager) attach(e *entry, rec *recorder.Recorder) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"fawn/store"
 )
 
-// checkAnswer refuses a run that answers a question which is not open. While the thread is
-// at work nobody can know: then the run finds out when it starts.
+// checkAnswer refuses a run that answers a question that isn't open. During a run this can't be known yet, and is
+// checked when the new run starts.
 func (m *Manager) checkAnswer(ctx context.Context, e *entry) error {
 	if !request.Resumes(e.cmd.Resume) {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"fawn/store"
 )
 
-// withDefaults merges the options of a stored assistant below those of the request. The built-in assistant has none.
+// withDefaults merges the options of a stored assistant below the request's. The built-in assistant has none.
 func (m *Manager) withDefaults(ctx context.Context, req *Request) error {
 	if request.BuiltIn(req.AssistantID) {
 		return nil

@@ -16,21 +16,21 @@ import (
 	"fawn/store"
 )
 
-// Task is the work of a child run. A call that a crash cut off and that is made again must give the same task.
+// Task is the work of a child run. A repeated call after a crash must return the same task.
 type Task struct {
 	Call        string // the call that asks for it, which names the child's namespace
 	AssistantID string
 	Metadata    json.RawMessage // of the child's row
-	Input       agent.State     // what the child begins with
+	Input       agent.State     // initial state of the child
 	Options     agent.Options
 	MaxSteps    int   // 0 is the default
-	Build       Build // makes the child's agent; nil asks the manager's
+	Build       Build // builds the child's agent; nil uses the manager's
 
-	// Began is called once the child's row is stored; again says that it goes on with what it
-	// had before a crash, which is in so far. It may be nil.
+	// Began is called once the child's row is stored; again means that it resumes after a crash with the state in
+	// soFar. It may be nil.
 	Began func(soFar agent.State, again bool)
-	// Tell gives the events of the parent that go with a step of the child, any JSON objects.
-	// They are recorded behind the step. It may be nil.
+	// Tell returns the parent's events for a step of the child, any JSON objects. They are recorded after the step. It
+	// may be nil.
 	Tell func(agent.Step) []json.RawMessage
 }
 
@@ -43,12 +43,10 @@ var ErrTimeLimit = errors.New("the time limit is reached")
 // errParentEnded ends children of a parent that returned without waiting for them.
 var errParentEnded = errors.New("the parent run has ended")
 
-// Child runs an agent inside a tool call of the run of t, and returns when it has ended: its
-// row, and the state it left. The child works in a namespace of the thread and shows what it
-// does in the parent's events; it has no checkpoints. It ends with ctx, and before its parent
-// ends for whatever reason. When a crash cut the call off, a child that had ended is not run
-// again, and one that had not goes on behind its last stored step. Errors: ErrNotFound when the
-// parent does not work, ErrStorage, and what ended the child.
+// Child runs an agent inside a tool call of t's run and returns when it has ended: its row and final state. The child
+// works in a namespace of the thread and reports in the parent's events; it has no checkpoints. It ends with ctx, and
+// always before its parent. After a crash, an ended child isn't run again, and another resumes after its last stored
+// step. Errors: ErrNotFound if the parent isn't active, ErrStorage, and the child's own.
 func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Run, agent.State, error) {
 	parent := m.parentOf(t.RunID)
 	if parent == nil {
@@ -106,7 +104,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
-	if errors.Is(err, ErrShutdown) && !m.mark { // the next server goes on with it
+	if errors.Is(err, ErrShutdown) && !m.mark { // another server continues it
 		return run, turn.State, err
 	}
 	settle(&run, out, err)
@@ -115,7 +113,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	return run, turn.State, errors.Join(err, encodeErr, m.storeChild(ctx, &run))
 }
 
-// childRow is the row of a child that begins, or goes on.
+// childRow returns the row of a new or resumed child.
 func (m *Manager) childRow(parent *entry, t *agent.Turn, task Task, at resume.Place,
 	was *resume.Child) (store.Run, error) {
 	if was != nil {
@@ -161,8 +159,8 @@ func (m *Manager) storeChild(ctx context.Context, run *store.Run) error {
 	return nil
 }
 
-// parentOf is the live run that a child of run belongs to: run itself, or for a child its own
-// parent. It is nil when that does not work.
+// parentOf returns the live run that a child of run belongs to: run itself, or for a child its own parent. It is nil
+// when that does not work.
 func (m *Manager) parentOf(run string) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -188,7 +186,7 @@ func (m *Manager) orphan(child string) {
 	delete(m.children, child)
 }
 
-// cancelChild ends a child that works. Its parent goes on, told by the result of the call.
+// cancelChild cancels an active child. Its parent continues with the call's result.
 func (m *Manager) cancelChild(thread, run string) bool {
 	m.mu.Lock()
 	e := m.children[run]
@@ -196,8 +194,8 @@ func (m *Manager) cancelChild(thread, run string) bool {
 	return e != nil && (thread == "" || e.run.ThreadID == thread) && e.family.Cancel(run, ErrInterrupted)
 }
 
-// CancelTask ends the child that works for a call of the thread's active run; the run goes on,
-// told by the result of the call. ErrNotFound when there is none.
+// CancelTask cancels the child running for a call of the thread's active run; the run continues with the call's result.
+// ErrNotFound without one.
 func (m *Manager) CancelTask(thread, call string) error {
 	e := m.atWork(thread)
 	if e == nil && m.cluster != nil {

@@ -9,7 +9,7 @@ import (
 	"fawn/store"
 )
 
-// callerOf returns the id of the message whose tool calls are running, or "".
+// callerOf returns the id of the message with the running tool calls, or "".
 func callerOf(s *agent.State) string {
 	for _, m := range slices.Backward(s.Messages) {
 		if m.Type == agent.TypeAI {
@@ -19,7 +19,7 @@ func callerOf(s *agent.State) string {
 	return ""
 }
 
-// takeUp returns the progress that a child made before a crash, once, for the repeated call; nil if there is none.
+// takeUp returns a child's progress before a crash, once, for the repeated call; nil without any.
 func (m *Manager) takeUp(parent *entry, at resume.Place) *resume.Child {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -39,8 +39,8 @@ func (r *resumption) childRows() []store.Run {
 	return resume.Open(r.children)
 }
 
-// closeChildren stores children that a crash cut off as ended: nobody goes on with them. What
-// cannot be stored is closed by the next server.
+// closeChildren stores children interrupted by a crash as ended if they won't be resumed. Failures are left to the next
+// server.
 func (m *Manager) closeChildren(ctx context.Context, list []store.Run) {
 	for _, run := range list {
 		run.Status, run.StopReason = Interrupted, StopOrphan
@@ -51,8 +51,8 @@ func (m *Manager) closeChildren(ctx context.Context, list []store.Run) {
 	}
 }
 
-// withoutChildren are the open runs that stand in a line by themselves. Their children go on or
-// end with them; those of runs that have ended are closed here.
+// withoutChildren returns the open runs that occupy a line themselves. Their children resume or end with them; children
+// of ended runs are closed here.
 func (m *Manager) withoutChildren(ctx context.Context, open []store.Run) []store.Run {
 	byID := map[string]store.Run{}
 	for _, run := range open {

@@ -8,7 +8,7 @@ import (
 // childSet holds the live children of a run, so that none outlives it. The zero value is ready.
 type childSet struct {
 	mu    sync.Mutex
-	ended bool // no more children
+	ended bool // no more children may start
 	kids  map[string]liveChild
 	wg    sync.WaitGroup
 }
@@ -33,7 +33,7 @@ func (f *childSet) Add(id, ns string, cancel context.CancelCauseFunc) bool {
 	return true
 }
 
-// Remove lets go of a child that has ended.
+// Remove removes an ended child.
 func (f *childSet) Remove(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,7 +41,7 @@ func (f *childSet) Remove(id string) {
 	f.wg.Done()
 }
 
-// Cancel ends one child. It tells whether there was one.
+// Cancel ends one child. It reports whether there was one.
 func (f *childSet) Cancel(id string, cause error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,7 +52,7 @@ func (f *childSet) Cancel(id string, cause error) bool {
 	return ok
 }
 
-// In is the child that works in a namespace, or "".
+// In returns the child that works in a namespace, or "".
 func (f *childSet) In(ns string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

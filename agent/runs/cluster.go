@@ -14,7 +14,7 @@ import (
 	"fawn/store"
 )
 
-// DefaultSlots is how many runs are at work at a server at once that shares its database with others.
+// DefaultSlots is the default number of concurrent runs on a server that shares its database.
 const DefaultSlots = 200
 
 // cluster is the part of a manager that works with other servers of the same database. The nil one has no others.
@@ -28,9 +28,9 @@ type cluster struct {
 	draining bool
 	taking   map[string]bool // runs that are being taken over
 
-	// of attend
-	strays map[string]bool // runs of this server that nobody here knew the last time
-	kept   bool            // runs wait that this server may not begin yet, such as those near another one's sandbox
+	// used by attend
+	strays map[string]bool // runs of this server that were unknown here at the last check
+	kept   bool            // some waiting runs may not begin here yet, such as those near another server's sandbox
 }
 
 func newCluster(cfg Config) *cluster {
@@ -39,15 +39,15 @@ func newCluster(cfg Config) *cluster {
 	return c
 }
 
-// nudge lets the manager look at once.
+// nudge wakes the manager.
 func (c *cluster) nudge() {
 	select {
 	case c.ready <- struct{}{}:
-	default: // not yet seen the last one
+	default: // one is pending already
 	}
 }
 
-// occupy counts a run that begins or ends. The database knows when there is no room for more. mu is held.
+// occupy counts starting and ending runs. It tells the database when there is no room for more. mu is held.
 func (c *cluster) occupy(db *store.DB, n int) {
 	if c == nil {
 		return
@@ -60,7 +60,7 @@ func (c *cluster) occupy(db *store.DB, n int) {
 	}
 }
 
-// hearOthers lets the manager look when others have changed something.
+// hearOthers wakes the manager after changes of other servers.
 func (m *Manager) hearOthers() {
 	look := func(store.Wake) { m.cluster.nudge() }
 	m.cluster.stop = []func(){m.db.Hear(store.WakeClaim, 0, look), m.db.Hear(store.WakeWish, 0, look),
@@ -86,7 +86,7 @@ func (m *Manager) wakeReaders(w store.Wake) {
 	}
 }
 
-// free is for how many more runs there is room.
+// free returns the number of runs there is room for.
 func (m *Manager) free() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +96,7 @@ func (m *Manager) free() int {
 	return max(0, m.cluster.slots-m.cluster.working-len(m.cluster.taking))
 }
 
-// pause waits for a moment. Its error says that there is nothing to wait for any more.
+// pause waits briefly. Its error means that waiting is pointless.
 func (m *Manager) pause(ctx context.Context, moment time.Duration) error {
 	timer := time.NewTimer(moment)
 	defer timer.Stop()
@@ -123,16 +123,16 @@ func (m *Manager) releaseRun(e *entry) {
 	}
 }
 
-// join begins to work beside other servers, if there are any.
+// join starts cooperation with other servers, if there are any.
 func (m *Manager) join(ctx context.Context) error {
-	if err := m.takeOver(ctx, nil); err != nil { // learns what those who are gone have left
+	if err := m.takeOver(ctx, nil); err != nil { // finds the runs of dead servers
 		return err
 	}
 	if err := m.freeThreads(ctx); err != nil {
 		return err
 	}
 	alone, err := m.db.Alone(ctx)
-	if err == nil && alone { // else those who delete threads may be at it
+	if err == nil && alone { // otherwise a server may be deleting threads
 		err = m.removeRest(ctx)
 	}
 	if err == nil {
@@ -207,8 +207,8 @@ func (m *Manager) pollCluster(ctx context.Context) error {
 	return errors.Join(err, m.startAssigned(ctx, due.Fronts))
 }
 
-// startAssigned starts runs that belong to this server but have not begun: those whose thread was held, and those assigned
-// without a notification.
+// startAssigned starts assigned runs that haven't begun: those whose thread was held, and those assigned without a
+// notification.
 func (m *Manager) startAssigned(ctx context.Context, list []store.AtFront) error {
 	strays, again := map[string]bool{}, []store.Orphan(nil)
 	for _, f := range list {
@@ -229,14 +229,14 @@ func (m *Manager) startAssigned(ctx context.Context, list []store.AtFront) error
 	return nil
 }
 
-// takes says that a run is being taken over.
+// takes marks a run as being taken over.
 func (m *Manager) takes(run string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cluster.taking[run]
 }
 
-// endOther ends a run that is not at work here.
+// endOther ends a run that isn't active here.
 func (m *Manager) endOther(ctx context.Context, run store.Run, wish string, wait bool) error {
 	if m.cluster != nil && run.Status == Pending {
 		done, err := m.endWaiting(ctx, run, wish == store.WishRollback)
@@ -259,7 +259,7 @@ func (m *Manager) dropWaiting(ctx context.Context, id string, undo bool) error {
 	return err
 }
 
-// endWaiting ends a run that waits and that no server is about to begin. It is false for one that is.
+// endWaiting ends a waiting run that no server is about to begin. It returns false otherwise.
 func (m *Manager) endWaiting(ctx context.Context, run store.Run, undo bool) (done bool, err error) {
 	if m.closing() {
 		return false, ErrClosed
@@ -285,17 +285,17 @@ func (m *Manager) endWaiting(ctx context.Context, run store.Run, undo bool) (don
 	return true, nil
 }
 
-// aloneInCluster holds a thread against all servers, or gives it back.
+// aloneInCluster acquires a thread exclusively among all servers, or releases it.
 func (m *Manager) aloneInCluster(ctx context.Context, l *threadWork, thread string) error {
 	err := m.db.HoldThread(ctx, thread)
 	switch {
-	case errors.Is(err, store.ErrNotFound): // which is for the write to say
+	case errors.Is(err, store.ErrNotFound): // the write reports it
 		return nil
 	case errors.Is(err, store.ErrBusy):
 		m.release(l, thread)
 		return fmt.Errorf("thread %s: %w", thread, ErrBusy)
 	}
-	l.write.row = true // also when that is not known
+	l.write.row = true // also if unknown
 	if err != nil {
 		m.release(l, thread)
 	}
@@ -313,7 +313,7 @@ func (m *Manager) tryLetGo(thread string) bool {
 	return true
 }
 
-// busyElsewhere says that another server has the run at the front of a thread.
+// busyElsewhere reports whether another server has the run at the front of a thread.
 func (m *Manager) busyElsewhere(ctx context.Context, thread string) bool {
 	if m.cluster == nil {
 		return false

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	dueAtOnce = 64        // delayed runs that are put into line before more are looked for
-	longSleep = time.Hour // of the timer, at most; see attend for the runs of other servers
+	dueAtOnce = 64        // delayed runs queued before searching for more
+	longSleep = time.Hour // limit of the timer's sleep; see attend for the runs of other servers
 )
 
-// dueAt is when a run is to start that is asked for now, the zero time for at once.
+// dueAt returns the requested start of a run, the zero time for immediately.
 func dueAt(req *Request, now time.Time) time.Time {
 	wait, err := req.Delay()
-	if err != nil || wait == 0 { // checked when the entry was made
+	if err != nil || wait == 0 { // checked when the entry was created
 		return time.Time{}
 	}
 	return now.Add(wait)
 }
 
-// expect tells the timer of delayed runs. There is none before the first of them.
+// expect notifies the timer of delayed runs. There is none before the first.
 func (m *Manager) expect() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -34,11 +34,11 @@ func (m *Manager) expect() {
 	}
 	select {
 	case m.delayed <- struct{}{}:
-	default: // not yet seen the last one
+	default: // one is pending already
 	}
 }
 
-// caretake puts delayed runs into line when they are due.
+// caretake queues delayed runs when they are due.
 func (m *Manager) caretake() {
 	timer := time.NewTimer(longSleep)
 	defer timer.Stop()
@@ -53,9 +53,8 @@ func (m *Manager) caretake() {
 	}
 }
 
-// queueDue queues delayed runs whose time has come and returns the time until the next one. What one of them refuses or
-// ends is decided now, but for "reject", which was decided when it was made. Until then its thread is free for other
-// runs and for writes.
+// queueDue queues delayed runs that are due and returns the time until the next. Their strategy is applied now, except
+// "reject", which was applied when they were created. Until then the thread is free for other runs and writes.
 func (m *Manager) queueDue() time.Duration {
 	now := m.db.Now()
 	list, next, err := m.db.DueRuns(m.ctx, now, dueAtOnce)
@@ -84,7 +83,7 @@ type Delayed struct {
 	At  time.Time
 }
 
-// Delayed returns the runs of a thread that are to start later, the next one first.
+// Delayed returns the delayed runs of a thread in order of due time.
 func (m *Manager) Delayed(thread string) []Delayed {
 	list, err := m.db.DelayedRuns(m.ctx, thread)
 	if err != nil && !m.closing() {

@@ -7,12 +7,12 @@ import (
 	"fawn/store"
 )
 
-// drainEvery is how often it is looked whether all runs have been handed over.
+// drainEvery is the interval of checking whether all runs have been handed over.
 const drainEvery = 20 * time.Millisecond
 
-// Drain hands the runs at work here to the other servers, each at the end of its step, and takes none any more. It
-// returns when none is left, or ctx ends: [Manager.Close] then leaves the others as they stand. Runs that are started
-// meanwhile are for others, too.
+// Drain hands the active runs over to other servers, each at the end of its step, and accepts none any more. It returns
+// when none is left, or ctx ends: [Manager.Close] then leaves the others as they are. Runs started meanwhile go to
+// other servers, too.
 func (m *Manager) Drain(ctx context.Context) {
 	if m.cluster == nil || m.mark {
 		return
@@ -34,7 +34,7 @@ func (m *Manager) Drain(ctx context.Context) {
 	}
 }
 
-// drains says that runs are to be handed over.
+// drains reports whether runs are being handed over.
 func (m *Manager) drains() bool {
 	if m.cluster == nil {
 		return false
@@ -44,8 +44,8 @@ func (m *Manager) drains() bool {
 	return m.cluster.draining
 }
 
-// passes is called when a step of a run is stored that is not its last one: all it has shown is in rows. It is left
-// there for another server when this one stops.
+// passes is called when a step of a run other than its last is stored: everything shown is in rows. When this server
+// stops, it leaves the run there for another one.
 func (m *Manager) passes(e *entry) {
 	if m.drains() {
 		e.handed = true
@@ -53,10 +53,10 @@ func (m *Manager) passes(e *entry) {
 	}
 }
 
-// handOver lets any server take up a run that has stopped at the end of a step.
+// handOver lets any server take over a run that stopped at the end of a step.
 func (m *Manager) handOver(ctx context.Context, e *entry) {
 	err := m.db.Commit(store.Patiently(ctx), store.Batch{ThreadID: e.run.ThreadID, Line: &store.Line{Leave: e.run.ID}})
-	if err != nil { // then it is taken over when this server is gone
+	if err != nil { // otherwise it is taken over when this server is gone
 		m.logger.Warn("couldn't hand over a run", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 		return
 	}

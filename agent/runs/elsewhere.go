@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	hearEvery = time.Second            // how often it is looked for what others do to a thread, beside hearing of it
-	lookEvery = 250 * time.Millisecond // how often it is looked whether a run elsewhere has ended, if that is not heard
+	hearEvery = time.Second            // polling interval of other servers' changes to a thread, in addition to notifications
+	lookEvery = 250 * time.Millisecond // polling interval for a run's end elsewhere, without notifications
 )
 
-// endElsewhere lets a run end that is not here: the wish in its row is heard where it is. With wait
-// it returns once the run has ended.
+// endElsewhere requests the end of a run on another server through its row. With wait it returns once the run has
+// ended.
 func (m *Manager) endElsewhere(ctx context.Context, run store.Run, wish string, wait bool) error {
 	if m.closing() {
 		return ErrClosed
@@ -41,8 +41,7 @@ func (m *Manager) endElsewhere(ctx context.Context, run store.Run, wish string, 
 	})
 }
 
-// until waits until something is so of a thread: it looks whenever others are heard to have changed it, and now and
-// then by itself.
+// until waits for a condition on a thread: it checks after notified changes of other servers, and periodically.
 func (m *Manager) until(ctx context.Context, thread string, is func() (bool, error)) error {
 	for {
 		more, leave := m.listen(thread)
@@ -57,7 +56,7 @@ func (m *Manager) until(ctx context.Context, thread string, is func() (bool, err
 	}
 }
 
-// waitWake waits for something that is heard, but not for long.
+// waitWake waits briefly for a notification.
 func (m *Manager) waitWake(ctx context.Context, more <-chan struct{}) error {
 	often := hearEvery
 	if m.cluster == nil || m.db.Polls() {
@@ -76,7 +75,7 @@ func (m *Manager) waitWake(ctx context.Context, more <-chan struct{}) error {
 	return nil
 }
 
-// hear ends the runs in lines of this server that are to end. Those that are ending already go on ending.
+// hear ends this server's runs that were requested to end. Those already ending continue.
 func (m *Manager) hear(ctx context.Context, wishes []store.Wished) error {
 	for _, w := range wishes {
 		undo := w.Wish.Wish == store.WishRollback

@@ -9,7 +9,7 @@ import (
 	"fawn/store"
 )
 
-// Follow opens a run for reading, live or not, wherever it is at work.
+// Follow opens a run for reading, live or not, wherever it is active.
 func (m *Manager) Follow(ctx context.Context, run string) (*eventlog.Reader, error) {
 	r, log, err := m.locate(ctx, run)
 	if err != nil {
@@ -23,7 +23,7 @@ func (m *Manager) FollowRow(ctx context.Context, run store.Run) (*eventlog.Reade
 	if log := m.log(run.ID); log != nil {
 		return m.reader(run, log), nil
 	}
-	return m.Follow(ctx, run.ID) // it is over, and its row says how by now, or at work elsewhere
+	return m.Follow(ctx, run.ID) // it has ended, as its row says, or is active elsewhere
 }
 
 func (m *Manager) reader(run store.Run, log *eventlog.Log) *eventlog.Reader {
@@ -35,7 +35,7 @@ func (m *Manager) reader(run store.Run, log *eventlog.Log) *eventlog.Reader {
 
 // locate finds a run's row and its live log, here or at the server that has it.
 func (m *Manager) locate(ctx context.Context, run string) (r store.Run, log *eventlog.Log, err error) {
-	for range 2 { // it may have come, or ended, between two looks
+	for range 2 { // it may have arrived or ended between two checks
 		r, log, err = m.remote.Find(ctx, m.db, run, m.log)
 		if err != nil || log != nil || Done(r.Status) || m.ended(r) {
 			break
@@ -45,15 +45,14 @@ func (m *Manager) locate(ctx context.Context, run string) (r store.Run, log *eve
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		err = fmt.Errorf("run %s: %w", run, ErrNotFound)
-	case err != nil && ctx.Err() == nil && !m.db.Writable(): // which has no connections any more
+	case err != nil && ctx.Err() == nil && !m.db.Writable(): // its connections are closed
 		err = ErrClosed
 	}
 	return r, log, err
 }
 
-// ended reports whether a run that its row calls open has ended here without being stored. Where another server has the
-// database by now, which this one may not have noticed, or will have it soon, the run goes on there. Children have no
-// logs of their own.
+// ended reports whether a run with an open row has ended here without being stored. If another server has taken or is
+// about to take over the database, perhaps unnoticed here, the run continues there. Children have no separate logs.
 func (m *Manager) ended(r store.Run) bool {
 	if m.closing() || !m.db.Writable() {
 		return false

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// PanicError is that the work panicked.
+// PanicError is returned if the work panicked.
 type PanicError struct {
 	Value any
 	Stack []byte // where
@@ -16,7 +16,7 @@ type PanicError struct {
 // Error leaves out where, which is for a log.
 func (e *PanicError) Error() string { return fmt.Sprintf("internal error: %v", e.Value) }
 
-// LogValue says where, too.
+// LogValue reports where, too.
 func (e *PanicError) LogValue() slog.Value {
 	return slog.StringValue(e.Error() + "\n" + string(e.Stack))
 }
@@ -34,8 +34,8 @@ func startFuture[T any](f func() (T, error)) (wait func() (T, error)) {
 	}
 }
 
-// futureRoom limits how much work is done ahead at once, by its capacity. With all processors busy, working ahead gains
-// nothing: what began at the same time would only finish late, all of it together.
+// futureRoom limits concurrent speculative work by its capacity. With all processors busy, working ahead gains nothing:
+// everything would just finish late together.
 type futureRoom chan struct{}
 
 // startFutureIn is [startFuture] while there is room. Otherwise f runs in the first call of wait.

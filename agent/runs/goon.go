@@ -15,9 +15,8 @@ import (
 	"fawn/store"
 )
 
-// maxAttempts is how often in a row a run is started without storing a step or a result before a crash leaves it
-// interrupted: one that brings the server down must not do so for ever. Starts that ended with a stop of the server
-// don't count.
+// maxAttempts limits consecutive starts of a run without a stored step or result before it is marked as interrupted, so
+// that a run that crashes the server can't do so forever. Starts that ended with an orderly shutdown don't count.
 const maxAttempts = 3
 
 // stoppedSpace keeps for each run which of its attempts ended with a stop of the server.
@@ -27,7 +26,7 @@ const stoppedSpace = "stopped_runs"
 func (m *Manager) noteStop(ctx context.Context, run store.Run) {
 	ctx, cancel := context.WithTimeout(ctx, stopNote)
 	defer cancel()
-	row, err := m.db.Run(ctx, run.ID) // the attempt as it was stored
+	row, err := m.db.Run(ctx, run.ID) // the attempt as stored
 	var body []byte
 	if err == nil {
 		stops, _ := m.stops(ctx, run.ID)
@@ -41,10 +40,10 @@ func (m *Manager) noteStop(ctx context.Context, run store.Run) {
 	}
 }
 
-// stopNote bounds how long a stop waits for that.
+// stopNote limits the wait for it at a stop.
 const stopNote = 2 * time.Second
 
-// stops are the attempts of a run that ended with a stop of the server.
+// stops returns the attempts of a run that ended with a stop of the server.
 func (m *Manager) stops(ctx context.Context, run string) (list []int, err error) {
 	body, err := m.db.KV(ctx, store.Global, stoppedSpace, run)
 	if errors.Is(err, store.ErrNotFound) {
@@ -64,7 +63,8 @@ func forgetStops(run store.Run) []store.KV {
 	return []store.KV{{Space: stoppedSpace, Key: run.ID}}
 }
 
-// fruitless counts the attempts in a row that crashed without storing anything, by the events behind a run's last step.
+// fruitless counts the consecutive attempts that crashed without storing anything, from the events after a run's last
+// step.
 func fruitless(open []runevent.Event, stops []int) (n int) {
 	for _, e := range open {
 		switch e.Kind {
@@ -85,15 +85,14 @@ func fruitless(open []runevent.Event, stops []int) (n int) {
 // resumption is the state from which an interrupted run continues.
 type resumption struct {
 	past     resume.Run
-	open     []runevent.Event // behind the last step
+	open     []runevent.Event // after the last step
 	results  map[string]agent.Result
-	children map[resume.Place]*resume.Child // which no call has taken up; guarded by Manager.mu while it runs
+	children map[resume.Place]*resume.Child // not resumed by a call yet; guarded by Manager.mu while it runs
 }
 
-// reopen readies a run that was cut off for its next attempt: what was shown of it is
-// folded, the attempt is announced and answers that broke off are withdrawn, all in one
-// commit. The caller puts the entry in line. It is nil for a run that was ending and is
-// closed.
+// reopen prepares an interrupted run for its next attempt: in one commit, it folds the shown frames, announces the
+// attempt and withdraws incomplete answers. The caller queues the entry. It returns nil for a run that was ending and
+// is closed.
 func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delta) (*entry, error) {
 	e, err := storedEntry(run)
 	if err != nil {
@@ -150,7 +149,7 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	return e, nil
 }
 
-// storedEntry is the entry of a run as its row has it.
+// storedEntry returns the entry of a run as its row has it.
 func storedEntry(run store.Run) (*entry, error) {
 	var req Request
 	if err := json.Unmarshal(run.Kwargs, &req); err != nil {
@@ -167,8 +166,7 @@ func storedEntry(run store.Run) (*entry, error) {
 	return e, nil
 }
 
-// standing is the checkpoint a run stands at: its own last one, else the one it began
-// with. "" is that of a thread without any.
+// standing returns a run's current checkpoint: its own last one, else its first. "" is for a thread without any.
 func (m *Manager) standing(ctx context.Context, run store.Run) (string, error) {
 	head, err := m.db.Checkpoint(ctx, run.ThreadID, "", "")
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -180,7 +178,7 @@ func (m *Manager) standing(ctx context.Context, run store.Run) (string, error) {
 	return run.BaseCheckpoint, nil
 }
 
-// standOn restores the turn of an interrupted run. on is false when nothing is left to do; out is how it ends then.
+// standOn restores the turn of an interrupted run. on is false if nothing is left to do; out is then its outcome.
 func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
 	p := e.goOn.past
 	t.MaxSteps = max(1, t.MaxSteps-p.Steps)
@@ -194,7 +192,7 @@ func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
 		return out, false
 	case p.Final || !recorder.RunsNext(p.Next):
 		t.From = []string{agent.NodeEnd}
-	case p.Last != agent.NodeInput || !e.in.Given: // behind its input a run begins
+	case p.Last != agent.NodeInput || !e.in.Given: // a run begins after its input
 		t.From = p.Next
 	}
 	return out, true

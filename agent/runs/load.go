@@ -14,8 +14,8 @@ import (
 	"fawn/store"
 )
 
-// load reads a thread's state at a checkpoint ("" is the head; a thread without one is
-// empty) and where a recorder goes on from there.
+// load reads a thread's state at a checkpoint ("" is the head; a thread without one is empty) and the position from
+// which a recorder continues.
 func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.State, recorder.Base, error) {
 	b := recorder.Base{Card: store.Card{}, Number: -2}
 	th, err := m.db.Standing(ctx, thread)
@@ -52,9 +52,9 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 	return st, b, nil
 }
 
-// Values is the state of a snapshot as every API shows it, by concatenation of stored
-// bodies. With full, the fields clients read without looking (messages, title, artifacts,
-// uploaded_files) are there even when unset. Bytes of images are left out.
+// Values returns the state of a snapshot as every API shows it, by concatenation of stored bodies. With full, the
+// fields clients read without looking (messages, title, artifacts, uploaded_files) are there even when unset. Bytes of
+// images are left out.
 func Values(s store.Snapshot, full bool) json.RawMessage { return AppendValues(nil, s, full) }
 
 // AppendValues appends [Values] to dst.
@@ -66,7 +66,7 @@ func AppendValues(dst []byte, s store.Snapshot, full bool) []byte {
 	return AppendValuesWithImages(dst, s, full)
 }
 
-// withoutBytes is a map of images as references only.
+// withoutBytes returns a map of images as references only.
 func withoutBytes(body []byte) []byte {
 	var images map[string]agent.Image
 	if json.Unmarshal(body, &images) != nil {

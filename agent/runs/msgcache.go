@@ -8,16 +8,15 @@ import (
 	"fawn/store"
 )
 
-// maxDecoded bounds the messages kept decoded, in bytes of their stored form; decoded
-// they take about four times that.
+// maxDecoded limits the messages kept decoded, in bytes of their stored form; decoded they take about four times that.
 const (
 	maxDecoded = 8 << 20
-	perMessage = 256 // for what a message takes besides its body
+	perMessage = 256 // overhead of a message besides its body
 )
 
-// messageCache keeps decoded messages of recently used threads, so that a turn of a long thread parses only new ones.
-// Stored messages never change, nor do decoded ones that belong to a state, and the number of one means the same
-// message in all snapshots of an incarnation of its thread: see store.Snapshot. The zero value is ready.
+// messageCache caches decoded messages of recently used threads, so that a turn of a long thread parses only new ones.
+// Stored messages are immutable, as are decoded ones in a state, and a message's number is permanent within an
+// incarnation of its thread: see store.Snapshot. The zero value is ready.
 type messageCache struct {
 	mu      sync.Mutex
 	threads map[string]*cachedThread
@@ -29,10 +28,10 @@ type cachedThread struct {
 	incarnation int64
 	used        uint64
 	bytes       int
-	messages    map[int64]decodedMessage // by row number; a new map for each load, never changed
+	messages    map[int64]decodedMessage // by row number; each load creates a new map, which is never modified
 }
 
-// decodedMessage is one message and the bytes it counts for.
+// decodedMessage is one message with its size in the cache.
 type decodedMessage struct {
 	Message *agent.Message
 	bytes   int
@@ -87,14 +86,14 @@ func (d *messageCache) Keep(id string, incarnation int64, known map[int64]decode
 	}
 }
 
-// Clear lets go of all: the next turns parse their messages again.
+// Clear empties the cache: later turns parse their messages again.
 func (d *messageCache) Clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.threads, d.bytes = nil, 0
 }
 
-// Threads returns the ids of those it has messages of, and about how many bytes these take.
+// Threads returns the ids of cached threads, and the cache's approximate size in bytes.
 func (d *messageCache) Threads() (ids []string, bytes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,8 +103,7 @@ func (d *messageCache) Threads() (ids []string, bytes int) {
 	return ids, d.bytes
 }
 
-// decodeState turns a stored snapshot into a state. known has messages that need no decoding; it
-// may be nil.
+// decodeState decodes a stored snapshot. known has messages that need no decoding; it may be nil.
 func decodeState(s store.Snapshot, known map[int64]decodedMessage) (agent.State, error) {
 	st := agent.State{Messages: make([]*agent.Message, 0, len(s.Messages)+8)}
 	for _, row := range s.Messages {

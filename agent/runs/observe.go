@@ -7,7 +7,7 @@ import (
 	"fawn/store"
 )
 
-// observe tells the observer that a run starts.
+// observe notifies the observer of a run's start.
 func (m *Manager) observe(ctx context.Context, run store.Run) (context.Context, func(store.Run)) {
 	if m.observer == nil {
 		return ctx, func(store.Run) {}
@@ -15,7 +15,7 @@ func (m *Manager) observe(ctx context.Context, run store.Run) (context.Context, 
 	return m.observer.Run(ctx, run)
 }
 
-// calls is the observer of the calls of runs, or nil.
+// calls returns the observer of the calls of runs, or nil.
 func (m *Manager) calls() agent.Observer {
 	if m.observer == nil {
 		return nil
@@ -23,7 +23,7 @@ func (m *Manager) calls() agent.Observer {
 	return m.observer
 }
 
-// Counts are how many runs are at work, how many wait, and how many readers those at other servers have here.
+// Counts are the numbers of active runs, waiting runs, and readers here of runs on other servers.
 type Counts struct{ Active, Waiting, Remote int }
 
 // Counts counts the runs of this moment, without helpers.
@@ -41,13 +41,13 @@ func (m *Manager) Counts() (c Counts) {
 	return c
 }
 
-// Webhooks gets a value whenever there may be new ones in the database.
+// Webhooks receives a value whenever the database may contain new ones.
 func (m *Manager) Webhooks() <-chan struct{} { return m.hooks }
 
 // wakeWebhooks wakes the sender of webhooks.
 func (m *Manager) wakeWebhooks() {
 	select {
 	case m.hooks <- struct{}{}:
-	default: // not yet seen the last one
+	default: // one is pending already
 	}
 }

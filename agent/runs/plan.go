@@ -11,8 +11,8 @@ import (
 	"fawn/agent/runs/recorder"
 )
 
-// EditPlan applies edit to a thread's plan, also during a run, and returns the new plan. Items come with ids. edit may
-// be called several times. Errors: ErrInput for a plan past its bounds, ErrNotFound, ErrStorage, and what edit returns.
+// EditPlan applies edit to a thread's plan, also during a run, and returns the new plan. Items have ids. edit may be
+// called several times. Errors: ErrInput for a plan beyond its limits, ErrNotFound, ErrStorage, and edit's.
 func (m *Manager) EditPlan(ctx context.Context, thread string,
 	edit func([]agent.Todo) ([]agent.Todo, error)) ([]agent.Todo, error) {
 	checked := func(was []agent.Todo) ([]agent.Todo, error) {

@@ -16,31 +16,31 @@ import (
 )
 
 const (
-	planLook = 50 * time.Millisecond // how often it is looked for an answer
-	planTime = 10 * time.Second      // for one, at most
+	planLook = 50 * time.Millisecond // polling interval for an answer
+	planTime = 10 * time.Second      // limit of waiting for it
 )
 
-// errLeft means that the run is not where it was any more.
+// errLeft means that the run is no longer there.
 var errLeft = errors.New("the run has left its server")
 
-// planEdit makes a change of a plan.
+// planEdit is a change of a plan.
 type planEdit = func([]agent.Todo) ([]agent.Todo, error)
 
 // asked is a plan change on its way from the server of the request to the server of the run.
 type asked struct {
-	Plan  []agent.Todo    `json:"plan"` // as the run has it, once Known
+	Plan  []agent.Todo    `json:"plan"` // the run's plan, once Known
 	Known bool            `json:"known"`
 	Edit  *agent.PlanEdit `json:"edit,omitempty"`
 	Done  bool            `json:"done"`
 }
 
-// editRemotePlan has the server that has a run change its plan. there tells whether one has it still, else it fails with
+// editRemotePlan makes a run's server change its plan. there reports whether a server has it; otherwise it fails with
 // errLeft.
 func editRemotePlan(ctx context.Context, db *store.DB, thread string, edit planEdit, there func() bool) ([]agent.Todo, error) {
 	ctx, cancel := context.WithTimeout(ctx, planTime)
 	defer cancel()
 	key, a := thread+" "+uuid.Must(uuid.NewV7()).String(), asked{}
-	defer putAsked(context.WithoutCancel(ctx), db, key, nil) // what is left is an answer to nobody
+	defer putAsked(context.WithoutCancel(ctx), db, key, nil) // remaining entries have no caller
 	if err := a.ask(ctx, db, key, there, func() bool { return a.Known }); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (a *asked) ask(ctx context.Context, db *store.DB, key string, there, answer
 	for ticker := time.NewTicker(planLook); ; {
 		body, err := db.KV(ctx, store.Global, store.PlanSpace, key)
 		if err == nil {
-			*a = asked{} // lists would be decoded into those that are there
+			*a = asked{} // decoding would merge into existing lists
 			err = json.Unmarshal(body, a)
 		}
 		if err == nil && !answered() && !there() {
@@ -116,7 +116,7 @@ func answerPlans(ctx context.Context, db *store.DB,
 			}
 			return agent.NumberTodos(a.Edit.Merge(was)), nil
 		})
-		if failed != nil { // the run is ending; or whoever asks sees that it goes on elsewhere
+		if failed != nil { // the run is ending, or the caller finds it on another server
 			err = errors.Join(err, fmt.Errorf("change the plan of thread %s: %w", thread, failed))
 			continue
 		}

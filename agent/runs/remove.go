@@ -11,8 +11,8 @@ import (
 // removedSpace lists deleted threads whose files may still exist.
 const removedSpace = "removed_files"
 
-// RemoveThread removes a thread's rows, then its files, inside of [Manager.Exclusive]. It goes through
-// to its end whoever stops waiting; what a crash leaves is removed at the next start.
+// RemoveThread deletes a thread's rows, then its files, inside of [Manager.Exclusive]. It completes even if the caller
+// stops waiting; the next start completes it after a crash.
 func (m *Manager) RemoveThread(ctx context.Context, thread string) error {
 	ctx = context.WithoutCancel(ctx)
 	err := m.db.Commit(ctx, store.Batch{ThreadID: thread, Delete: &store.Delete{Thread: true},
@@ -39,8 +39,8 @@ func (m *Manager) abandon(thread string) {
 	}
 }
 
-// RemovedFiles is stored in the commit that deletes a thread's or a project's rows: should [Manager.ForgetFiles] not
-// come to its end, the next start does it.
+// RemovedFiles is stored in the commit that deletes a thread's or project's rows: if [Manager.ForgetFiles] doesn't
+// complete, the next start does it.
 func RemovedFiles(id string) store.KV {
 	return store.KV{Owner: store.Global, Space: removedSpace, Key: id, Body: []byte("{}")}
 }
@@ -58,8 +58,7 @@ func (m *Manager) forgetFiles(ctx context.Context, thread string) error {
 	return m.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: removedSpace, Key: thread}}})
 }
 
-// removeRest removes the files of threads that were deleted when the server ended, but for
-// those made again since.
+// removeRest deletes the files of threads whose deletion was interrupted, except those recreated since.
 func (m *Manager) removeRest(ctx context.Context) error {
 	list, err := m.db.Keys(ctx, store.Global, removedSpace)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"fawn/store"
 )
 
-// Rollback ends a run and takes back everything it has stored, as if it had never been:
-// the thread stands where it stood before. Files it wrote stay unless there are versions of them.
-// With wait it returns once that is done. A run that has ended gives ErrNotCancelable, an unknown one ErrNotFound.
+// Rollback ends a run and reverts everything it has stored. Its files stay unless they are versioned. With wait it
+// returns once that is done. An ended run returns ErrNotCancelable, an unknown one ErrNotFound.
 func (m *Manager) Rollback(ctx context.Context, thread, run string, wait bool) error {
 	e, drop := m.endLive(thread, run, true)
 	if e == nil {
@@ -31,7 +30,7 @@ func (m *Manager) Rollback(ctx context.Context, thread, run string, wait bool) e
 	return m.await(ctx, e, drop, wait, store.WishRollback)
 }
 
-// undo takes a live run back and lets its readers go.
+// undo reverts a live run and releases its readers.
 func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder.Recorder) (err error) {
 	batch := func(first, last int64) (store.Batch, error) {
 		run := e.run
@@ -52,7 +51,7 @@ func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder.Recorder) (e
 	return nil
 }
 
-// rollBack takes back a run that a crash cut off.
+// rollBack reverts a run interrupted by a crash.
 func (m *Manager) rollBack(ctx context.Context, run store.Run) error {
 	last, err := m.db.LastSeq(ctx, run.ThreadID)
 	if err != nil {

@@ -1,19 +1,19 @@
 package runs
 
-// stage is where a live run stands in its life. A run which the manager forgets, because it has
-// ended or the server stops, keeps the stage it had.
+// stage is the state of a live run. A run removed from the manager, because it ended or the server stops, keeps its
+// last stage.
 type stage uint8
 
 const (
 	stageNew      stage = iota // in no line yet
 	stageDelayed               // waits for its time, in no line
 	stageHeld                  // waits until the run before it has ended well, or it is released
-	stageQueued                // in its thread's line, or free to come into it
+	stageQueued                // in its thread's line, or about to enter it
 	stageWorking               // its thread's active run
 	stageUndoing               // active, and to be rolled back
 	stageSettled               // active, and how it ends is decided
-	stageDropped               // taken out before it started; its row says interrupted
-	stageErased                // taken out before it started; its row goes
+	stageDropped               // removed before it started; its row is interrupted
+	stageErased                // removed before it started; its row is deleted
 	stageUnstored              // its row could not be stored
 	stageReleased              // waits in its row only, as any server may take it
 )
@@ -30,8 +30,8 @@ var stages = map[stage][]stage{
 	stageErased:  {stageUnstored},
 }
 
-// become takes the run to a stage. It tells whether the run may go there from where it stands;
-// else nothing changes. mu of the manager is held.
+// become moves the run to a stage. It reports whether that is allowed from its current stage; otherwise nothing
+// changes. mu of the manager is held.
 func (e *entry) become(to stage) bool {
 	for _, s := range stages[e.stage] {
 		if s == to {
@@ -42,11 +42,11 @@ func (e *entry) become(to stage) bool {
 	return false
 }
 
-// active says that the run has its thread for itself.
+// active reports whether the run has exclusive use of its thread.
 func (s stage) active() bool { return s == stageWorking || s == stageUndoing || s == stageSettled }
 
-// end makes a run end, as interrupted or, with undo, taken back. drop says that it will never
-// start and that the caller stores its end. mu is held.
+// end ends a run as interrupted or, with undo, reverted. drop means that it will never start and the caller stores its
+// end. mu is held.
 func (m *Manager) end(e *entry, undo bool) (drop bool) {
 	switch {
 	case e.stage.active():
@@ -73,8 +73,7 @@ func (e *entry) takeOut(undo bool) bool {
 	return e.become(to)
 }
 
-// settling closes the time in which a run can still be rolled back, and tells whether it
-// is to be.
+// settling ends the time in which a run can still be rolled back, and reports whether it will be.
 func (m *Manager) settling(e *entry) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

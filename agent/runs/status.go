@@ -17,7 +17,7 @@ const (
 	Interrupted = "interrupted"
 )
 
-// Done tells whether a run with this status has ended.
+// Done reports whether a run with this status has ended.
 func Done(status string) bool { return status != Pending && status != Running }
 
 // Statuses of a thread.
@@ -28,7 +28,7 @@ const (
 	ThreadError       = "error"
 )
 
-// Resting is the status of a thread on which nothing runs.
+// Resting returns the status of an idle thread.
 func Resting(ctx context.Context, db *store.DB, thread string) (string, error) {
 	head, err := db.Checkpoint(ctx, thread, "", "")
 	switch {

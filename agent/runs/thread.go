@@ -9,7 +9,7 @@ import (
 	"fawn/store"
 )
 
-// recentRuns is how far back a [ThreadReader] looks for runs.
+// recentRuns limits how far back a [ThreadReader] looks for runs.
 const recentRuns = 100
 
 // nextRunWaiters wakes readers that wait for a thread's next run.
@@ -18,19 +18,19 @@ type nextRunWaiters struct {
 	waiting int
 }
 
-// ThreadReader finds the runs of one thread, those to come included, in the order in which
-// they run. It belongs to one goroutine; closing it is not needed.
+// ThreadReader iterates over the runs of one thread, including future ones, in order of execution. It belongs to one
+// goroutine; closing it is not needed.
 type ThreadReader struct {
 	m      *Manager
 	thread string
 	after  int64
 	seen   map[string]bool
-	head   string // checkpoint the reader was told of last
+	head   string // the last checkpoint reported to the reader
 	title  string // of the thread at that checkpoint
 }
 
-// FollowThread follows the runs with events past cursor after. Without a cursor (0) these
-// are the runs that have not ended, or else the last one. The thread need not exist yet.
+// FollowThread follows the runs with events past cursor after. Without a cursor (0) these are the unended runs, or else
+// the last one. The thread need not exist yet.
 func (m *Manager) FollowThread(ctx context.Context, thread string, after int64) (*ThreadReader, error) {
 	r := &ThreadReader{m: m, thread: thread, after: after, seen: map[string]bool{}}
 	if _, err := r.retitled(ctx); err != nil {
@@ -80,7 +80,7 @@ func (r *ThreadReader) Next(ctx context.Context) (*eventlog.Reader, error) {
 	}
 }
 
-// wait waits until something is heard. Where others may have changed the thread it is not relied on that this is.
+// wait waits for a notification. If other servers may have changed the thread, it also polls.
 func (r *ThreadReader) wait(ctx context.Context, more <-chan struct{}) error {
 	if r.m.cluster != nil {
 		return r.m.waitWake(ctx, more)
@@ -95,11 +95,10 @@ func (r *ThreadReader) wait(ctx context.Context, more <-chan struct{}) error {
 	}
 }
 
-// Title is the thread's title as the reader knows it.
+// Title returns the thread's title as last read.
 func (r *ThreadReader) Title() string { return r.title }
 
-// retitled tells whether something other than a run has given the thread another title
-// since it was asked last.
+// retitled reports whether something other than a run has given the thread another title since it was asked last.
 func (r *ThreadReader) retitled(ctx context.Context) (bool, error) {
 	t, err := r.m.db.Thread(ctx, r.thread)
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Head == r.head {
@@ -119,7 +118,7 @@ func (r *ThreadReader) retitled(ctx context.Context) (bool, error) {
 
 // find returns the oldest finished run not seen yet, else the running one.
 func (r *ThreadReader) find(ctx context.Context) (string, error) {
-	active := r.m.Active(r.thread) // before the rows are read: one that ends now is found there
+	active := r.m.Active(r.thread) // read before the rows, so that a run ending now is found there
 	list, err := r.m.db.Runs(ctx, r.thread, "", recentRuns, 0)
 	if err != nil {
 		return "", err
@@ -157,7 +156,7 @@ func (m *Manager) listen(thread string) (more <-chan struct{}, leave func()) {
 	}
 }
 
-// announce tells followers of a thread that its next run begins or its title changed. mu is held.
+// announce notifies a thread's followers of its next run or a new title. mu is held.
 func (m *Manager) announce(thread string) {
 	if n := m.listeners[thread]; n != nil {
 		close(n.more)

@@ -26,7 +26,7 @@ type Update struct {
 	Metadata map[string]json.RawMessage
 }
 
-// merged merges members into a JSON object, replacing those of the same name.
+// merged merges members into a JSON object, replacing those with the same names.
 func merged(raw json.RawMessage, more map[string]json.RawMessage) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object(raw), &all); err != nil {
@@ -59,15 +59,15 @@ func (m *Manager) UpdateState(ctx context.Context, thread string, u Update) (sto
 	return cp, err
 }
 
-// editsPlan tells whether an update changes nothing but the plan, which is possible while a
-// run works. Strict callers are told that one does.
+// editsPlan reports whether an update changes nothing but the plan, which is possible while a run works. Strict callers
+// are told that one does.
 func (u Update) editsPlan(p agent.State) bool {
 	only := agent.State{Todos: p.Todos}
 	return !u.Strict && u.Checkpoint == "" && u.AsNode == "" && u.Metadata == nil && p.Todos != nil &&
 		reflect.DeepEqual(p, only)
 }
 
-// updatePlan replaces the plan, and gives the head behind which the run works.
+// updatePlan replaces the plan, and returns the head from which the run works.
 func (m *Manager) updatePlan(ctx context.Context, thread string, list []agent.Todo) (store.Checkpoint, error) {
 	_, err := m.EditPlan(ctx, thread, func([]agent.Todo) ([]agent.Todo, error) { return slices.Clone(list), nil })
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 	if fork {
 		b.Source = "fork"
 	}
-	stays := len(p.Messages) == 0 && u.AsNode == "" // where the thread stands: a title changes nothing there
+	stays := len(p.Messages) == 0 && u.AsNode == "" // keeps the thread's position: a title doesn't change it
 	if stays {
 		next = old.Next
 	}
@@ -121,7 +121,7 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 	if err := state.Apply(p); err != nil {
 		return none, fmt.Errorf("%w: %v", ErrInput, err)
 	}
-	if !stays && !(fork && u.AsNode == agent.NodeEnd) { // nothing, written by the end: the thread stands complete
+	if !stays && !(fork && u.AsNode == agent.NodeEnd) { // nothing, written by the end: the thread is complete
 		next = agent.Next(&state, u.AsNode)
 	}
 	status := Idle

@@ -8,10 +8,9 @@ import (
 	"fawn/store"
 )
 
-// A held run waits aside, like one that is to start later: it blocks nothing. It gets into
-// line when the run before it has ended well; when that one fails, is cancelled or asks, it
-// goes on waiting until somebody releases it. Its row says that it is held, so that it waits
-// after a restart, too, and one that was released does not.
+// A held run waits outside of the line, like a delayed one, and blocks nothing. It is queued when the previous run
+// succeeds; if that one fails, is canceled or asks a question, it waits until it is released. The mark is stored in its
+// row, so it survives a restart.
 
 // Waiting returns the held runs of a thread, in the order they came.
 func (m *Manager) Waiting(thread string) []store.Run {
@@ -22,7 +21,7 @@ func (m *Manager) Waiting(thread string) []store.Run {
 	return list
 }
 
-// Release queues a held run behind the running one. ErrNotFound when it does not wait any more.
+// Release queues a held run after the running one. ErrNotFound if it no longer waits.
 func (m *Manager) Release(thread, run string) error {
 	if m.closing() {
 		return ErrClosed
@@ -41,7 +40,7 @@ func (m *Manager) Release(thread, run string) error {
 	return err
 }
 
-// letIn puts a run into line that waits aside, by a strategy.
+// letIn queues a run that waits outside of the line, by a strategy.
 func (m *Manager) letIn(ctx context.Context, run store.Run, strategy string) error {
 	err := m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Line: &store.Line{Enter: run.ID, Strategy: strategy}})
 	if err != nil {

@@ -16,18 +16,18 @@ type Watch interface {
 	Before(ctx context.Context, thread, run string) error
 	// Noted is called after each tool that may have changed files.
 	Noted(ctx context.Context, thread, run, call, tool string) error
-	// After is called at the end of a run. It returns what the run did, nil for nothing; done is
-	// called once that is stored.
+	// After is called at the end of a run. It returns the run's changes, nil for none; done is called once they are
+	// stored.
 	After(ctx context.Context, thread, run string) (body json.RawMessage, done func() error, err error)
 }
 
 // watcher calls a Watch and continues without it when it fails.
 type watcher struct {
-	Watch Watch // nil tells nothing
+	Watch Watch // nil watches nothing
 	Log   *slog.Logger
 }
 
-// Before notes how the files are before the first tool works; nil when nobody watches.
+// Before records the files' state before the first tool runs; nil without a watch.
 func (w watcher) Before(run store.Run) func(context.Context) {
 	if w.Watch == nil {
 		return nil
@@ -39,7 +39,7 @@ func (w watcher) Before(run store.Run) func(context.Context) {
 	}
 }
 
-// Noted notes the versions of files after a tool, unless it only reads; nil when nobody watches.
+// Noted records the files' versions after a tool, unless it only reads; nil without a watch.
 func (w watcher) Noted(run store.Run) func(context.Context, agent.ToolCall) {
 	if w.Watch == nil {
 		return nil

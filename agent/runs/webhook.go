@@ -9,17 +9,15 @@ import (
 	"fawn/store"
 )
 
-// WebhookSpace is where the database keeps which ended runs are still to be told about. The
-// key is the run's id, the body a [Webhook].
+// WebhookSpace holds the ended runs with pending notifications. The key is the run's id, the body a [Webhook].
 const WebhookSpace = "webhook"
 
-// Webhook is an address that wants to know how a run ended. It is stored with the end, so
-// that a restart in between does not lose it.
+// Webhook is an address to notify of a run's end. It is stored with the end, so a restart in between doesn't lose it.
 type Webhook struct {
 	URL      string          `json:"url"`
 	Attempts int             `json:"attempts,omitempty"` // that failed
 	Next     time.Time       `json:"next,omitzero"`      // not before
-	Payload  json.RawMessage `json:"payload,omitempty"`  // what to send once the run's rows are gone
+	Payload  json.RawMessage `json:"payload,omitempty"`  // sent if the run's rows are gone
 }
 
 // webhooks returns the webhooks to store with the end of a run, usually none.

@@ -6,15 +6,14 @@ import (
 	"fawn/store"
 )
 
-// grace is how much later than due a start is still on time: the clock is read every few
-// seconds, and other runs may be before it.
+// grace is the delay up to which a start is on time: the clock is polled, and other runs may be ahead.
 const grace = 2 * time.Minute
 
-// maxMissed is how far missed times are counted.
+// maxMissed limits how far back missed times are counted.
 const maxMissed = 1000
 
-// Missed tells how late a start by schedule was, when it was late, and how many times the cron
-// was due until then for which nothing was started: one start makes up for all.
+// Missed reports how late a scheduled start was, and how many due times before it had no start: one start makes up for
+// all.
 func Missed(c store.Cron, r store.CronRun) (late time.Duration, times int) {
 	if late = r.StartedAt.Sub(r.DueAt); r.Trigger != Scheduled || r.StartedAt.IsZero() || late < grace {
 		return 0, 0

@@ -12,7 +12,7 @@ import (
 // ErrSchedule means that a schedule or a time zone cannot be used.
 var ErrSchedule = errors.New("invalid schedule")
 
-// maxExpression bounds how long a schedule may be, in bytes.
+// maxExpression limits the length of a schedule, in bytes.
 const maxExpression = 256
 
 // Check reads a schedule of exactly five fields (minute, hour, day of the month, month, day
@@ -34,7 +34,7 @@ func Check(expr string) (string, error) {
 	return expr, nil
 }
 
-// comes tells whether there is a date that a schedule names, in the eight years from a leap year on.
+// comes reports whether a date matches a schedule, in the eight years from a leap year on.
 func comes(expr string) bool {
 	from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	at, err := gronx.NextTickAfter(expr, from, true)
@@ -56,16 +56,15 @@ func Zone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// horizon is how far ahead a next time is looked for: leap days are up to 8 years apart.
+// horizon limits the search for the next time: leap days are up to 8 years apart.
 const horizon = 9 * 366 * 24 * time.Hour
 
-// Next is the first time after t at which a schedule is due by the clocks of loc, or false
-// when there is none within nine years.
+// Next returns the first time after t at which a schedule is due by the clocks of loc, or false when there is none
+// within nine years.
 //
-// Where clocks are put forward, times that are skipped become the moment of the change.
-// Where they are put back, a time that comes twice counts the first time. Schedules whose
-// hour begins with "*" mean every so many hours instead: they skip what does not exist and
-// count both of what comes twice.
+// Where clocks are put forward, times that are skipped become the moment of the change. Where they are put back, a time
+// that comes twice counts the first time. Schedules whose hour begins with "*" mean intervals instead: skipped times
+// don't occur, and repeated times count twice.
 func Next(expr string, loc *time.Location, t time.Time) (time.Time, bool) {
 	expr, err := Check(expr)
 	if err != nil {
@@ -82,7 +81,7 @@ func Next(expr string, loc *time.Location, t time.Time) (time.Time, bool) {
 		if !ok {
 			return time.Time{}, false
 		}
-		// What was shown before the clocks went back has had its turn.
+		// Times shown before the clocks went back were already due.
 		if !hourly && inclusive {
 			if shown := wall(from.Add(-time.Second), loc); !due.After(shown) {
 				if due, ok = tick(expr, shown, false); !ok {
@@ -103,13 +102,13 @@ func Next(expr string, loc *time.Location, t time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// wall is the wall-clock time in loc at t, as if it were UTC.
+// wall returns the wall-clock time in loc at t, as if it were UTC.
 func wall(t time.Time, loc *time.Location) time.Time {
 	t = t.In(loc)
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// tick is the first due whole minute after t, or at t itself when inclusive.
+// tick returns the first due whole minute after t, or at t itself when inclusive.
 func tick(expr string, t time.Time, inclusive bool) (time.Time, bool) {
 	start := t.Truncate(time.Minute)
 	if !start.Equal(t) { // within a minute only the next one can be due

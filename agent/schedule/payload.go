@@ -6,13 +6,13 @@ import (
 	"fawn/agent"
 )
 
-// Payload is the request for runs that are asked one text.
+// Payload returns the request for runs that are asked one text.
 func Payload(prompt string) (json.RawMessage, error) {
 	return agent.Encode(map[string]any{"multitask_strategy": "reject",
 		"input": map[string]any{"messages": []map[string]string{{"type": agent.TypeHuman, "content": prompt}}}})
 }
 
-// Prompt is the message in a payload, if it is a single text.
+// Prompt returns the message in a payload, if it is a single text.
 func Prompt(payload json.RawMessage) string {
 	var p struct {
 		Input struct {

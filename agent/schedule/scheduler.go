@@ -12,7 +12,7 @@ import (
 	"fawn/store"
 )
 
-// ErrBusy means that a cron's last run still goes on.
+// ErrBusy means that a cron's last run hasn't ended.
 var ErrBusy = errors.New("the last run of this task still goes on")
 
 // ErrFailed means that the run of a start was refused.
@@ -23,50 +23,48 @@ type Config struct {
 	DB   *store.DB
 	Runs *runs.Manager
 	Log  *slog.Logger
-	// MaxRuns is how many runs started by schedules go on at once; those due meanwhile wait.
-	// 0 means 3.
+	// MaxRuns limits concurrent scheduled runs; further due ones wait. 0 means 3.
 	MaxRuns int
-	// Look is how often the clock is read at least while something is scheduled, since a
-	// machine may have slept. 0 means 5 s.
+	// Look is the maximum interval of reading the clock while something is scheduled, since the machine may sleep. 0
+	// means 5 s.
 	Look time.Duration
-	// Shared says that other servers change crons and start them by hand, too. Run is called on one of them.
+	// Shared means that other servers also change crons and start them manually. Run is called on one of them.
 	Shared bool
 	// Now replaces the clock; nil means that of DB.
 	Now func() time.Time
-	// Plan makes the first message to the chat that the results of a cron are sent to: of a run on a thread, or
-	// why none could start. nil sends no results.
+	// Plan creates the first message to the chat for a cron's results: for a run on a thread, or the reason why none
+	// could start. nil sends no results.
 	Plan func(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error)
-	// Deliver has the result of a run sent as it was planned, once the run has ended. It does not wait for that.
+	// Deliver sends the result of a run as planned, once the run has ended. It doesn't wait for that.
 	Deliver func(ctx context.Context, run string) error
 }
 
-// Scheduler starts due crons. Run is its only goroutine besides one for each run that it waits for, at most MaxRuns and
-// those started by hand.
+// Scheduler starts due crons. Run uses one goroutine plus one for each awaited run: at most MaxRuns, and those started
+// manually.
 type Scheduler struct {
 	cfg  Config
-	ctx  context.Context // of those who wait for runs
+	ctx  context.Context // of goroutines that wait for runs
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 	wake chan struct{} // one token: look again
 
-	again atomic.Bool // what others left is to be taken up
+	again atomic.Bool // starts of other servers must be resumed
 
 	mu     sync.Mutex
 	live   map[string]*liveStart // by id of the start
 	closed bool
 }
 
-// liveStart is a start in progress, or one whose run is awaited.
+// liveStart is a start in progress, or one with an awaited run.
 type liveStart struct {
 	cron     string
-	followed bool // somebody waits for its run
+	followed bool // its run is being awaited
 }
 
-// idleLook is how often a scheduler without anything to do looks around.
+// idleLook is the polling interval of an idle scheduler.
 const idleLook = time.Hour
 
-// New makes a Scheduler. The caller calls Run, and Close when Run has returned, before it
-// closes the manager's store.
+// New returns a Scheduler. The caller calls Run, and Close when Run has returned, before it closes the manager's store.
 func New(cfg Config) *Scheduler {
 	if cfg.MaxRuns <= 0 {
 		cfg.MaxRuns = 3
@@ -84,10 +82,10 @@ func New(cfg Config) *Scheduler {
 	return &Scheduler{cfg: cfg, ctx: ctx, stop: stop, wake: make(chan struct{}, 1), live: map[string]*liveStart{}}
 }
 
-// Now is the scheduler's clock.
+// Now returns the scheduler's clock.
 func (s *Scheduler) Now() time.Time { return s.cfg.Now() }
 
-// Wake makes Run look again; call it when crons were changed. It never blocks.
+// Wake makes Run check again; call it after changes of crons. It never blocks.
 func (s *Scheduler) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -95,14 +93,13 @@ func (s *Scheduler) Wake() {
 	}
 }
 
-// TakeUp has Run resume starts that a lost server left. It never blocks.
+// TakeUp makes Run resume starts of a lost server. It never blocks.
 func (s *Scheduler) TakeUp() {
 	s.again.Store(true)
 	s.Wake()
 }
 
-// Close lets those go that wait for runs. Runs go on; their ends are noted at the next
-// start.
+// Close stops waiting for runs. Runs continue; their ends are recorded at the next start.
 func (s *Scheduler) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -123,7 +120,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 		if err == nil {
 			next, err = s.Tick(ctx)
 		}
-		if err != nil { // what could not start is stored as begun
+		if err != nil { // a failed start stays recorded as begun
 			s.again.Store(true)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -149,9 +146,8 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// Tick starts everything that is due now and returns when to look again: the zero time
-// when nothing is scheduled, or nothing can start before a run has ended. Of times that
-// were missed only one is made up for.
+// Tick starts everything due now and returns the time of the next check: the zero time when nothing is scheduled, or
+// nothing can start before a run has ended. Several missed times are made up for by one start.
 func (s *Scheduler) Tick(ctx context.Context) (time.Time, error) {
 	for {
 		free := s.cfg.MaxRuns - s.count()
@@ -179,8 +175,7 @@ func (s *Scheduler) count() int {
 	return len(s.live)
 }
 
-// Plan is when a cron is due after t, the zero time when never: by its schedule until its
-// end, or once.
+// Plan returns when a cron is due after t, the zero time when never: by its schedule until its end, or once.
 func Plan(c store.Cron, t time.Time) (time.Time, error) {
 	var at time.Time
 	switch c.Kind {

@@ -21,10 +21,10 @@ const (
 	Manual    = "manual"
 )
 
-// Trigger starts a cron now, whatever its schedule says. ErrBusy when its last run goes on
-// and its runs must not overlap, ErrFailed when the run manager refuses the run.
+// Trigger starts a cron now, regardless of its schedule. ErrBusy if its last run hasn't ended and its runs must not
+// overlap, ErrFailed if the run manager refuses the run.
 func (s *Scheduler) Trigger(ctx context.Context, c store.Cron) (store.CronRun, error) {
-	ctx = context.WithoutCancel(ctx) // what was begun must be known
+	ctx = context.WithoutCancel(ctx) // a begun start must be recorded
 	r, err := s.start(ctx, c, s.Now(), Manual)
 	switch {
 	case err != nil:
@@ -76,8 +76,7 @@ func (s *Scheduler) start(ctx context.Context, c store.Cron, due time.Time, trig
 	return s.launch(ctx, c, r)
 }
 
-// enter notes that a start is under way. skip means that it must not be: the cron's runs do
-// not overlap and one goes on.
+// enter registers a start. skip means that it must not happen: the cron's runs may not overlap, and one hasn't ended.
 func (s *Scheduler) enter(c store.Cron, start string) (skip bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +94,7 @@ func (s *Scheduler) enter(c store.Cron, start string) (skip bool, err error) {
 	return skip, nil
 }
 
-// unlessFollowed forgets a start that led to nothing that is waited for.
+// unlessFollowed forgets a start without an awaited run.
 func (s *Scheduler) unlessFollowed(start string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +146,7 @@ func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (
 	return r, nil
 }
 
-// told is the first message to a cron's chat: about a run, or the reason why it could not start.
+// told returns the first message to a cron's chat: about a run, or the reason why it could not start.
 func (s *Scheduler) told(ctx context.Context, c store.Cron, r store.CronRun, failed string) ([]store.Outbound, error) {
 	if c.Deliver == "" || s.cfg.Plan == nil {
 		return nil, nil
@@ -157,7 +156,7 @@ func (s *Scheduler) told(ctx context.Context, c store.Cron, r store.CronRun, fai
 	return []store.Outbound{o}, err
 }
 
-// requestOf makes the run request of a start.
+// requestOf creates the run request of a start.
 func requestOf(c store.Cron, r store.CronRun) (runs.Request, error) {
 	var req runs.Request
 	if err := json.Unmarshal(c.Payload, &req); err != nil {
@@ -207,8 +206,8 @@ func (s *Scheduler) follow(c store.Cron, r store.CronRun) {
 	})
 }
 
-// finish waits for the end of a run, then deletes its thread if it was made for it. Both
-// are steps of their own, so that a crash between them is made up for.
+// finish waits for the end of a run, then deletes its thread if it was created for it. The two are separate steps, so a
+// crash in between is made up for.
 func (s *Scheduler) finish(ctx context.Context, c store.Cron, r store.CronRun) error {
 	if r.Status == store.CronRunning {
 		run, err := s.cfg.Runs.Wait(ctx, r.Run)
@@ -217,7 +216,7 @@ func (s *Scheduler) finish(ctx context.Context, c store.Cron, r store.CronRun) e
 			r.Status, r.Error = store.CronInterrupted, "the run was deleted"
 		case err != nil:
 			return err
-		case !runs.Done(run.Status): // the server stops; the run goes on with the next
+		case !runs.Done(run.Status): // the server stops; another one continues the run
 			return nil
 		default:
 			r.Status, r.Error = statusOf(run), run.Error
@@ -247,8 +246,8 @@ func statusOf(run store.Run) string {
 	return store.CronFailed
 }
 
-// Resume takes up starts that the last process left open: those without a run are made,
-// runs that go on are waited for, and the ends of others are noted. Run calls it.
+// Resume resumes starts of an earlier process: it starts missing runs, waits for running ones, and records the ends of
+// others. Run calls it.
 func (s *Scheduler) Resume(ctx context.Context) error {
 	open, err := s.cfg.DB.OpenCronRuns(ctx)
 	if err != nil {
@@ -269,7 +268,7 @@ func (s *Scheduler) resume(ctx context.Context, r store.CronRun) error {
 		s.live[r.ID] = &liveStart{cron: r.Cron}
 	}
 	s.mu.Unlock()
-	if known { // under way here
+	if known { // active here
 		return nil
 	}
 	defer s.unlessFollowed(r.ID)

@@ -43,7 +43,7 @@ var (
 // ErrOff means that no scheduler runs in this process.
 var ErrOff = errors.New("scheduling isn't available here")
 
-// MaxTitle bounds the title of a task, in bytes.
+// MaxTitle limits the title of a task, in bytes.
 const MaxTitle = 256
 
 // Refusal names the part of a task that cannot be accepted. Err is one of the reasons above, [ErrSchedule], or
@@ -72,29 +72,28 @@ type TasksConfig struct {
 	Rules     func() Rules
 	// Assistant finds an assistant of owner by name or id and returns its id, or store.ErrNotFound.
 	Assistant func(ctx context.Context, owner, name string) (id string, err error)
-	// Chat finds a chat that results for owner may be sent to and returns it as it is stored, or store.ErrNotFound.
-	// nil finds none.
+	// Chat returns the stored form of a chat that owner may send results to, or store.ErrNotFound. nil finds none.
 	Chat func(ctx context.Context, owner, chat string) (stored string, err error)
 }
 
-// Tasks creates, changes, pauses, starts and deletes crons. All rules about them are here: the gateway's scheduled
-// tasks, LangGraph's crons and the page only read requests and word the answers.
+// Tasks creates, changes, pauses, starts and deletes crons. It holds all their rules: the gateway, LangGraph's crons
+// and the page only parse requests and word the responses.
 //
-// A scheduled task is left alone while its run goes on: Change, Pause, Resume and Delete return [ErrBusy]. Crons of
+// A scheduled task can't be changed during its run: Change, Pause, Resume and Delete return [ErrBusy]. Crons of
 // LangGraph's API may overlap with themselves, and can be changed and deleted at any time.
 type Tasks struct{ cfg TasksConfig }
 
-// NewTasks makes Tasks.
+// NewTasks returns Tasks.
 func NewTasks(cfg TasksConfig) *Tasks { return &Tasks{cfg} }
 
-// Task is a new scheduled task: it keeps its threads, and its runs do not overlap. kind is store.CronOnce or
+// Task returns a new scheduled task: it keeps its threads, and its runs do not overlap. kind is store.CronOnce or
 // store.CronRepeats.
 func Task(kind string) store.Cron {
 	return store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Kind: kind,
 		Assistant: request.LeadAssistant, Enabled: true, After: keep, Overlap: "skip", Task: true}
 }
 
-// Cron is a new cron of LangGraph's API, on a thread or with one for each run, which is deleted after it.
+// Cron returns a new cron of LangGraph's API, on a thread or with one for each run, which is deleted after it.
 func Cron(thread string) store.Cron {
 	c := store.Cron{ID: uuid.Must(uuid.NewV7()).String(), Kind: store.CronRepeats, Thread: thread, Enabled: true,
 		After: remove}
@@ -104,19 +103,19 @@ func Cron(thread string) store.Cron {
 	return c
 }
 
-// What becomes of the thread of a run.
+// What happens to a run's thread.
 const (
 	keep   = "keep"
 	remove = "delete"
 )
 
-// Edit is a change of a task, or the contents of a new one. Parts that are nil stay as they are.
+// Edit is a change of a task, or the content of a new one. Nil fields are unchanged.
 type Edit struct {
 	Title     *string
 	Prompt    *string         // the message of its runs
 	Payload   json.RawMessage // the whole request for a run, instead of Prompt
 	Assistant *string         // by name or id
-	Thread    *string         // "" makes a thread for each run
+	Thread    *string         // "" creates a thread for each run
 	NewThread bool            // creates one thread for all runs
 	Schedule  *string         // five fields
 	Timezone  *string
@@ -125,11 +124,11 @@ type Edit struct {
 	EndAt    *time.Time // the zero time is none
 	Enabled  *bool
 	After    *string // keep or delete
-	Deliver  *string // the chat that results are sent to, as JSON; "" is none
+	Deliver  *string // the chat for results, as JSON; "" is none
 	Metadata json.RawMessage
 }
 
-// Now is the clock of schedules.
+// Now returns the clock of schedules.
 func (t *Tasks) Now() time.Time {
 	if t.cfg.Scheduler == nil {
 		return t.cfg.DB.Now()
@@ -164,7 +163,7 @@ func (t *Tasks) Create(ctx context.Context, owner string, base store.Cron, e Edi
 	return c, err
 }
 
-// Change edits a task of owner. store.ErrNotFound when there is none.
+// Change edits a task of owner. store.ErrNotFound if there is none.
 func (t *Tasks) Change(ctx context.Context, owner, id string, e Edit) (store.Cron, error) {
 	if c, err := t.idle(ctx, owner, id); err != nil {
 		return c, err
@@ -178,18 +177,19 @@ func (t *Tasks) Change(ctx context.Context, owner, id string, e Edit) (store.Cro
 	return c, err
 }
 
-// Pause stops a task from starting by itself.
+// Pause disables the automatic starts of a task.
 func (t *Tasks) Pause(ctx context.Context, owner, id string) (store.Cron, error) {
 	return t.Change(ctx, owner, id, Edit{Enabled: new(false)})
 }
 
-// Resume has a task start by its schedule again. A Refusal with ErrPast when it runs once and its time has passed.
+// Resume re-enables the schedule of a task. It returns a Refusal with ErrPast if the task runs once and its time has
+// passed.
 func (t *Tasks) Resume(ctx context.Context, owner, id string) (store.Cron, error) {
 	return t.Change(ctx, owner, id, Edit{Enabled: new(true)})
 }
 
-// Run starts a task now, whatever its schedule says, paused ones too. Errors: store.ErrNotFound, [ErrBusy],
-// [ErrFailed], [ErrOff].
+// Run starts a task now, regardless of its schedule, even if paused. Errors: store.ErrNotFound, [ErrBusy], [ErrFailed],
+// [ErrOff].
 func (t *Tasks) Run(ctx context.Context, owner, id string) (store.CronRun, error) {
 	c, err := t.cfg.DB.Cron(ctx, owner, id)
 	if err != nil {
@@ -227,7 +227,7 @@ func (t *Tasks) rules() Rules {
 	return t.cfg.Rules()
 }
 
-// idle finds a cron of owner, or returns ErrBusy when it is a task whose run goes on.
+// idle returns a cron of owner, or ErrBusy for a task during its run.
 func (t *Tasks) idle(ctx context.Context, owner, id string) (store.Cron, error) {
 	c, err := t.cfg.DB.Cron(ctx, owner, id)
 	if err != nil || !c.Task {
@@ -240,7 +240,7 @@ func (t *Tasks) idle(ctx context.Context, owner, id string) (store.Cron, error) 
 	return c, err
 }
 
-// resolve replaces names in an edit by ids and refuses those that owner cannot use.
+// resolve replaces names in an edit with ids and refuses those that owner can't use.
 func (t *Tasks) resolve(ctx context.Context, owner string, e *Edit) error {
 	if e.Assistant != nil && t.cfg.Assistant != nil {
 		id, err := t.cfg.Assistant(ctx, owner, *e.Assistant)
@@ -277,7 +277,7 @@ func (t *Tasks) resolve(ctx context.Context, owner string, e *Edit) error {
 
 func refuse(part string, reason error) *Refusal { return &Refusal{Part: part, Err: reason} }
 
-// apply writes an edit into a cron and plans it anew if its times changed.
+// apply applies an edit to a cron and reschedules it if its times changed.
 func (e Edit) apply(c *store.Cron, now time.Time, r Rules) error {
 	if err := e.applyTexts(c, r); err != nil {
 		return err
@@ -319,7 +319,7 @@ func (e Edit) applyTexts(c *store.Cron, r Rules) (err error) {
 	return err
 }
 
-// applyEnd sets what becomes of a thread and of the result when a run ends.
+// applyEnd sets the handling of the thread and the result after a run.
 func (e Edit) applyEnd(c *store.Cron) error {
 	part := PartDeliver
 	if e.Deliver != nil {
@@ -368,7 +368,7 @@ func (e Edit) applyTimes(c *store.Cron, now time.Time, r Rules) (err error) {
 		c.Enabled = *e.Enabled
 	}
 	retimed := e.Timezone != nil || e.Schedule != nil || e.Once != nil || c.CreatedAt.IsZero()
-	if !retimed && e.EndAt == nil && e.Enabled == nil { // its times stay
+	if !retimed && e.EndAt == nil && e.Enabled == nil { // its times are unchanged
 		return nil
 	}
 	c.NextAt = time.Time{}
@@ -380,7 +380,7 @@ func (e Edit) applyTimes(c *store.Cron, now time.Time, r Rules) (err error) {
 	return onceAhead(*c, retimed, e.Enabled != nil && *e.Enabled, now, r.MinOnceDelay)
 }
 
-// onceAhead refuses a single time that has passed, and a new one that is less than soonest ahead.
+// onceAhead rejects a single time that has passed, and a new one less than soonest ahead.
 func onceAhead(c store.Cron, retimed, resumed bool, now time.Time, soonest time.Duration) error {
 	if c.Kind != store.CronOnce || !retimed && !resumed {
 		return nil

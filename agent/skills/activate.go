@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// reserved are names behind a slash that mean something else.
+// reserved are slash names with another meaning.
 var reserved = []string{"bootstrap", "compact", "goal", "help", "memory", "models", "new", "status"}
 
 var slash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/([a-z0-9]+(?:-[a-z0-9]+)*)(?:\s+|$)`) })
 
-// Asked takes a message apart that begins with the name of a skill behind a slash.
+// Asked splits a message that begins with a slash and a skill's name.
 func Asked(text string) (name, rest string, ok bool) {
 	m := slash().FindStringSubmatchIndex(text)
 	if m == nil {
@@ -25,7 +25,7 @@ func Asked(text string) (name, rest string, ok bool) {
 	return name, text[m[1]:], true
 }
 
-// toolNames are what other programs call the tools that agents have here.
+// toolNames map tool names of other programs to ours.
 var toolNames = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
 	for pair := range strings.FieldsSeq(
@@ -37,11 +37,11 @@ var toolNames = sync.OnceValue(func() map[string]string {
 	return m
 })
 
-// always are tools that do nothing but look for tools, ask, plan, or hand over what was made.
+// always are tools that only search tools, ask, plan, or present results.
 var always = []string{"tool_search", "describe_skill", "ask_clarification", "write_todos", "present_files"}
 
-// Allows tells whether a list of allowed tools has one. Names of other programs count, and what
-// stands in parentheses behind one does not; nil allows all.
+// Allows reports whether a list of allowed tools contains one. Names of other programs count, and text in parentheses
+// is ignored; nil allows all.
 func Allows(list []string, tool string) bool {
 	if list == nil || slices.Contains(always, tool) {
 		return true

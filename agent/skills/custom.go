@@ -22,7 +22,7 @@ const (
 	maxHistory = 64 << 20 // bytes of the file
 )
 
-// history is the folder of what became of custom skills; names with a dot are no skills.
+// history is the folder of the custom skills' histories; names with a dot are no skills.
 const history = ".history"
 
 // Change is one line of a custom skill's history, as DeerFlow writes it.
@@ -37,28 +37,28 @@ type Change struct {
 	At     time.Time `json:"ts"`
 }
 
-// Scan is what the scanner said of a change.
+// Scan is the scanner's verdict on a change.
 type Scan struct {
 	Decision string `json:"decision"` // allow or warn
 	Reason   string `json:"reason"`
 }
 
-// Edit is who changes a custom skill, and how careful to be.
+// Edit holds the author of a change and the strictness of checks.
 type Edit struct {
 	Author, Thread string
 	Action         string // in the history; "" is edit
 	Scan           bool
-	Verdict        *Scan // what a model said of the text; nil asked none
+	Verdict        *Scan // a model's verdict on the text; nil without one
 }
 
-// change is the line of a history for what is done now to a text.
+// change returns the history entry for an operation on a text.
 func (e Edit) change(action, before string) Change {
 	return Change{Action: action, Author: e.Author, Thread: e.Thread, File: File, Before: &before,
 		Scan: Scan{Decision: "allow"}, At: time.Now().UTC()}
 }
 
-// Write replaces the text of a custom skill, and keeps the one before in its history. It returns
-// ErrNotFound, ErrReadOnly or a *Refused.
+// Write replaces the text of a custom skill, and keeps the previous one in its history. It returns ErrNotFound,
+// ErrReadOnly or a *Refused.
 func (l *Library) Write(name, text string, by Edit) (Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +102,7 @@ func (l *Library) write(action, name, text string, by Edit) (Skill, error) {
 	return l.own(name)
 }
 
-// own is a custom skill as it is now.
+// own returns the current state of a custom skill.
 func (l *Library) own(name string) (Skill, error) {
 	if err := l.refresh(); err != nil {
 		return Skill{}, err
@@ -147,8 +147,8 @@ func (l *Library) Delete(name string, by Edit) error {
 	return l.refresh()
 }
 
-// History is what became of a custom skill, the oldest change first. Without any it is ErrNotFound,
-// unless the skill is there.
+// History returns the changes of a custom skill, oldest first. Without any it returns ErrNotFound, unless the skill
+// exists.
 func (l *Library) History(name string) ([]Change, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,9 +171,8 @@ func (l *Library) history(name string) ([]Change, error) {
 	return list, err
 }
 
-// Rollback undoes one change of a custom skill: its text is again what it was before. Negative
-// numbers count from the newest change, -1. A number that is not there, or a change with nothing
-// before it, is a *Refused.
+// Rollback reverts one change of a custom skill to the text before it. Negative numbers count from the newest change,
+// -1. An unknown number, or a change without an earlier text, is a *Refused.
 func (l *Library) Rollback(name string, index int, by Edit) (Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +240,7 @@ func record(root *os.Root, name string, c Change) error {
 	return nil
 }
 
-// writeFile replaces a file at once.
+// writeFile replaces a file atomically.
 func writeFile(root *os.Root, at string, data []byte) error {
 	temp := path.Join(path.Dir(at), "."+path.Base(at)+"."+rand.Text())
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -260,7 +259,7 @@ func writeFile(root *os.Root, at string, data []byte) error {
 	return nil
 }
 
-// sweep removes what a crash has left of installations.
+// sweep removes leftovers of interrupted installations.
 func (l *Library) sweep() error {
 	root, err := os.OpenRoot(l.o.Path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -273,7 +272,7 @@ func (l *Library) sweep() error {
 	return root.RemoveAll(path.Join(string(Custom), staging))
 }
 
-// Look is the files of a skill by name, and what the rules for archives say of them.
+// Look returns the files of a skill by name, with the archive rules' findings.
 func (l *Library) Look(name string) (files []FileInfo, found []Finding, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

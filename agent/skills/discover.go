@@ -19,21 +19,21 @@ type source struct {
 	bundled  bool
 }
 
-// walk is one look at a source.
+// walk is one scan of a source.
 type walk struct {
 	source
-	old    map[string]Skill // of the look before, by place
+	old    map[string]Skill // of the previous scan, by place
 	looked int
 	found  []Skill
 }
 
-// place tells skills of all sources from each other.
+// place identifies a skill across sources.
 func (s Skill) place() string {
 	return fmt.Sprint(s.Bundled, "/", s.Category, "/", s.Folder)
 }
 
-// discover finds the skills of a source. Those that have not changed since old are not read again.
-// Links are not followed: what they lead to may not be meant for agents.
+// discover finds the skills of a source. Unchanged ones are taken from old. Links are not followed, since their targets
+// may not be meant for agents.
 func (s source) discover(old map[string]Skill) ([]Skill, error) {
 	w := &walk{source: s, old: old}
 	err := w.folder(".", 0)
@@ -113,7 +113,7 @@ func list(fsys fs.FS, dir string) (out []entry, err error) {
 		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone meanwhile
+			return nil // deleted meanwhile
 		}
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func list(fsys fs.FS, dir string) (out []entry, err error) {
 	return out, err
 }
 
-// odd is what can be said of files without reading them.
+// odd lists findings about files that don't require reading them.
 func odd(files []entry) (out []Finding) {
 	total := int64(0)
 	for _, f := range files {
@@ -153,7 +153,7 @@ func odd(files []entry) (out []Finding) {
 	return out[:min(len(out), maxFindings)]
 }
 
-// marked is a digest of what changes when a file does.
+// marked returns a digest of the attributes that change with a file.
 func marked(files []entry) string {
 	h := sha256.New()
 	for _, f := range files {
@@ -162,7 +162,7 @@ func marked(files []entry) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// readText is the text of a SKILL.md; a little more than one may have when it is too long.
+// readText returns the text of a SKILL.md; a little more than one may have when it is too long.
 func readText(fsys fs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -172,7 +172,7 @@ func readText(fsys fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxText+1))
 }
 
-// reason is an error of the file system without the paths of this machine.
+// reason returns an error of the file system without the paths of this machine.
 func reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Proposal is a skill that could be installed, and what to know before that.
+// Proposal is an installable skill with its findings.
 type Proposal struct {
 	Skill    Skill
 	Files    []FileInfo
@@ -19,11 +19,11 @@ type Proposal struct {
 	Runs     []string // names of files that commands can run
 }
 
-// Risky tells whether somebody should look at the proposal first.
+// Risky reports whether a person should review the proposal first.
 func (p Proposal) Risky() bool { return len(p.Runs) > 0 || has(p.Findings, Warn) }
 
-// Inspect looks at an archive the way Install does, and leaves nothing. What Install would refuse
-// is a *Refused or ErrExists here as well.
+// Inspect checks an archive like Install, without installing it. Archives that Install would refuse return a *Refused
+// or ErrExists here too.
 func (l *Library) Inspect(archive io.ReaderAt, size int64, scan bool) (p Proposal, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +36,7 @@ func (l *Library) Inspect(archive io.ReaderAt, size int64, scan bool) (p Proposa
 	}
 	defer root.Close()
 	temp := staging + "/" + rand.Text()
-	defer func() { _ = root.RemoveAll(temp) }() // what stays is swept at the next start
+	defer func() { _ = root.RemoveAll(temp) }() // leftovers are removed at the next start
 	if err := root.MkdirAll(temp, 0o700); err != nil {
 		return p, fmt.Errorf("unpack a skill: %w", err)
 	}
@@ -77,7 +77,7 @@ func (l *Library) Inspect(archive io.ReaderAt, size int64, scan bool) (p Proposa
 // scripts are endings of files that programs run.
 const scripts = " .sh .bash .zsh .fish .py .pyw .js .mjs .cjs .ts .rb .pl .php .lua .awk .r .jl .go .ps1 .bat .cmd .jar .wasm .so "
 
-// runnable tells files that are meant to be run: by their mode, their name or their first line.
+// runnable reports whether a file is executable: by its mode, name or first line.
 func runnable(fsys fs.FS, dir string, f entry) (bool, error) {
 	if f.info.Mode()&0o111 != 0 ||
 		strings.Contains(scripts, " "+strings.ToLower(path.Ext(f.name))+" ") && path.Ext(f.name) != "" {

@@ -28,7 +28,7 @@ const (
 	maxNameSize = 255      // bytes of a name between two slashes
 )
 
-// staging is where skills are put together; names with a dot are no skills.
+// staging is the folder for skills being assembled; names with a dot are no skills.
 const staging = ".staging"
 
 // Refused is an archive or a text that is not taken, and why.
@@ -37,13 +37,13 @@ type Refused struct {
 	Findings []Finding
 }
 
-// Error says why.
+// Error explains why.
 func (r *Refused) Error() string { return r.Why }
 
 func refuse(format string, args ...any) error { return &Refused{Why: fmt.Sprintf(format, args...)} }
 
-// Install takes a skill from an archive: all of it or, with a *Refused or ErrExists, nothing.
-// Rules for what files may hold are applied if scan is set; those for archives always are.
+// Install installs a skill from an archive completely, or returns a *Refused or ErrExists without any change. scan also
+// applies the content rules; archive rules always apply.
 func (l *Library) Install(archive io.ReaderAt, size int64, scan bool) (Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +56,7 @@ func (l *Library) Install(archive io.ReaderAt, size int64, scan bool) (Skill, er
 	}
 	defer root.Close()
 	temp := staging + "/" + rand.Text()
-	defer func() { _ = root.RemoveAll(temp) }() // what stays is swept at the next start
+	defer func() { _ = root.RemoveAll(temp) }() // leftovers are removed at the next start
 	if err := root.MkdirAll(temp, 0o700); err != nil {
 		return Skill{}, fmt.Errorf("unpack a skill: %w", err)
 	}
@@ -90,7 +90,7 @@ func (l *Library) Install(archive io.ReaderAt, size int64, scan bool) (Skill, er
 	return done, err
 }
 
-// check looks at an unpacked skill: where it is, and what it says of itself.
+// check inspects an unpacked skill: its folder, and its description.
 func (l *Library) check(root *os.Root, temp string, scan bool) (at string, s Skill, err error) {
 	at = temp
 	entries, err := fs.ReadDir(root.FS(), temp)
@@ -132,10 +132,10 @@ func (l *Library) check(root *os.Root, temp string, scan bool) (at string, s Ski
 		return "", s, fmt.Errorf("look at a skill: %w", err)
 	}
 	s = Parse(text, "")
-	if has(s.Findings, Bad) && at != temp { // the folder may have the name that is missing
+	if has(s.Findings, Bad) && at != temp { // the folder may supply the missing name
 		s = Parse(text, path.Base(at))
 	}
-	if has(s.Findings, Bad) || strings.ContainsAny(s.asked, `/\`) { // no name is a path, whatever else it is
+	if has(s.Findings, Bad) || strings.ContainsAny(s.asked, `/\`) { // a name is never a path
 		return "", s, &Refused{Why: "the skill's " + worst(s.Findings).String(), Findings: s.Findings}
 	}
 	if _, err := pick(l.all, s.Name); err == nil {
@@ -163,7 +163,7 @@ func worst(list []Finding) Finding {
 	return list[0]
 }
 
-// custom opens the folder of custom skills, which it makes if there is none.
+// custom opens the folder of custom skills, creating it if necessary.
 func (l *Library) custom() (*os.Root, error) {
 	if err := os.MkdirAll(l.o.Path(), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of skills: %s", reason(err))
@@ -183,13 +183,13 @@ func (l *Library) custom() (*os.Root, error) {
 	return root, nil
 }
 
-// unpack writes the plain files of an archive below dir. It counts what is written, as the sizes
-// an archive tells need not be true.
+// unpack writes the plain files of an archive below dir. It counts written bytes, since an archive's declared sizes may
+// be wrong.
 func unpack(root *os.Root, dir string, archive io.ReaderAt, size int64) (notes []Finding, err error) {
 	if size > MaxArchive {
 		return nil, refuse("the archive is larger than %d MiB", MaxArchive>>20)
 	}
-	// Reading the list takes memory for each file, however many an archive says it has.
+	// Reading the list takes memory per file, however many an archive declares.
 	source := &bounded{ReaderAt: archive, left: maxListing}
 	z, err := zip.NewReader(source, size)
 	if errors.Is(err, errListing) {
@@ -241,7 +241,7 @@ func unpack(root *os.Root, dir string, archive io.ReaderAt, size int64) (notes [
 
 var errListing = errors.New("the list of files is too long")
 
-// bounded gives an end to what may be read.
+// bounded limits reading.
 type bounded struct {
 	io.ReaderAt
 	left int64
@@ -254,7 +254,7 @@ func (b *bounded) ReadAt(p []byte, off int64) (int, error) {
 	return b.ReaderAt.ReadAt(p, off)
 }
 
-// memberName is the name of a file in an archive, or a refusal of one that could lead elsewhere.
+// memberName returns the name of an archive's file, or refuses one that could lead elsewhere.
 func memberName(f *zip.File) (string, error) {
 	name := strings.TrimSuffix(f.Name, "/")
 	bad := func(why string) (string, error) {
@@ -338,7 +338,7 @@ func unpackFile(root *os.Root, at string, f *zip.File, limit int64) (n int64, er
 	return n, nil
 }
 
-// failing remembers that reading failed, to tell it from writing.
+// failing records read errors, to distinguish them from write errors.
 type failing struct {
 	r   io.Reader
 	err error
@@ -352,7 +352,7 @@ func (f *failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// program tells machine code of the usual systems by its first bytes.
+// program reports whether the first bytes are machine code of a common system.
 func program(head []byte) bool {
 	for _, magic := range []string{"\x7fELF", "MZ", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe",
 		"\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe",

@@ -15,26 +15,26 @@ import (
 	"fawn/agent/config/extensions"
 )
 
-// Options say where a Library keeps its files.
+// Options configure the files of a Library.
 type Options struct {
 	// Path is the folder with public and custom; it may change while the Library is in use.
 	Path func() string
 	// State is the path of extensions_config.json, which may change too.
 	State func() string
-	// Extensions is where that is kept; nil is the file at State.
+	// Extensions is the storage of the switches; nil is the file at State.
 	Extensions func() extensions.Place
-	// Push is called with custom skills and histories that have changed, as paths below Path, before a change counts as
-	// done: other servers have them, too. nil is for one that has no others.
+	// Push is called with changed custom skills and histories, as paths below Path, before a change completes, to
+	// distribute them to other servers. nil without others.
 	Push func(units ...string) error
 	// Shown is the folder that sandboxes show. The Library owns all that is in it.
 	Shown string
 	// Bundled are the skills of the program; nil has none. Files of their name win.
 	Bundled fs.FS
-	// Tool is a program that stands in for the files called skilltool in bundled skills; "" leaves them.
+	// Tool is a program that replaces the files called skilltool in bundled skills; "" keeps them.
 	Tool string
-	// Room is how many bytes may still be written where Shown is; known is false where that can't be told. nil is that.
+	// Bundled are the program's skills; nil for none. Files with the same name take precedence.
 	Room func() (bytes int64, known bool)
-	// Log gets what concerns the owner; nil is the default.
+	// it shows nothing
 	Log *slog.Logger
 }
 
@@ -45,10 +45,10 @@ func (o Options) place() extensions.Place {
 	return extensions.File(o.State())
 }
 
-// Library is the skills of an installation. Its methods may be called by many goroutines.
+// Library manages the skills of an installation. It is safe for concurrent use.
 type Library struct {
 	o  Options
-	mu sync.Mutex // guards what follows, and the files below custom and Shown
+	mu sync.Mutex // guards the fields below, and the files below custom and Shown
 
 	built []Skill          // the bundled skills, which do not change
 	known map[string]Skill // by place
@@ -56,10 +56,10 @@ type Library struct {
 	state map[string]bool
 	torn  string            // why the state cannot be read
 	reads bool              // shows nothing
-	shown map[string]string // folder below Shown to the mark of what is there
+	shown map[string]string // folder below Shown to the mark of its content
 }
 
-// Open takes the folder to show into possession and looks at the skills for the first time.
+// Open takes over the folder to show and scans the skills for the first time.
 func Open(o Options) (*Library, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -74,8 +74,8 @@ func Open(o Options) (*Library, error) {
 	return l, l.Refresh()
 }
 
-// List is all skills by name. Those that cannot be used are among them, with findings that say why;
-// of several with one name, only the one that counts.
+// List returns all skills by name, including unusable ones with their findings; of several with one name, only the
+// effective one.
 func (l *Library) List() ([]Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *Library) List() ([]Skill, error) {
 	return slices.Clone(l.all), err
 }
 
-// Get is the skill of a name, or ErrNotFound.
+// Get returns the skill of a name, or ErrNotFound.
 func (l *Library) Get(name string) (Skill, error) {
 	all, err := l.List()
 	if err != nil {
@@ -118,7 +118,7 @@ func (l *Library) SetEnabled(on map[string]bool) error {
 	return l.refresh()
 }
 
-// Refresh looks for changes, and brings the folder to show up to date.
+// Refresh rescans, and updates the folder to show.
 func (l *Library) Refresh() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,7 +170,7 @@ func (l *Library) refresh() error {
 	return l.show(from)
 }
 
-// discover finds the skills of a source, those of the program only once.
+// discover finds the skills of a source; those bundled with the program only once.
 func (l *Library) discover(s source) ([]Skill, error) {
 	if s.bundled && l.built != nil {
 		return l.built, nil
@@ -197,8 +197,8 @@ func (l *Library) readState() {
 	}
 }
 
-// settle leaves one skill of each name and folder: earlier sources win, and in one source those
-// that can be used, then the first by folder.
+// settle keeps one skill per name and folder: earlier sources win, and within a source usable ones, then the first by
+// folder.
 func (l *Library) settle(all []Skill) []Skill {
 	slices.SortStableFunc(all, func(a, b Skill) int {
 		return cmp.Or(rank(a)-rank(b), strings.Compare(a.Folder, b.Folder))
@@ -234,8 +234,7 @@ func rank(s Skill) int {
 	return n
 }
 
-// Enabled is the skills that agents may use, by name. allowed are the only names that count; nil
-// allows all.
+// Enabled returns the skills that agents may use, by name. allowed are the only names that count; nil allows all.
 func (l *Library) Enabled(allowed []string) ([]Skill, error) {
 	all, err := l.List()
 	return slices.DeleteFunc(all, func(s Skill) bool {
@@ -243,8 +242,8 @@ func (l *Library) Enabled(allowed []string) ([]Skill, error) {
 	}), err
 }
 
-// DefaultPath is the folder of skills in a data folder.
+// DefaultPath returns the folder of skills in a data folder.
 func DefaultPath(data string) string { return filepath.Join(data, "skills") }
 
-// ShownPath is the folder that sandboxes show, in a data folder.
+// ShownPath returns the folder that sandboxes show, in a data folder.
 func ShownPath(data string) string { return filepath.Join(data, "skills-shown") }

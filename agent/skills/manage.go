@@ -16,7 +16,7 @@ import (
 // supporting are the folders of a skill in which agents may write.
 var supporting = []string{"references", "templates", "scripts", "assets"}
 
-// Check applies the rules for what files may hold to one text, and names whether it can be run.
+// Check applies the content rules to one text and records whether it is executable.
 func Check(file, text string) (found []Finding, runs bool) {
 	found = append(scanName(file), scanText(file, text)...)
 	slices.SortStableFunc(found, func(a, b Finding) int { return weight(a) - weight(b) })
@@ -26,7 +26,7 @@ func Check(file, text string) (found []Finding, runs bool) {
 	return found, runs
 }
 
-// Create makes a custom skill of one text. It returns ErrExists or a *Refused.
+// Create creates a custom skill from one text. It returns ErrExists or a *Refused.
 func (l *Library) Create(text string, by Edit) (Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *Library) WriteFile(name, file, text string, by Edit) (Skill, error) {
 	return l.writeFile("write_file", name, file, &text, by)
 }
 
-// RemoveFile removes one of these files. One that is not there is a *Refused.
+// RemoveFile removes one of these files. A missing one is a *Refused.
 func (l *Library) RemoveFile(name, file string, by Edit) (Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,8 +162,8 @@ func (l *Library) writeFile(action, name, file string, text *string, by Edit) (S
 	return l.own(name)
 }
 
-// judge is the scanner's word on a text: what the rules say, then what whoever wrote it was told. A
-// text that is not safe is a *Refused.
+// judge returns the scanner's verdict on a text: the rules' findings, then the writer's warnings. An unsafe text is a
+// *Refused.
 func (e Edit) judge(file, text string) (Scan, error) {
 	scan := Scan{Decision: "allow"}
 	if e.Scan {
@@ -181,7 +181,7 @@ func (e Edit) judge(file, text string) (Scan, error) {
 	return scan, nil
 }
 
-// ReadFile is the text of a file of a custom skill. It returns ErrNotFound or a *Refused.
+// ReadFile returns the text of a file of a custom skill. It returns ErrNotFound or a *Refused.
 func (l *Library) ReadFile(name, file string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Parse reads the text of a SKILL.md in a folder of that name. It takes what it can get and says
-// what is wrong with the rest, line by line; with a finding that is Bad the skill is of no use.
+// Parse reads the text of a SKILL.md in a folder of that name. It is lenient and reports problems line by line; a Bad
+// finding makes the skill unusable.
 func Parse(text []byte, folder string) Skill {
 	text, wide := narrow(text)
 	p := parser{skill: Skill{text: text}}
@@ -50,7 +50,7 @@ func narrow(text []byte) (out []byte, wide bool) {
 type parser struct {
 	skill    Skill
 	findings []Finding
-	offset   int // lines in front of the YAML
+	offset   int // lines before the YAML
 }
 
 func (p *parser) find(line int, s Severity, text string, args ...any) {
@@ -101,7 +101,7 @@ func invalidAt(text []byte) int {
 	return at
 }
 
-// breaks are ends of lines to YAML and to nobody else. As blanks they leave lines their numbers.
+// breaks are characters that only YAML treats as line ends. Replaced by blanks, they leave line numbers intact.
 var breaks = strings.NewReplacer("\r", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ")
 
 // split finds the lines of three dashes.
@@ -134,8 +134,8 @@ func (p *parser) split(text string) (front, body string, ok bool) {
 	return front, strings.Join(lines[first+end+2:], "\n"), true
 }
 
-// tree is the mapping of the front matter. Text that YAML takes for syntax is quoted and tried
-// again, since people write descriptions with colons.
+// tree returns the mapping of the front matter. Text that YAML takes for syntax is quoted and tried again, since people
+// write descriptions with colons.
 func (p *parser) tree(front string) *yaml.Node {
 	top, line, why := load(front)
 	if why == "" {
@@ -165,7 +165,7 @@ func (p *parser) mapping(top *yaml.Node) *yaml.Node {
 	return top
 }
 
-// load reads YAML; line and why say what is wrong with it.
+// load parses YAML; line and why describe an error.
 func load(text string) (top *yaml.Node, line int, why string) {
 	loader, err := yaml.NewLoader(strings.NewReader(text))
 	if err != nil {
@@ -203,7 +203,7 @@ var knownLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[ \t]+(?:name|description|license|version|author|compatibility|metadata|allowed[-_]tools):(?:[ \t]|$)`)
 })
 
-// quoteValues puts plain values in quotes, and says in which lines.
+// quoteValues quotes plain values and returns their lines.
 func quoteValues(front string) (string, []int) {
 	lines := strings.Split(front, "\n")
 	var changed []int
@@ -212,7 +212,7 @@ func quoteValues(front string) (string, []int) {
 		if m == nil {
 			continue
 		}
-		end := i + 1 // what is indented below goes on with the value
+		end := i + 1 // indented lines below continue the value
 		for end < len(lines) && strings.TrimLeft(lines[end], " \t") != lines[end] {
 			end++
 		}
@@ -220,7 +220,7 @@ func quoteValues(front string) (string, []int) {
 			continue
 		}
 		if slices.ContainsFunc(lines[i+1:end], func(l string) bool { return knownLine().MatchString(l) }) {
-			continue // a key of its own that stands too far in
+			continue // a separate key, indented too far
 		}
 		var words []string
 		for k, l := range lines[i:end] {
@@ -241,7 +241,7 @@ func quoteValues(front string) (string, []int) {
 	return strings.Join(lines, "\n"), changed
 }
 
-// otherKeys are keys of other programs, which mean nothing here.
+// otherKeys are keys of other programs without effect here.
 var otherKeys = []string{"model", "argument-hint", "disable-model-invocation", "user-invocable", "context", "agent",
 	"hooks", "tags",
 	"category", "homepage", "dependencies", "icon", "when_to_use", "paths", "effort"}
@@ -296,7 +296,7 @@ func (p *parser) fields(top *yaml.Node) {
 	}
 }
 
-// text is a value on one line.
+// text returns a value on one line.
 func (p *parser) text(key string, n *yaml.Node) string {
 	if isNull(n) {
 		return ""
@@ -308,8 +308,8 @@ func (p *parser) text(key string, n *yaml.Node) string {
 	return strings.Join(strings.FieldsFunc(n.Value, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
 }
 
-// tools is a list of names, also one written as text with commas or blanks. A list that cannot be
-// read allows nothing: a skill must not do more than it says.
+// tools returns a list of names, also from text separated by commas or blanks. An unreadable list allows nothing: a
+// skill must not get more tools than declared.
 func (p *parser) tools(n *yaml.Node) []string {
 	out := []string{}
 	switch {
@@ -354,7 +354,7 @@ func splitTools(s string) (out []string) {
 	return out
 }
 
-// variable is what a secret may be called.
+// variable matches names of secrets.
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`) })
 
 func (p *parser) secrets(n *yaml.Node) (out []Secret) {
@@ -389,7 +389,7 @@ func (p *parser) secrets(n *yaml.Node) (out []Secret) {
 	return out
 }
 
-// name makes sure that there is a valid one.
+// name ensures a valid name.
 func (p *parser) name(folder string) {
 	asked := p.skill.Name
 	p.skill.asked = asked
@@ -399,7 +399,7 @@ func (p *parser) name(folder string) {
 		p.find(p.offset, Warn, "name is missing; the name of the folder is used")
 	case !validName(asked):
 		if p.skill.Name = slug(asked); p.skill.Name == "" {
-			p.skill.Name = slug(folder) // its letters are none of a name, as in Chinese
+			p.skill.Name = slug(folder) // no letter is valid in a name, as in Chinese
 		}
 		p.find(p.offset, Warn, "the name %q is not 1 to %d lower-case letters, digits and single hyphens; %s is used",
 			clip(asked), maxName, clip(p.skill.Name))
@@ -411,7 +411,7 @@ func (p *parser) name(folder string) {
 	}
 }
 
-// describe makes sure that there is a description, which models choose by.
+// describe ensures a description, by which models choose.
 func (p *parser) describe(body string) {
 	if p.skill.Description == "" {
 		for line := range strings.Lines(body) {
@@ -435,7 +435,7 @@ func (p *parser) describe(body string) {
 	}
 }
 
-// clip is a text of others as a message can hold it.
+// clip returns a text of others as a message can hold it.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 80 {
 		s = string(r[:80]) + "…"

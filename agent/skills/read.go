@@ -7,20 +7,20 @@ import (
 	"unicode"
 )
 
-// Read is all skills by name, as a Library has them, for those who only look: what is installed
-// stays as it is. With a folder to show, those that are on are shown there.
+// Read returns all skills by name like a Library, without changing the installed ones. With a folder to show, the
+// enabled ones are copied there.
 func Read(o Options) ([]Skill, error) {
 	l := Beside(o)
 	l.reads = o.Shown == ""
 	return l.List()
 }
 
-// common are words that say nothing of what a skill is for.
+// common are words too general to describe a skill's purpose.
 const common = " a an and are as at be but by can do file files for from has have how i if in into is it its make makes me my new of on or " +
 	"please that the their them then this to use uses used user want wants was what when which with you your "
 
-// Shared are the words of a request that a skill's name and description have too: a hint on whether
-// a model would pick it, no more. Languages without spaces are compared by pairs of characters.
+// Shared returns the words that a request shares with a skill's name and description, as a hint on whether a model
+// would select it. Languages without spaces are compared by pairs of characters.
 func (s Skill) Shared(request string) []string {
 	own := map[string]bool{}
 	for _, w := range terms(strings.ReplaceAll(s.Name, "-", " ") + " " + s.Description) {
@@ -35,7 +35,7 @@ func (s Skill) Shared(request string) []string {
 	return out
 }
 
-// terms are the words of a text in lower case, without their plural.
+// terms returns the words of a text in lower case, without their plural.
 func terms(text string) (out []string) {
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -58,8 +58,8 @@ func terms(text string) (out []string) {
 	return out
 }
 
-// Beside is a Library for a program that installs beside a running server: it shows nothing, and
-// sweeps nothing away that the server is about to install.
+// Beside returns a Library for a program that installs while a server runs: it shows nothing and doesn't remove the
+// server's staged installations.
 func Beside(o Options) *Library {
 	if o.Log == nil {
 		o.Log = slog.Default()

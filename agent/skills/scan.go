@@ -12,13 +12,13 @@ import (
 	"sync"
 )
 
-// maxScanned is how many bytes of a file are looked at.
+// maxScanned limits the scanned part of a file, in bytes.
 const maxScanned = 4 << 20
 
 // rule is something that a file of a skill should not hold.
 type rule struct {
 	id   string
-	sev  Severity // Bad refuses the skill, Warn and Hint are only told
+	sev  Severity // Bad refuses the skill, Warn and Hint only inform
 	in   string   // suffixes of files; "" is all text
 	find *regexp.Regexp
 	text string
@@ -29,7 +29,7 @@ const (
 	senders     = `(?:\bcurl\b|\bwget\b|requests\.(?:post|put|get)|urlopen|httpx\.|\bnc\b|\bncat\b)`
 )
 
-// rules are made once.
+// rules are compiled once.
 var rules = sync.OnceValue(func() []rule {
 	list := []struct{ id, sev, in, find, text string }{
 		{"secret-private-key", "error", "", `-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----`, "holds a private key"},
@@ -107,7 +107,7 @@ func readHead(fsys fs.FS, name string, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, n))
 }
 
-// scanName is what the name of a file says.
+// scanName checks the name of a file.
 func scanName(name string) []Finding {
 	base := strings.ToLower(path.Base(name))
 	switch {

@@ -27,11 +27,11 @@ func (l *Library) clear() error {
 	return errors.Join(err, os.RemoveAll(l.aside()))
 }
 
-// aside is where folders wait that are not shown yet, or not any more.
+// aside returns the folder for folders not shown yet, or not any more.
 func (l *Library) aside() string { return l.o.Shown + ".tmp" }
 
-// show makes the folder hold the enabled skills and nothing else. Whole folders come and go at
-// once, so nobody sees half a skill. One that cannot be copied is left out.
+// show makes the folder contain exactly the enabled skills. Folders appear and disappear atomically. Skills that can't
+// be copied are left out.
 func (l *Library) show(from map[string]fs.FS) error {
 	want := map[string]Skill{}
 	for _, s := range l.all {
@@ -57,7 +57,7 @@ func (l *Library) show(from map[string]fs.FS) error {
 	return nil
 }
 
-// hide takes a folder away, and those above it that are empty then.
+// hide removes a folder, and parents that become empty.
 func (l *Library) hide(at string) error {
 	if err := os.MkdirAll(l.aside(), 0o700); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (l *Library) copy(fsys fs.FS, s Skill, at string) error {
 	return nil
 }
 
-// parents makes the folders above a skill.
+// parents creates the folders above a skill.
 func (l *Library) parents(at string) error {
 	if at == "." {
 		return nil
@@ -113,8 +113,7 @@ func (l *Library) parents(at string) error {
 	return nil
 }
 
-// makeFolder makes a folder that everybody may read, whatever the umask: commands may run as
-// another user.
+// makeFolder creates a folder readable by everyone regardless of the umask: commands may run as another user.
 func makeFolder(at string) error {
 	if err := os.Mkdir(at, 0o755); err != nil {
 		return err
@@ -122,7 +121,7 @@ func makeFolder(at string) error {
 	return os.Chmod(at, 0o755)
 }
 
-// copyFolder copies plain files, readable by everybody.
+// copyFolder copies plain files, readable by everyone.
 func copyFolder(fsys fs.FS, dir, to string) error {
 	if err := makeFolder(to); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is read. More than this is left out, and a finding says so.
+// Limits of reading. Anything beyond is skipped with a finding.
 const (
 	MaxText        = 256 << 10 // bytes of a SKILL.md
 	maxFront       = 64 << 10  // bytes of its front matter
@@ -23,12 +23,12 @@ const (
 // File is the name of the file that makes a folder a skill.
 const File = "SKILL.md"
 
-// Category says where a skill comes from.
+// Category is the origin of a skill.
 type Category string
 
 // Categories, which are names of folders too.
 const (
-	Public Category = "public" // came with Fawn, or was put there by hand
+	Public Category = "public" // bundled with Fawn, or added manually
 	Custom Category = "custom" // installed or written here
 )
 
@@ -55,8 +55,8 @@ type Skill struct {
 	Bundled       bool // comes with the program
 	Findings      []Finding
 
-	asked string // the name as it is written
-	mark  string // of the files, another one whenever they change
+	asked string // the name as written
+	mark  string // of the files; it changes with them
 	text  []byte // of the SKILL.md
 }
 
@@ -66,14 +66,14 @@ type Secret struct {
 	Optional bool
 }
 
-// Severity says what follows from a finding.
+// Severity is the consequence of a finding.
 type Severity string
 
 // Severities, the worst first.
 const (
 	Bad  Severity = "error"   // the skill cannot be used
 	Warn Severity = "warning" // it can be used, but not installed like this
-	Hint Severity = "note"    // something to know
+	Hint Severity = "note"    // for information
 )
 
 // Finding is something about a file of a skill.
@@ -82,10 +82,10 @@ type Finding struct {
 	Line     int    // 0 is the whole file
 	Severity Severity
 	Text     string
-	Rule     string // of the scanner; "" when reading found it
+	Rule     string // of the scanner; "" for a finding of the parser
 }
 
-// String is one line.
+// String returns one line.
 func (f Finding) String() string {
 	if f.Line > 0 {
 		return fmt.Sprintf("%s, line %d: %s", f.File, f.Line, f.Text)
@@ -93,18 +93,18 @@ func (f Finding) String() string {
 	return f.File + ": " + f.Text
 }
 
-// Path is where a skill's text is inside the sandbox, whose skills are at root.
+// Path returns the path of a skill's text inside the sandbox, where root holds the skills.
 func (s Skill) Path(root string) string {
 	return root + "/" + string(s.Category) + "/" + s.Folder + "/" + File
 }
 
-// Editable tells whether the skill can be changed here.
+// Editable reports whether the skill can be changed here.
 func (s Skill) Editable() bool { return s.Category == Custom }
 
-// Usable tells whether nothing is so wrong that agents cannot have it.
+// Usable reports whether no finding makes the skill unusable for agents.
 func (s Skill) Usable() bool { return !has(s.Findings, Bad) }
 
-// Text is the whole SKILL.md.
+// Text returns the whole SKILL.md.
 func (s Skill) Text() string { return string(s.text) }
 
 func has(list []Finding, sev Severity) bool {
@@ -116,12 +116,12 @@ func has(list []Finding, sev Severity) bool {
 	return false
 }
 
-// validName tells whether a name is 1 to 64 lower-case letters, digits and single hyphens.
+// validName reports whether a name is 1 to 64 lower-case letters, digits and single hyphens.
 func validName(name string) bool {
 	return name != "" && len(name) <= maxName && slug(name) == name
 }
 
-// slug is the valid name closest to a text.
+// slug returns the valid name closest to a text.
 func slug(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {

@@ -9,7 +9,7 @@ import (
 	"fawn/agent/config/extensions"
 )
 
-// readState is what the extensions say of skills by name: whether each is on.
+// readState returns the switches of skills by name from the extensions.
 func readState(at extensions.Place) (map[string]bool, error) {
 	top, err := at.Read()
 	if err != nil {
@@ -25,7 +25,7 @@ func readState(at extensions.Place) (map[string]bool, error) {
 			Enabled *bool `json:"enabled"`
 		}
 		if json.Unmarshal(m.Value, &one) != nil {
-			state[m.Key] = false // whoever wrote this meant something; nothing is opened by mistake
+			state[m.Key] = false // the entry's meaning is unclear: keep it off
 			continue
 		}
 		state[m.Key] = one.Enabled == nil || *one.Enabled
@@ -33,7 +33,7 @@ func readState(at extensions.Place) (map[string]bool, error) {
 	return state, nil
 }
 
-// writeState switches skills. Whatever else is there stays as it is.
+// writeState switches skills. Other content is unchanged.
 func writeState(at extensions.Place, on map[string]bool) error {
 	err := at.Edit(func(top extensions.Object) (extensions.Object, error) {
 		list, err := extensions.Parse(top.Get("skills"))

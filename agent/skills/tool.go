@@ -10,18 +10,18 @@ import (
 	"runtime"
 )
 
-// toolName is the file of a bundled skill in whose place the program is shown.
+// toolName is the file of a bundled skill replaced by the program.
 const toolName = "skilltool"
 
-// bringTool puts the program into a copied skill, if the skill has a place for it. Without the
-// program, the file of the skill stays, which says so to whoever runs it.
+// bringTool copies the program into a skill that has a place for it. Without the program, the skill's own file stays
+// and reports that when run.
 func (l *Library) bringTool(s Skill, dir string) {
 	at := filepath.Join(dir, toolName)
 	if _, err := os.Lstat(at); err != nil || !s.Bundled {
 		return
 	}
 	err := os.Chmod(at, 0o755)
-	if l.o.Tool != "" && runtime.GOOS != "windows" { // nothing runs scripts there
+	if l.o.Tool != "" && runtime.GOOS != "windows" { // scripts don't run there
 		err = cmp.Or(err, l.linkTool(at))
 	}
 	if err != nil {
@@ -49,13 +49,13 @@ func (l *Library) linkTool(at string) error {
 	return os.Rename(temp, at)
 }
 
-// spareRoom is what must be left on the disk beside a copy of the program, which is for chats.
+// spareRoom is the disk space to leave free for chats besides a copy of the program.
 const spareRoom = 256 << 20
 
-// toolFolder is where a copy of the program is kept.
+// toolFolder returns where a copy of the program is kept.
 func (l *Library) toolFolder() string { return l.o.Shown + ".tool" }
 
-// keepTool makes the copy, and removes those of other versions.
+// keepTool creates the copy and removes those of other versions.
 func (l *Library) keepTool(at string) (err error) {
 	if _, err := os.Stat(at); err == nil {
 		return nil

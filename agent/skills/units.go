@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Units are the custom skills and histories that are there in a folder of skills, as paths below it.
+// Units returns the custom skills and histories that are there in a folder of skills, as paths below it.
 func Units(folder string) (list []string) {
 	for _, at := range []string{string(Custom), string(Custom) + "/" + history} {
 		entries, err := os.ReadDir(filepath.Join(folder, filepath.FromSlash(at)))
@@ -24,7 +24,7 @@ func Units(folder string) (list []string) {
 	return list
 }
 
-// Sync calls pull, which brings what other servers have changed, and looks at it.
+// Sync calls pull, which applies changes of other servers, and rescans.
 func (l *Library) Sync(pull func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

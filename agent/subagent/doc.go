@@ -1,6 +1,6 @@
-// Package subagent delegates: the kinds of helpers there are, and the task tool that sends one.
+// Package subagent implements delegation: the kinds of helpers, and the task tool that starts one.
 //
-// A helper is a run of its own inside the call that asks for it. How it is run, and with which
-// model and tools, is left to whoever makes the tool; here is what the call promises: the events
-// that tell of a helper, its limit of time, and what its end becomes for the model that sent it.
+// A helper is a run inside the call that started it. The creator of the tool runs it and selects its model and tools;
+// this package implements the call's contract: the helper's events, its time limit, and its result for the calling
+// model.
 package subagent

@@ -13,10 +13,10 @@ import (
 	"fawn/agent"
 )
 
-// maxBrief is how many characters of a report its result has; all of a longer one is in a file.
+// maxBrief limits the part of a report in the result; a file has the whole.
 const maxBrief = 2000
 
-// helper is what one call tells of its helper.
+// helper holds the reporting state of one call's helper.
 type helper struct {
 	Options
 	turn  *agent.Turn
@@ -27,7 +27,7 @@ type helper struct {
 	cost  float64
 }
 
-// tokens are what a helper's model calls took, as its events and its result have it.
+// tokens are the token counts of a helper's model calls, as in its events and result.
 type tokens struct {
 	Input  int `json:"input_tokens"`
 	Output int `json:"output_tokens"`
@@ -44,7 +44,7 @@ func (h *helper) add(m *agent.Message) {
 	}
 }
 
-// usage is nil while nothing is known.
+// usage returns nil while unknown.
 func (n tokens) usage() any {
 	if n == (tokens{}) {
 		return nil
@@ -52,7 +52,7 @@ func (n tokens) usage() any {
 	return n
 }
 
-// began tells that the helper works. One that goes on after a crash has been told of.
+// began announces the helper. A helper resumed after a crash was announced before.
 func (h *helper) began(soFar agent.State, again bool) {
 	for _, m := range soFar.Messages {
 		if spoken(m) {
@@ -64,7 +64,7 @@ func (h *helper) began(soFar agent.State, again bool) {
 	}
 }
 
-// tell are the events that go with a step of the helper, one for each message of it.
+// tell returns the events of a helper's step, one per message.
 func (h *helper) tell(step agent.Step) (events []json.RawMessage) {
 	total := h.count
 	for _, m := range step.Patch.Messages {
@@ -85,10 +85,10 @@ func (h *helper) tell(step agent.Step) (events []json.RawMessage) {
 	return events
 }
 
-// spoken are the messages of a helper that are told of: what it and its tools say.
+// spoken returns the helper's messages to report: its own and its tools'.
 func spoken(m *agent.Message) bool { return m.Type == agent.TypeAI || m.Type == agent.TypeTool }
 
-// event adds what all events of a helper have. It is nil when it cannot be written.
+// event adds the common fields of a helper's events. It returns nil if encoding fails.
 func (h *helper) event(fields map[string]any) json.RawMessage {
 	fields["task_id"], fields["model_name"] = h.job.Call, h.model
 	data, err := agent.Encode(fields)
@@ -105,7 +105,7 @@ func (h *helper) emit(fields map[string]any) {
 	}
 }
 
-// result tells that the helper has ended, and is what the model that sent it reads.
+// result announces the helper's end and returns the text for the calling model.
 func (h *helper) result(ctx context.Context, end End) agent.Result {
 	said, fallback := lastWords(&end.State)
 	if end.Status == Completed && fallback {
@@ -164,8 +164,7 @@ func (h *helper) result(ctx context.Context, end End) agent.Result {
 	return r
 }
 
-// report is what a result has of a report: all of a short one, else its beginning and where the
-// whole is.
+// report returns a short report in full, or the beginning of a long one with the path of the whole.
 func (h *helper) report(ctx context.Context, text string, kwargs map[string]any) string {
 	sum := sha256.Sum256([]byte(text))
 	brief := agent.Head(text, maxBrief)
@@ -196,7 +195,7 @@ func capped(reason string) string {
 	return strings.ReplaceAll(reason, "_", " ")
 }
 
-// lastWords is the newest text of a helper; fallback says that it is an explanation of a failure.
+// lastWords returns the newest text of a helper; fallback means that it explains a failure.
 func lastWords(s *agent.State) (text string, fallback bool) {
 	for i := len(s.Messages) - 1; i >= 0; i-- {
 		m := s.Messages[i]

@@ -17,15 +17,15 @@ const General = "general-purpose"
 // Kind is a kind of helper.
 type Kind struct {
 	Name        string
-	Description string        // when to send one; its first line is told to models
-	Prompt      string        // what it is told about itself
-	Tools       []string      // the tools it may use, as far as the run has them; nil = all
+	Description string        // when to use it; models see its first line
+	Prompt      string        // its system prompt
+	Tools       []string      // permitted tools, if the run has them; nil = all
 	Denied      []string      // tools it never has
-	Skills      []string      // the skills it may use, as far as its agent has them; nil = all
+	Skills      []string      // permitted skills, if its agent has them; nil = all
 	Model       string        // "" = that of the run
-	MaxTurns    int           // model calls before the one that ends its work
+	MaxTurns    int           // model calls before the final one
 	Timeout     time.Duration // from the start of its work
-	MaxTokens   int           // 0 = no limit of its own
+	MaxTokens   int           // 0 = no separate limit
 	WarnAt      float64       // part of MaxTokens at which it is warned
 }
 
@@ -40,8 +40,8 @@ func always() []string {
 	return []string{Tool, "ask_clarification", "write_todos", "list_uploaded_files"}
 }
 
-// Choose are the tools of all that a helper of this kind has. With groups, only tools of these
-// groups, or of these names, are among them; tools without a group always are.
+// Choose returns the tools of all that a helper of this kind has. With groups, only tools of these groups, or of these
+// names, are among them; tools without a group always are.
 func (k Kind) Choose(all []*agent.Tool, groups []string) []*agent.Tool {
 	return slices.DeleteFunc(slices.Clone(all), func(t *agent.Tool) bool {
 		switch {
@@ -54,8 +54,8 @@ func (k Kind) Choose(all []*agent.Tool, groups []string) []*agent.Tool {
 	})
 }
 
-// Learned are the skills that a helper of this kind may use when its agent may use those of
-// allowed. In both, nil means all.
+// Learned returns the skills that a helper of this kind may use, given its agent's allowed ones. In both, nil means
+// all.
 func (k Kind) Learned(allowed []string) []string {
 	switch {
 	case k.Skills == nil:
@@ -66,13 +66,13 @@ func (k Kind) Learned(allowed []string) []string {
 	return slices.DeleteFunc(slices.Clone(k.Skills), func(name string) bool { return !slices.Contains(allowed, name) })
 }
 
-// FirstLine is what a model is told of a kind.
+// FirstLine returns the description of a kind for models.
 func (k Kind) FirstLine() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(k.Description), "\n")
 	return agent.Escape(agent.Head(line, 300))
 }
 
-// find is the kind of a name, "" meaning the general one.
+// find returns the kind of a name, "" meaning the general one.
 func find(kinds []Kind, name string) (Kind, bool) {
 	if name == "" {
 		name = General

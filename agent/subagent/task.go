@@ -14,32 +14,32 @@ import (
 //go:embed task.md
 var taskText string
 
-// Options are what the tool works with.
+// Options configure the tool.
 type Options struct {
 	Kinds []Kind
 	// Model is the name of the model that a kind is given.
 	Model func(Kind) string
-	// Run runs a helper and returns when it has ended. An error means that there is nothing to
-	// tell of it: it could not be run, or the next server goes on with it.
+	// Run runs a helper to its end. An error means that nothing should be reported: the helper couldn't run, or another
+	// server continues it.
 	Run func(ctx context.Context, t *agent.Turn, j Job) (End, error)
 	// Store keeps a report in a file of the thread, and returns its path.
 	Store func(ctx context.Context, t *agent.Turn, call, text string) (path string, err error)
 	// After calls f when d has passed, unless it is stopped; nil is the clock.
 	After func(d time.Duration, f func()) (stop func() bool)
-	// Late is the cause with which the context of Run ends when the time of the helper is over.
+	// Late is the cause of the end of Run's context when the helper's time is up.
 	Late error
 }
 
-// Job is one helper's.
+// Job is the work of one helper.
 type Job struct {
 	Kind        Kind
 	Call        string // id of the call
 	Description string
 	Prompt      string
-	Groups      []string // of tools that it may use; none = all of its kind's
+	Groups      []string // of permitted tools; none = all of its kind's
 
-	// Began is to be called once the helper works, with what it had done already when it goes
-	// on after a crash, and Tell with each of its steps: they give the events that tell of it.
+	// Began must be called once the helper starts, with its state so far if it resumes after a crash, and Tell with
+	// each of its steps: they return the events to record.
 	Began func(soFar agent.State, again bool)
 	Tell  func(agent.Step) []json.RawMessage
 }
@@ -52,7 +52,7 @@ const (
 	TimedOut  = "timed_out"
 )
 
-// End is what a helper leaves.
+// End is the result of a helper.
 type End struct {
 	Status string // one of the above
 	Reason string // why it ended early: token_capped, turn_capped, loop_capped, or ""
@@ -65,10 +65,10 @@ const taskSchema = `{"type":"object","required":["description","prompt","subagen
 "prompt":{"type":"string","description":"the whole task, with everything the helper must know and what it is to report"},
 "subagent_type":{"type":"string","description":"the kind of helper","enum":%s}}}`
 
-// maxPrompt bounds what a helper is told, in bytes.
+// maxPrompt limits a helper's task, in bytes.
 const maxPrompt = 256 << 10
 
-// New makes the tool.
+// New returns the tool.
 func New(o Options) *agent.Tool {
 	if o.After == nil {
 		o.After = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
@@ -86,7 +86,7 @@ func New(o Options) *agent.Tool {
 	}
 }
 
-// arguments are those of today, and those of the first versions of the tool.
+// arguments are the current arguments, and those of the tool's first versions.
 type arguments struct {
 	Description string `json:"description"`
 	Prompt      string `json:"prompt"`
@@ -112,7 +112,7 @@ func (l *list) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// read gives the job that a call asks for, or says what is wrong with it.
+// read parses a call into a job, or describes its error.
 func (o Options) read(c agent.ToolCall) (j Job, problem string) {
 	var a arguments
 	if err := json.Unmarshal(c.Args, &a); err != nil {
@@ -169,7 +169,7 @@ func (o Options) task(ctx context.Context, t *agent.Turn, c agent.ToolCall) (age
 	return h.result(ctx, end), nil
 }
 
-// failure is the result of a call for which no helper is sent.
+// failure returns the result of a call for which no helper is sent.
 func failure(why string) agent.Result {
 	r := agent.ErrorResult("Task failed. Error: " + why)
 	r.Kwargs = map[string]any{"subagent_status": Failed, "subagent_error": why}

@@ -56,7 +56,7 @@ func (r *reader) chatGPT(c *Conversation, rec *record) error {
 	}
 	var way []string
 	way, c.Branches = branch(parents, leaf)
-	var made []File // by tools, for the answer after them
+	var made []File // by tools, for the following answer
 	for _, id := range way {
 		m := nodes[id].Message
 		if m == nil || m.Metadata.Hidden {
@@ -84,10 +84,10 @@ func (r *reader) chatGPT(c *Conversation, rec *record) error {
 	return nil
 }
 
-// gptContent is what a message says and the files that belong to it.
+// gptContent is the text of a message and its files.
 func (r *reader) gptContent(m *gptMessage) (string, []File) {
 	if m.Content.Type != "text" && m.Content.Type != "multimodal_text" {
-		return "", nil // thoughts, calls of tools and what they printed
+		return "", nil // thoughts, calls of tools and their output
 	}
 	var texts []string
 	var files []File
@@ -122,8 +122,7 @@ func (r *reader) gptContent(m *gptMessage) (string, []File) {
 	return strings.Join(texts, "\n\n"), files
 }
 
-// withoutMarks leaves out references to sources, which stand between two private characters and
-// mean nothing elsewhere.
+// withoutMarks removes references to sources, enclosed in private-use characters and meaningless elsewhere.
 func withoutMarks(s string) string {
 	const begin, end = "\ue200", "\ue201"
 	if !strings.Contains(s, begin) {
@@ -146,7 +145,7 @@ func withoutMarks(s string) string {
 // assets are the files of an archive by their ids.
 type assets struct {
 	byID  map[string]*zip.File
-	names map[string]string // as people knew them, by the names in the archive
+	names map[string]string // original names, by the names in the archive
 	given map[string]bool   // ids that the conversation has already
 }
 
@@ -171,7 +170,7 @@ func findAssets(all []*zip.File) assets {
 	return a
 }
 
-// assetID is the id of a file in a pointer or a name, "" if it has none.
+// assetID returns the id of a file in a pointer or a name, "" if it has none.
 func assetID(s string) string {
 	if _, after, found := strings.Cut(s, "://"); found {
 		s = after
@@ -186,7 +185,7 @@ func assetID(s string) string {
 	return s[:n]
 }
 
-// file is the file that an id or a pointer names. A conversation gets its content once.
+// file returns the file that an id or a pointer names. A conversation gets its content once.
 func (a assets) file(pointer, name string) File {
 	id := assetID(pointer)
 	f := a.byID[id]

@@ -25,7 +25,7 @@ type claudeMessage struct {
 	} `json:"files"`
 }
 
-// claude reads a conversation as a list of messages. Newer exports say what each follows.
+// claude parses a conversation from a list of messages. Newer exports include each message's parent.
 func claude(c *Conversation, rec *record) error {
 	var list []claudeMessage
 	if err := json.Unmarshal(rec.ChatMessages, &list); err != nil {
@@ -72,7 +72,7 @@ func claude(c *Conversation, rec *record) error {
 	return nil
 }
 
-// textFile is a file of which the export has the text. A text with no name was pasted.
+// textFile returns a file of which the export has the text. A text with no name was pasted.
 func textFile(name, text string) File {
 	if name == "" {
 		name = "pasted.txt"
@@ -80,7 +80,7 @@ func textFile(name, text string) File {
 	if text == "" {
 		return File{Name: name}
 	}
-	if dot := strings.LastIndexByte(name, '.'); dot >= 0 { // its text, no longer a document of its kind
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 { // its text, no longer in the document's format
 		switch strings.ToLower(name[dot:]) {
 		case ".pdf", ".docx", ".doc", ".xlsx", ".xls", ".pptx", ".ppt", ".odt", ".ods", ".odp", ".rtf", ".epub":
 			name += ".txt"

@@ -8,7 +8,7 @@ import (
 
 // Bounds of a conversation in elements. A list of 3 bytes an element takes much more when decoded.
 const (
-	maxNodes    = 20_000    // of one list or object: messages are one
+	maxNodes    = 20_000    // of one list or object: a conversation's messages are one
 	maxFiles    = 100       // of one message
 	maxElements = 1_000_000 // of all lists and objects together
 )

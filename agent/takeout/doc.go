@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Apps whose exports can be read.
+// Supported apps.
 const (
 	ChatGPT   = "chatgpt"
 	Claude    = "claude"
@@ -18,8 +18,8 @@ const (
 // Bounds in bytes.
 const (
 	maxConversation = 32 << 20  // JSON of one conversation
-	maxSkipped      = 1 << 30   // JSON of one that is left out because it is larger
-	maxChats        = 4 << 30   // JSON of all of them, unpacked
+	maxSkipped      = 1 << 30   // bytes of an oversized conversation that is skipped
+	maxChats        = 4 << 30   // total JSON size, unpacked
 	maxNames        = 8 << 20   // the list of the names of files
 	maxDirectory    = 100 << 20 // names in the directory of an archive
 )
@@ -28,7 +28,7 @@ const (
 var (
 	// ErrFormat is a file that is no export of an app known here.
 	ErrFormat = errors.New("not an export of ChatGPT, Claude or Open WebUI")
-	// ErrDamaged matches what is an export and cannot be read to its end.
+	// ErrDamaged matches an export that can't be read to its end.
 	ErrDamaged = errors.New("the export can't be read to its end")
 	// ErrTooLarge is an export over the bounds of this package.
 	ErrTooLarge = errors.New("the export is too large")
@@ -42,7 +42,7 @@ type Conversation struct {
 	Branches         int // others, which are left out
 }
 
-// Message is what a person or a model said. Neighbouring answers of a model are one message.
+// Message is a message of a person or a model. Adjacent answers of a model are one message.
 type Message struct {
 	Human bool
 	Text  string
@@ -60,7 +60,7 @@ type File struct {
 
 // Unreadable counts conversations that are left out.
 type Unreadable struct {
-	Count int    // that are not what an app writes
+	Count int    // entries not written by an app
 	Title string // of the first of these that has one
 	Large int    // over 32 MB
 }

@@ -7,15 +7,14 @@ import (
 	"io"
 )
 
-// elements reads the values of a JSON list one by one, and passes over those that are too large to be held. Whether a value
-// is valid is for others to check.
+// elements reads the values of a JSON list one by one and skips oversized ones. The values aren't validated.
 type elements struct {
 	in    *bufio.Reader
 	at    int64 // bytes that were read
 	began bool  // a value was read
 }
 
-// begin tells whether there is a list, into which it goes, or something else.
+// begin reports whether there is a list, which it enters, or something else.
 func (e *elements) begin() (list bool, err error) {
 	b, err := e.peek()
 	if err != nil || b != '[' {
@@ -33,7 +32,7 @@ func (e *elements) skip(n int) {
 	e.at += int64(n)
 }
 
-// peek is the next byte that is no space.
+// peek returns the next byte that is no space.
 func (e *elements) peek() (byte, error) {
 	for {
 		b, err := e.in.Peek(1)
@@ -47,7 +46,7 @@ func (e *elements) peek() (byte, error) {
 	}
 }
 
-// ended is the error about JSON that is cut off.
+// ended returns the error about JSON that is cut off.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -55,7 +54,8 @@ func ended(err error) error {
 	return err
 }
 
-// next is the next value: of a list, whose end is neither raw nor large, or the only one. Of a large one there is nothing.
+// next returns the next value: of a list, at whose end neither raw nor large is set, or the only one. An oversized
+// value has no content.
 func (e *elements) next(list bool) (raw []byte, large bool, err error) {
 	b, err := e.peek()
 	if err != nil {
@@ -105,17 +105,17 @@ func (e *elements) next(list bool) (raw []byte, large bool, err error) {
 // value finds the end of a value.
 type value struct {
 	depth           int
-	text, backslash bool // in a string, behind a backslash
+	text, backslash bool // in a string, after a backslash
 }
 
-// take looks at what comes next and says how much of it belongs to the value, and whether that ends there.
+// take returns how much of the input belongs to the value, and whether the value ends there.
 func (v *value) take(p []byte) (n int, done bool) {
 	for i := 0; i < len(p); i++ {
 		if v.backslash {
 			v.backslash = false
 			continue
 		}
-		if v.text { // byte by byte: looking far ahead for its end would read the rest again behind each backslash
+		if v.text { // byte by byte: searching for its end would rescan the rest after each backslash
 			switch p[i] {
 			case '\\':
 				v.backslash = true

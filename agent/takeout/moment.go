@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// moment is a time as apps write it: seconds, milliseconds or nanoseconds, or RFC 3339. What is
-// none of these is the zero time.
+// moment is a time in the formats of apps: seconds, milliseconds or nanoseconds, or RFC 3339. Other formats become the
+// zero time.
 type moment struct{ time.Time }
 
 // UnmarshalJSON never fails.

@@ -84,7 +84,7 @@ func openWebUI(c *Conversation, rec *record) error {
 	return nil
 }
 
-// withoutDetails leaves out reasoning and calls of tools, which stand as HTML in the answer.
+// withoutDetails removes reasoning and tool calls, which are HTML in the answer.
 func withoutDetails(s string) string {
 	const begin, end = "<details type=\"", "</details>"
 	var b strings.Builder
@@ -107,7 +107,7 @@ func withoutDetails(s string) string {
 	}
 }
 
-// dataFile is a file that stands in its own address.
+// dataFile returns a file embedded in a data URL.
 func dataFile(name, url string) File {
 	head, data, found := strings.Cut(strings.TrimPrefix(url, "data:"), ",")
 	kind, encoded := strings.CutSuffix(head, ";base64")

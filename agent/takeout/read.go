@@ -75,7 +75,7 @@ func (r *reader) archive(src io.ReaderAt, size int64) error {
 	return nil
 }
 
-// directory is how many bytes an archive's directory claims, 0 if it isn't found.
+// directory returns the size that an archive declares for its directory, 0 if not found.
 func directory(src io.ReaderAt, size int64) int64 {
 	tail := make([]byte, min(size, 65557)) // the end record and its longest comment
 	if _, err := src.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
@@ -161,7 +161,7 @@ func (r *reader) chats(from io.Reader) error {
 	return r.judge()
 }
 
-// judge tells a list of nothing known from an export. An empty list is one.
+// judge distinguishes an export from a list of unknown things. An empty list is an export.
 func (r *reader) judge() error {
 	if !r.known && r.bad.Count > 0 {
 		return ErrFormat
@@ -172,7 +172,7 @@ func (r *reader) judge() error {
 	return nil
 }
 
-// record has the members by which the apps' conversations differ.
+// record has the members that distinguish the apps' conversations.
 type record struct {
 	ID           string          `json:"id"`
 	Conversation string          `json:"conversation_id"`
@@ -190,7 +190,7 @@ type record struct {
 	Chat         json.RawMessage `json:"chat"`
 }
 
-// one hands on a conversation.
+// one passes on a conversation.
 func (r *reader) one(raw json.RawMessage) error {
 	var rec record
 	err := count(r.ctx, raw)

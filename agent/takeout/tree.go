@@ -1,7 +1,7 @@
 package takeout
 
-// branch is the way from the root of a tree of messages to leaf, and how many other leaves there
-// are. parents has every message with its parent. Circles are cut.
+// branch returns the path from the root of a message tree to leaf, and the number of other leaves. parents has every
+// message with its parent. Cycles are cut.
 func branch(parents map[string]string, leaf string) (way []string, others int) {
 	inner, seen := map[string]bool{}, map[string]bool{}
 	for _, p := range parents {
@@ -25,7 +25,7 @@ func branch(parents map[string]string, leaf string) (way []string, others int) {
 	return way, others
 }
 
-// say adds a message, or goes on with the answer before.
+// say adds a message, or continues the previous answer.
 func (c *Conversation) say(m Message) {
 	if m.Text == "" && len(m.Files) == 0 {
 		return

@@ -12,13 +12,12 @@ import (
 	"fawn/store"
 )
 
-// maxFindings bounds what Check returns.
+// maxFindings limits the results of Check.
 const maxFindings = 1000
 
-// Check reads everything that threads are made of and names what cannot be read, one
-// sentence each: messages, fields, requests of runs, and events with the rows they refer
-// to. It is for a database which nothing writes to; references between rows are the
-// business of [store.DB.Check].
+// Check reads all data of threads and describes unreadable parts, one sentence each: messages, fields, requests of
+// runs, and events with the rows they reference. The database must not be in use; [store.DB.Check] checks references
+// between rows.
 func Check(ctx context.Context, db *store.DB) ([]string, error) {
 	c := &check{db: db}
 	for offset := 0; ; {
@@ -107,8 +106,8 @@ func (c *check) fields(ctx context.Context, thread string) error {
 	return nil
 }
 
-// events reads every event with what it refers to. A reference to a row that is gone is
-// damage: rows go only with the events that show them.
+// events reads every event with its references. A dangling reference is damage: rows are only deleted together with the
+// events that show them.
 func (c *check) events(ctx context.Context, thread string) error {
 	for after := int64(0); ; {
 		rows, err := c.db.Events(ctx, thread, after, 0, eventlog.ReadBytes)

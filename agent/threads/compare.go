@@ -11,19 +11,19 @@ import (
 	"fawn/store"
 )
 
-// MostSides is how many models may answer one question side by side; fewer than two are no comparison.
+// MostSides limits the models of a comparison; fewer than two aren't a comparison.
 const MostSides = 3
 
-// ErrTemporary means that models are to be compared in a temporary thread, whose branches would stay.
+// ErrTemporary refuses a comparison in a temporary thread, because its branches would stay.
 var ErrTemporary = errors.New("models can't be compared in a temporary chat; keep it first")
 
 // ErrSides means that a comparison doesn't name two or three different models.
 var ErrSides = fmt.Errorf("a comparison takes two to %d different models", MostSides)
 
-// Compare asks several models the same question, each in a branch of a thread, which itself stays as it is. A thread
-// that isn't there yet has each model begin a new one; files that were uploaded for it are copied. title is that of a
-// branch. begin starts the run of one branch. When one doesn't start, the branches are removed again. Errors: ErrSides,
-// runs.ErrBusy while the thread works, and those of begin.
+// Compare asks several models the same question, each in a branch of a thread, which itself is unchanged. For a thread
+// that doesn't exist yet, each model starts a new one with copies of the uploaded files. title returns a branch's
+// title. begin starts the run of one branch. If one doesn't start, the branches are removed again. Errors: ErrSides,
+// runs.ErrBusy during a run, and those of begin.
 func (c *Copier) Compare(ctx context.Context, m *runs.Manager, owner, thread string, models []string, title func(model string) string,
 	begin func(ctx context.Context, thread, model string) error) (store.Comparison, error) {
 	out := store.Comparison{ID: uuid.Must(uuid.NewV7()).String(), Owner: owner}
@@ -57,7 +57,8 @@ func (c *Copier) Compare(ctx context.Context, m *runs.Manager, owner, thread str
 	return out, c.DB.AddComparison(ctx, out)
 }
 
-// side is a branch of a thread at its end, or the id of a new thread with its files where there is nothing to branch.
+// side returns a branch of a thread at its end, or the id of a new thread with its files where there is nothing to
+// branch.
 func (c *Copier) side(ctx context.Context, thread, title string) (string, error) {
 	t, err := c.DB.Thread(ctx, thread)
 	if err == nil && t.Head != "" {

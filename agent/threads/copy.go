@@ -17,25 +17,24 @@ import (
 	"fawn/store"
 )
 
-// CopyFiles gives thread to, which is new, the files of thread from.
+// CopyFiles copies the files of thread from to the new thread to.
 type CopyFiles func(ctx context.Context, from, to string) error
 
 // ErrGone is returned when the checkpoints a branch would need are no longer there.
 var ErrGone = errors.New("can no longer be branched")
 
-// Copier makes threads from others. Files and Remove may be nil.
+// Copier creates threads from others. Files and Remove may be nil.
 type Copier struct {
 	DB    *store.DB
-	Files CopyFiles // gives a new thread the files of another
-	// FilesAt gives a new thread the files that another had in a version; nil where there are no versions.
+	Files CopyFiles // copies the files of another thread
+	// FilesAt copies another thread's files in a version; nil without versions.
 	FilesAt func(ctx context.Context, from string, version int64, to string) error
 	Remove  func(thread string) error // deletes a thread's files
 	Log     *slog.Logger
 }
 
-// Copy makes a new thread with all messages, fields and checkpoints of another, and its
-// files as far as that works. Runs and their events stay where they are. Errors:
-// ErrNotFound, ErrStorage.
+// Copy creates a new thread with all messages, fields and checkpoints of another, and its files if possible. Runs and
+// their events aren't copied. Errors: ErrNotFound, ErrStorage.
 func (c *Copier) Copy(ctx context.Context, thread string) (store.Thread, error) {
 	t, err := c.source(ctx, thread)
 	if err != nil {
@@ -53,19 +52,18 @@ func (c *Copier) Copy(ctx context.Context, thread string) (store.Thread, error) 
 	return c.spawn(ctx, thread, id, t, store.Batch{CopyFrom: thread}, c.Files)
 }
 
-// Branched is a thread that goes on from a message of another one.
+// Branched is a new thread that continues from a message of another.
 type Branched struct {
 	Thread     store.Thread
-	Parent     string // the thread it comes from
-	Checkpoint string // of the parent, whose state it starts with
+	Parent     string // the original thread
+	Checkpoint string // checkpoint of the parent with the initial state
 	Message    string // the last message it has
-	Files      bool   // it got a copy of the parent's files: they are those of this state
+	Files      bool   // the parent's files were copied because they match this state
 }
 
-// Branch makes a new thread from the state in which one of some messages, those of a turn,
-// was the last. It gets the rows that are live there, one checkpoint, and the files only
-// when nothing came after. title is its title; "" keeps the parent's. Errors: ErrNotFound
-// for a message which is not in the thread now, ErrGone, ErrStorage.
+// Branch creates a new thread from the state in which one of some messages of a turn was the last. It gets the rows
+// live there, one checkpoint, and the files only if nothing came after. title is its title; "" keeps the parent's.
+// Errors: ErrNotFound for a message that isn't in the thread, ErrGone, ErrStorage.
 func (c *Copier) Branch(ctx context.Context, thread string, messages []string, title string) (Branched, error) {
 	b := Branched{Parent: thread}
 	t, err := c.source(ctx, thread)
@@ -134,8 +132,8 @@ func (c *Copier) source(ctx context.Context, thread string) (store.Thread, error
 	return t, err
 }
 
-// turnEnd is the newest state on the way to the thread's head whose last message is one of
-// messages. latest says that the head has no message behind it.
+// turnEnd returns the newest state on the way to the thread's head whose last message is one of messages. latest
+// reports whether no message follows it.
 func (c *Copier) turnEnd(ctx context.Context, t store.Thread,
 	messages []string) (snap store.Snapshot, latest bool, err error) {
 	gone := fmt.Errorf("find message in thread %s: %w", t.ID, runs.ErrNotFound)
@@ -173,7 +171,7 @@ func (c *Copier) turnEnd(ctx context.Context, t store.Thread,
 	return snap, false, fmt.Errorf("find message in thread %s: %w", t.ID, ErrGone)
 }
 
-// spawn stores a thread made from another one, its files first: who sees it sees them.
+// spawn stores a thread created from another one, its files first, so a visible thread has its files.
 func (c *Copier) spawn(ctx context.Context, from, id string, t store.Thread, rows store.Batch,
 	files CopyFiles) (store.Thread, error) {
 	now := c.DB.Now()
@@ -200,8 +198,8 @@ func (c *Copier) removeFiles(thread string) error {
 	return c.Remove(thread)
 }
 
-// withMembers adds members to a metadata object. What pins or archives a thread does not come along; a copy of a temporary
-// one is temporary.
+// withMembers adds members to a metadata object. Pins and archive marks aren't copied; a copy of a temporary thread is
+// temporary.
 func withMembers(raw json.RawMessage, more map[string]any) (json.RawMessage, error) {
 	meta := map[string]json.RawMessage{} // verbatim: large numbers keep their digits
 	if err := json.Unmarshal(object(raw), &meta); err != nil {

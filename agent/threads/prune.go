@@ -9,19 +9,18 @@ import (
 	"fawn/store"
 )
 
-// Strategy says what becomes of a thread that is pruned.
+// Strategy is the way to prune a thread.
 type Strategy string
 
 // The strategies.
 const (
 	PruneDelete Strategy = "delete"      // the thread with everything that is its
-	KeepLatest  Strategy = "keep_latest" // its history and its runs' events; what it says now stays
+	KeepLatest  Strategy = "keep_latest" // delete the history and the runs' events, keep the current state
 )
 
-// Prune deletes threads or their history, and returns how many it did that to. Threads
-// that are not there, and with [KeepLatest] those at work, are passed over; with
-// [PruneDelete] their runs end first. It stops at the first error, which leaves the rest
-// as they are. Errors: ErrInput for an unknown strategy.
+// Prune deletes threads or their history and returns the number of affected ones. Missing threads, and with
+// [KeepLatest] busy ones, are skipped; with [PruneDelete] their runs are ended first. It stops at the first error.
+// Errors: ErrInput for an unknown strategy.
 func Prune(ctx context.Context, db *store.DB, m *runs.Manager, ids []string, s Strategy) (int, error) {
 	prune := m.DeleteThread
 	switch s {
@@ -45,8 +44,8 @@ func Prune(ctx context.Context, db *store.DB, m *runs.Manager, ids []string, s S
 	return n, nil
 }
 
-// forgetHistory leaves a thread only what its newest checkpoint needs. ErrBusy while a run
-// is there, ErrNotFound for a thread that is not or has no state.
+// forgetHistory deletes everything of a thread except its newest checkpoint. ErrBusy during a run, ErrNotFound if the
+// thread doesn't exist or has no state.
 func forgetHistory(ctx context.Context, db *store.DB, m *runs.Manager, thread string) error {
 	return m.Exclusive(ctx, thread, func(ctx context.Context) error {
 		return db.Commit(ctx, store.Batch{ThreadID: thread, Delete: &store.Delete{History: true}})

@@ -15,7 +15,7 @@ import (
 	"fawn/store"
 )
 
-// PastRun is a run that another server made.
+// PastRun is a run of another server.
 type PastRun struct {
 	ID, Assistant, Status, Error string
 	Model                        string // "" is not known
@@ -23,10 +23,9 @@ type PastRun struct {
 	Created, Updated             time.Time
 }
 
-// Restore makes a thread with the state that values describes, as one checkpoint of source "update",
-// in one write: it is whole or not there. t has its id, its owner, its metadata and its times.
-// Fields that cannot be read are left out and returned by name. Errors: store.ErrExists when the id
-// is taken, ErrInput for messages that cannot be read, ErrStorage.
+// Restore creates a thread with the state in values, as one checkpoint of source "update", atomically. t has its id,
+// owner, metadata and times. Unreadable fields are left out and returned by name. Errors: store.ErrExists if the id is
+// taken, ErrInput for unreadable messages, ErrStorage.
 func Restore(ctx context.Context, db *store.DB, t store.Thread,
 	values map[string]json.RawMessage) (left []string, err error) {
 	var state agent.State
@@ -98,8 +97,7 @@ func Restore(ctx context.Context, db *store.DB, t store.Thread,
 	return left, nil
 }
 
-// RestoreRun writes down what another server's run of a thread took. It has no events. A run that
-// did not end there has failed.
+// RestoreRun records another server's run of a thread, without events. A run that didn't end there has failed.
 func RestoreRun(ctx context.Context, db *store.DB, thread, owner string, past PastRun) error {
 	u := recorder.Usage{Input: past.Input, Output: past.Output, Total: past.Total, Calls: past.Calls}
 	if past.Total > 0 {

@@ -12,29 +12,28 @@ import (
 	"fawn/store"
 )
 
-// Policy says what stays of threads nobody touches. Zero values keep everything.
+// Policy configures the retention of idle threads. Zero values keep everything.
 type Policy struct {
 	MaxAge     time.Duration // threads untouched for longer are deleted
 	KeepLatest time.Duration // threads untouched for longer lose their history
 	MaxSize    int64         // bytes of rows; past them the oldest threads lose their history, then go
 }
 
-// Swept is what one sweep did.
+// Swept is the result of one sweep.
 type Swept struct {
 	Deleted int   // threads
 	Pruned  int   // threads that lost their history
 	Freed   int64 // bytes the file gave back
 }
 
-// sweepPage bounds how many threads a sweep looks at in one read.
+// sweepPage limits the threads read at a time by a sweep.
 const sweepPage = 100
 
-// youngest is how long a thread must have been left alone before the size of the whole
-// costs it anything.
+// youngest is the minimum idle time before a thread is deleted to reduce the total size.
 const youngest = time.Hour
 
-// Sweep applies a policy, and every thread's own time to live, as of a moment. Threads at
-// work or waiting are passed over, as are pinned ones and those a schedule uses.
+// Sweep applies a policy and the threads' own times to live, as of a moment. Busy, waiting, pinned and scheduled
+// threads are skipped.
 func Sweep(ctx context.Context, db *store.DB, m *runs.Manager, p Policy, now time.Time) (Swept, error) {
 	w := &sweep{db: db, runs: m}
 	err := w.apply(ctx, p, now)
@@ -44,7 +43,7 @@ func Sweep(ctx context.Context, db *store.DB, m *runs.Manager, p Policy, now tim
 	return w.done, err
 }
 
-// sweep is one at work.
+// sweep is one sweep in progress.
 type sweep struct {
 	db   *store.DB
 	runs *runs.Manager
@@ -85,9 +84,9 @@ func (w *sweep) apply(ctx context.Context, p Policy, now time.Time) error {
 	return w.db.DropUnsent(ctx, now)
 }
 
-// old prunes the threads untouched since a moment, oldest first, until enough says so.
+// old prunes the threads idle since a moment, oldest first, until enough returns true.
 func (w *sweep) old(ctx context.Context, before time.Time, s Strategy, enough func() (bool, error)) error {
-	passed := map[string]bool{} // those that could not be pruned now
+	passed := map[string]bool{} // could not be pruned now
 	for {
 		list, err := w.db.Stale(ctx, before, s == KeepLatest, sweepPage+len(passed))
 		if err != nil {
@@ -115,7 +114,7 @@ func (w *sweep) old(ctx context.Context, before time.Time, s Strategy, enough fu
 	}
 }
 
-// expire prunes one thread, unless somebody has touched it meanwhile.
+// expire prunes one thread, unless it was used meanwhile.
 func (w *sweep) expire(ctx context.Context, d store.Due, s Strategy) error {
 	err := w.runs.Exclusive(ctx, d.ID, func(ctx context.Context) error {
 		t, err := w.db.Thread(ctx, d.ID)
@@ -142,8 +141,8 @@ func (w *sweep) expire(ctx context.Context, d store.Due, s Strategy) error {
 	return nil
 }
 
-// ParseTTL reads a thread's time to live as clients give it: minutes, or an object with
-// ttl in minutes and a strategy. nil is none. Errors: ErrInput.
+// ParseTTL parses a client's time to live of a thread: minutes, or an object with ttl in minutes and a strategy. nil is
+// none. Errors: ErrInput.
 func ParseTTL(raw json.RawMessage) (*store.TTL, error) {
 	if raw = request.Present(raw); raw == nil {
 		return nil, nil

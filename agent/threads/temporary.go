@@ -10,23 +10,22 @@ import (
 	"fawn/store"
 )
 
-// Times of temporary threads. Pages say again and again that they show one; a page that goes says so, too, but may be back
-// in a moment, as when it is reloaded.
+// Timeouts of temporary threads. Open pages report regularly; a closing page reports that too, but may return after a
+// reload.
 const (
-	// StayTime is how long a page that was not heard of counts as open.
+	// StayTime is the time after its last report for which a page counts as open.
 	StayTime = 5 * time.Minute
-	// LeaveTime is how long a page that was left may come back.
-	// It is longer than the minute after which an open page says that it is there, so that closing one of two pages
-	// deletes nothing.
+	// LeaveTime is the time in which a closed page may return. It exceeds the reporting interval of open pages, so
+	// closing one of two pages deletes nothing.
 	LeaveTime = 90 * time.Second
-	// SilenceTime is how long a temporary thread lives in which nothing happens, whoever shows it.
+	// SilenceTime is the lifetime of an inactive temporary thread, even if a page shows it.
 	SilenceTime = time.Hour
-	// leftEvery is how often temporary threads are looked for that are to be deleted.
+	// leftEvery is the interval of deleting abandoned temporary threads.
 	leftEvery = 10 * time.Second
 )
 
-// DeleteLeft deletes temporary threads when they were left, until ctx ends. It begins with those made before a moment, such
-// as by a server before this one; the zero time has none.
+// DeleteLeft deletes abandoned temporary threads until ctx ends. It first deletes those created before a moment, for
+// instance by an earlier server; the zero time skips that.
 func DeleteLeft(ctx context.Context, db *store.DB, m *runs.Manager, madeBefore time.Time, log *slog.Logger) {
 	ticker := time.NewTicker(leftEvery)
 	defer ticker.Stop()
@@ -42,7 +41,7 @@ func DeleteLeft(ctx context.Context, db *store.DB, m *runs.Manager, madeBefore t
 	}
 }
 
-// deleteLeft tells whether all are gone that were to go.
+// deleteLeft reports whether all due threads are gone.
 func deleteLeft(ctx context.Context, db *store.DB, m *runs.Manager, madeBefore time.Time, log *slog.Logger) bool {
 	list, err := db.Left(ctx, db.Now(), SilenceTime, madeBefore)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"fawn/sandbox/files"
 )
 
-// maxNamed bounds the paths of one command that are looked at.
+// maxNamed limits the paths of one command that are looked at.
 const maxNamed = 200
 
 // reading marks a tool that only reads the files its arguments name.
@@ -24,8 +24,7 @@ func writing(t *agent.Tool) *agent.Tool {
 	return t
 }
 
-// named are the files in the arguments of a call. What cannot be read names none: the tool
-// itself says what is wrong.
+// named returns the files in a call's arguments. Unreadable arguments name none; the tool reports their errors.
 func named(c agent.ToolCall) []string {
 	var args map[string]json.RawMessage
 	if json.Unmarshal(c.Args, &args) != nil {
@@ -54,8 +53,8 @@ func cleaned(paths []string) (out []string) {
 	return out
 }
 
-// commandAccess guesses from its words which files a command touches. Files that its output
-// goes to, and the arguments of programs that change files, are written.
+// commandAccess guesses the files used by a command from its words. Output files, and arguments of programs that change
+// files, count as written.
 func commandAccess(c agent.ToolCall) agent.Access {
 	var args bashArgs
 	if json.Unmarshal(c.Args, &args) != nil {

@@ -28,8 +28,8 @@ const askClarificationSchema = `{"type":"object","required":["question","clarifi
 "options":{"type":"array","items":{"type":"string"},"description":"for select and multi_select"},
 "placeholder":{"type":"string"}}}}}}`
 
-// Clarification is the tool with which a model asks the user. The stage of the same name
-// answers its calls; without that stage nobody can be asked, and the model is told so.
+// Clarification returns the tool by which a model asks the user. The stage of the same name answers its calls; without
+// that stage the model is told that nobody can answer.
 func Clarification() *agent.Tool {
 	return &agent.Tool{
 		Name: AskClarification, Description: strings.TrimSpace(askClarificationText),

@@ -18,8 +18,8 @@ var bashText string
 // GroupBash is the group of the tool that runs commands.
 const GroupBash = "bash"
 
-// ExitCodeKey is where the message of a command that failed by itself has its exit code,
-// which the text of the result alone cannot tell from what the command printed.
+// ExitCodeKey is the key in a failed command's message for its exit code, which the text alone can't distinguish from
+// printed output.
 const ExitCodeKey = "exit_code"
 
 type bashArgs struct {
@@ -27,9 +27,8 @@ type bashArgs struct {
 	Command     string `json:"command" jsonschema:"the bash script to run"`
 }
 
-// Bash makes the tool that runs commands, or nil when the provider runs none. policy is
-// asked at each call. Output that is too long for a result is kept in a file of open, in
-// the folder of that name below the thread's outputs.
+// Bash returns the tool that runs commands, or nil if the provider runs none. policy is called for each command. Output
+// too long for a result is stored in a file of open, in the folder of that name below the thread's outputs.
 func Bash(p sandbox.Provider, policy func() sandbox.Policy, open Files, folder func() string) *agent.Tool {
 	if p == nil || p.Name() == sandbox.ProviderOff {
 		return nil
@@ -76,8 +75,8 @@ func Bash(p sandbox.Provider, policy func() sandbox.Policy, open Files, folder f
 	return tool
 }
 
-// ran words what became of a command. One that failed by itself is a plain result: its
-// exit code is what the model asked for. note says where output is that the result lacks.
+// ran describes the result of a command. A failing command is a plain result, because the model asked for its exit
+// code. note gives the path of omitted output.
 func ran(res sandbox.ExecResult, note string) agent.Result {
 	var parts []string
 	if out := strings.TrimRight(string(res.Output), "\n"); strings.TrimSpace(out) != "" {
@@ -112,7 +111,7 @@ func ran(res sandbox.ExecResult, note string) agent.Result {
 	return r
 }
 
-// notRun tells the model why there is no result. What it cannot help stays an error.
+// notRun tells the model why there is no result. Errors beyond the model's control stay errors.
 func notRun(ctx context.Context, err error) (agent.Result, error) {
 	var missing *sandbox.UnavailableError
 	switch {

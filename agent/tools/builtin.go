@@ -12,15 +12,15 @@ const (
 	GroupWrite = "file:write"
 )
 
-// Limits bounds what tools take and give back.
+// Limits are limits of the tools' input and output.
 type Limits struct {
 	// ListChars is the length in characters of a listing.
 	ListChars int
-	// ReadChars is the length in characters of what read_file gives back.
+	// ReadChars limits the result of read_file, in characters.
 	ReadChars int
 	// WriteBytes is the size of one write_file that does not append; 0 means any.
 	WriteBytes int
-	// ScanBytes is how much of a file read_file and str_replace look at.
+	// ScanBytes limits the part of a file that read_file and str_replace process.
 	ScanBytes int64
 	// GlobResults and GrepResults are the most results that can be asked for.
 	GlobResults, GrepResults int
@@ -33,9 +33,9 @@ func DefaultLimits() Limits {
 		GrepResults: 500}
 }
 
-// Builtin is the list of tools but for [Bash], which needs a sandbox to run in. Make it
-// once and share it between all runs: the locks that keep two changes of one file apart
-// live in it. Offer [ViewImage] only to models that read images.
+// Builtin returns the list of tools but for [Bash], which needs a sandbox to run in. Make it once and share it between
+// all runs: the locks that keep two changes of one file apart live in it. Offer [ViewImage] only to models that read
+// images.
 func Builtin(open Files, limits Limits, documents uploads.Documents) []*agent.Tool {
 	return BuiltinWith(open, limits, documents, nil)
 }

@@ -1,8 +1,8 @@
-// Package tools holds the tools that come with the agent. [Builtin] lists them; each is a file beside the text that
-// explains it to the model.
+// Package tools contains the built-in tools. [Builtin] lists them; each has its description for the model in a file
+// next to it.
 //
-// A tool fails in one of two ways: with a result that says what went wrong, so that the model can do better, or with a
-// Go error when it couldn't work at all. No text names a path of the host.
+// A tool fails in one of two ways: with a result that explains the error, so that the model can correct it, or with a
+// Go error if it couldn't work at all. No text contains a host path.
 //
-// Tools of MCP servers, browsers and web services are packages of their own. Begin with builtin.go, then ls.go.
+// Tools of MCP servers, browsers and web services are in other packages. Begin with builtin.go, then ls.go.
 package tools

@@ -17,11 +17,11 @@ import (
 	"fawn/uploads"
 )
 
-// documentWait is how long read_file waits until a document is converted.
+// documentWait limits read_file's wait for a conversion.
 const documentWait = 2 * time.Minute
 
-// textOf finds the Markdown of an upload that is a document, and waits until there is one. A
-// file that is none comes back as nil.
+// textOf returns the Markdown of a document among the uploads, waiting for its conversion. It returns nil for other
+// files.
 func (s *set) textOf(ctx context.Context, f *files.Files, thread, name string) (*uploads.File, error) {
 	clean, err := files.Clean(name)
 	if err != nil || path.Dir(clean) != files.Uploads {
@@ -54,8 +54,8 @@ func (s *set) textOf(ctx context.Context, f *files.Files, thread, name string) (
 	}
 }
 
-// document opens the text of a document in place of the document, which file is open for. Files
-// that are text stay what they are. Without a file the result says why.
+// document opens the converted text of a document instead of the open file. Text files are returned as they are.
+// Without a file, the result has the reason.
 func (s *set) document(ctx context.Context, f *files.Files, thread string, file *os.File,
 	a readFileArgs) (*os.File, agent.Result, error) {
 	head := make([]byte, 8<<10)
@@ -82,7 +82,7 @@ func (s *set) document(ctx context.Context, f *files.Files, thread string, file 
 	return text, agent.Result{}, nil
 }
 
-// trimmed is the beginning of a file up to its last whole character.
+// trimmed returns the beginning of a file up to its last whole character.
 func trimmed(head []byte) []byte {
 	for i := len(head) - 1; i >= 0 && i >= len(head)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(head[i]) {
@@ -95,7 +95,7 @@ func trimmed(head []byte) []byte {
 	return head
 }
 
-// unreadable says why there is no text of a document.
+// unreadable explains why there is no text of a document.
 func unreadable(name string, c *uploads.Conversion) (agent.Result, error) {
 	if c.State == uploads.Pending {
 		return failed("%s is still being converted. Do something else and try again later.", show(name))
@@ -103,10 +103,10 @@ func unreadable(name string, c *uploads.Conversion) (agent.Result, error) {
 	return failed("%s cannot be read: %s.", show(name), c.Why())
 }
 
-// anchorLine begins a page, a slide, a sheet or a chapter of converted text.
+// anchorLine matches the start of a page, slide, sheet or chapter in converted text.
 var anchorLine = regexp.MustCompile(`^<!-- (?:page|slide|sheet|chapter) (\d+) -->`)
 
-// pageLines finds the lines of a page in converted text, and how many pages there are.
+// pageLines returns the lines of a page in converted text, and the number of pages.
 func pageLines(r io.Reader, page int) (first, last, pages int, err error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	for n := 1; ; n++ {

@@ -16,20 +16,20 @@ import (
 	"fawn/uploads"
 )
 
-// Files opens the files of a thread; the tool closes them. It makes missing
-// folders. Its error means that the files cannot be reached at all.
+// Files opens the files of a thread; the tool closes them. It creates missing folders. Its error means that the files
+// are inaccessible.
 type Files func(thread string) (*files.Files, error)
 
-// set is what the built-in tools share.
+// set holds the data shared by the built-in tools.
 type set struct {
 	open      Files
 	limits    Limits
 	documents uploads.Documents
-	knowledge Knowledge // nil has none
+	knowledge Knowledge // nil for none
 	locks     *Locks
 }
 
-// with runs do on the files of the turn's thread.
+// with calls do with the files of the turn's thread.
 func (s *set) with(t *agent.Turn, do func(f *files.Files) (agent.Result, error)) (agent.Result, error) {
 	f, err := s.open(t.ThreadID)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *set) with(t *agent.Turn, do func(f *files.Files) (agent.Result, error))
 	return do(f)
 }
 
-// what a path should have been, for the sentence when nothing is there.
+// wanted is the kind of path the tool expected; it is used in "not found" messages.
 type wanted string
 
 const (
@@ -48,8 +48,8 @@ const (
 	wantPath   wanted = "Path"
 )
 
-// explain turns what went wrong with a path into a result for the model. What
-// the model cannot help, like the end of the run, stays an error.
+// explain turns a path error into a result for the model. Errors beyond the model's control, like the end of the run,
+// stay errors.
 func explain(err error, path string, want wanted) (agent.Result, error) {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, fs.ErrClosed):

@@ -49,7 +49,7 @@ func (s *set) glob(ctx context.Context, t *agent.Turn, a globArgs) (agent.Result
 	})
 }
 
-// results is the number of results to look for.
+// results returns the number of results to find.
 func results(asked *int, usual, most int) int {
 	if asked == nil || *asked < 1 {
 		return min(usual, most)

@@ -12,16 +12,16 @@ import (
 	"fawn/uploads"
 )
 
-// KnowledgeFolder is where read_file finds documents of collections, by the paths that search_documents names.
+// KnowledgeFolder is the folder in which read_file finds documents of collections, under the paths in results of
+// search_documents.
 const KnowledgeFolder = "/mnt/user-data/knowledge"
 
-// Knowledge is the collections of documents that the project and the agent of a run refer to, as far as the person it
-// works for may read them.
+// Knowledge provides the collections of documents that a run's project and agent refer to and its person may read.
 type Knowledge interface {
-	// Search finds passages in them, whose files are paths below [KnowledgeFolder], and tells how many collections there
-	// are. Files limits it to documents of these paths or names.
+	// Search finds passages, whose files are paths below [KnowledgeFolder], and returns the number of collections.
+	// Files limits it to documents with these paths or names.
 	Search(ctx context.Context, t *agent.Turn, q uploads.Query) (found []uploads.Passage, collections int, err error)
-	// Text is that of a document by its path; fs.ErrNotExist where there is none.
+	// Text returns a document by its path; fs.ErrNotExist for a missing one.
 	Text(ctx context.Context, t *agent.Turn, path string) (string, error)
 }
 

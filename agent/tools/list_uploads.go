@@ -74,7 +74,7 @@ func describeUpload(f *files.Files, u uploads.File, outline bool) listedUpload {
 	}
 	file, _, err := f.Open(l.Markdown)
 	if err != nil {
-		return l // deleted a moment ago
+		return l // just deleted
 	}
 	defer file.Close()
 	o, err := uploads.ReadOutline(file)

@@ -5,23 +5,21 @@ import (
 	"sync"
 )
 
-// Locks lets one change at a time at a file of a thread. A lock exists while
-// somebody holds it or waits for it.
+// Locks serializes changes of a thread's file. A lock exists while it is held or awaited.
 type Locks struct {
 	mu   sync.Mutex
 	held map[string]*lock // guarded by mu
 }
 
 type lock struct {
-	free  chan struct{} // holds one token while nobody has the lock
+	free  chan struct{} // holds one token while the lock is free
 	users int           // guarded by Locks.mu
 }
 
-// NewLocks makes an empty set of locks.
+// NewLocks returns an empty set of locks.
 func NewLocks() *Locks { return &Locks{held: map[string]*lock{}} }
 
-// Lock waits until the file of a thread is free and returns what frees it, or
-// the context's error.
+// Lock acquires the lock of a thread's file and returns its release, or the context's error.
 func (l *Locks) Lock(ctx context.Context, thread, path string) (unlock func(), err error) {
 	key := thread + "\x00" + path
 	l.mu.Lock()

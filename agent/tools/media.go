@@ -22,7 +22,7 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 )
 
-// Names of the tools of models beside chat.
+// Names of the media tools.
 const (
 	GenerateImage   = "generate_image"
 	EditImage       = "edit_image"
@@ -41,13 +41,13 @@ var (
 	transcribeAudioText string
 )
 
-// Models connects to the models beside chat that are configured at the moment of a call.
+// Models connects to the media models configured at the time of a call.
 type Models struct {
 	Images, Speech, Transcription func() (*media.Client, error)
 }
 
-// Media is the list of tools that make pictures and speech and transcribe recordings. Offer those whose model is
-// configured.
+// Media returns the tools that generate images and speech and transcribe recordings. Offer those with a configured
+// model.
 func Media(open Files, models Models) []*agent.Tool {
 	m := &mediaSet{set: set{open: open, limits: DefaultLimits(), locks: NewLocks()}, models: models}
 	return []*agent.Tool{
@@ -63,7 +63,7 @@ type mediaSet struct {
 	models Models
 }
 
-// Limits of what is sent.
+// Limits of uploads to the models.
 const (
 	maxImagePrompt = 32_000   // bytes
 	maxSpeech      = 4096     // characters of one request, as OpenAI has it
@@ -107,7 +107,7 @@ type transcribeAudioArgs struct {
 	Language  string `json:"language,omitempty" jsonschema:"ISO 639-1 code of the language if it is known, such as de"`
 }
 
-// Pictures is what the artifact of generate_image and edit_image says, under "pictures".
+// Pictures is the artifact of generate_image and edit_image under "pictures".
 type Pictures struct {
 	Prompt  string   `json:"prompt"`
 	Revised string   `json:"revised_prompt,omitempty"`
@@ -118,7 +118,7 @@ type Pictures struct {
 	Files   []string `json:"files"`            // virtual paths
 }
 
-// ReadPictures is what an artifact says of pictures; nil if it is another tool's.
+// ReadPictures returns the images of an artifact; nil for other tools.
 func ReadPictures(raw json.RawMessage) *Pictures {
 	var a struct {
 		Pictures *Pictures `json:"pictures"`
@@ -167,7 +167,7 @@ func picture(f *files.Files, name string) (data []byte, clean string, res agent.
 	}
 }
 
-// readWhole reads a file of the thread that has at most so many bytes.
+// readWhole reads a file of the thread up to a size limit.
 func readWhole(f *files.Files, name string, most int64) (data []byte, clean string, res agent.Result, err error) {
 	if clean, err = files.Clean(name); err != nil {
 		res, err = explain(err, name, wantFile)
@@ -190,7 +190,7 @@ func readWhole(f *files.Files, name string, most int64) (data []byte, clean stri
 	return data, clean, res, nil
 }
 
-// draw asks for pictures and stores them.
+// draw requests images and stores them.
 func (m *mediaSet) draw(ctx context.Context, t *agent.Turn, art Pictures, name string, r media.Request) (agent.Result,
 	error) {
 	switch {
@@ -246,7 +246,7 @@ func dimensions(data []byte) string {
 	return fmt.Sprintf("%d×%d, ", c.Width, c.Height)
 }
 
-// refused says what a provider said, to the model; the end of a run stays an error.
+// refused passes a provider's message to the model; the end of a run stays an error.
 func refused(ctx context.Context, what string, err error) (agent.Result, error) {
 	var said *llmerr.Error
 	if !errors.As(err, &said) || ctx.Err() != nil {
@@ -286,7 +286,7 @@ func (m *mediaSet) keep(ctx context.Context, t *agent.Turn, name string, data []
 	return at, res, err
 }
 
-// stem is a short name of a file: the given one, else the first words of a text.
+// stem returns a short name of a file: the given one, else the first words of a text.
 func stem(name, text, otherwise string) string {
 	if name = strings.TrimSuffix(path.Base("/"+name), path.Ext(name)); name == "/" || name == "." {
 		name = ""
@@ -358,7 +358,7 @@ func (m *mediaSet) generateSpeech(ctx context.Context, t *agent.Turn, a generate
 // maxSound is the size of a recording in bytes.
 const maxSound = 64 << 20
 
-// withoutTag leaves out the ID3 tag in front of the frames, which players show once for the first part.
+// withoutTag removes the ID3 tag before the frames, which players need once, for the first part.
 func withoutTag(mp3 []byte) []byte {
 	if len(mp3) < 10 || string(mp3[:3]) != "ID3" {
 		return mp3

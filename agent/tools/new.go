@@ -13,11 +13,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// New makes a tool whose arguments are the struct A: json tags name them,
-// jsonschema tags explain them, omitempty makes them optional. Arguments that A
-// does not know are ignored. Wrong ones come back to the model as a result that
-// names them, and run is not called; "description", which says why the tool is
-// called, is asked for in the schema but never missed. An A with its own
+// New returns a tool whose arguments are the struct A: json tags name them, jsonschema tags explain them, omitempty
+// makes them optional. Unknown arguments are ignored. Invalid ones are reported to the model in the result, and run
+// isn't called; "description", the reason of the call, is required by the schema but optional here. An A with its own
 // UnmarshalJSON checks for missing arguments itself.
 func New[A any](name, group, text string,
 	run func(ctx context.Context, t *agent.Turn, args A) (agent.Result, error)) *agent.Tool {
@@ -27,7 +25,7 @@ func New[A any](name, group, text string,
 		})
 }
 
-// NewOfCall is New for a tool that needs to know its call.
+// NewOfCall is New for a tool that needs its call.
 func NewOfCall[A any](name, group, text string,
 	run func(ctx context.Context, t *agent.Turn, c agent.ToolCall, args A) (agent.Result, error)) *agent.Tool {
 	return newTool(name, group, text, run)
@@ -39,7 +37,7 @@ func newTool[A any](name, group, text string,
 	tool := &agent.Tool{Name: name, Group: group, Description: strings.TrimSpace(text)}
 	schema, required, err := schemaOf[A]()
 	if err != nil {
-		// Only a mistake in A's declaration gets here: every call tells it.
+		// Only a mistake in A's declaration gets here; every call reports it.
 		err = fmt.Errorf("schema of tool %s: %w", name, err)
 		tool.Run = func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 			return agent.Result{}, err
@@ -83,7 +81,7 @@ func plain(s *jsonschema.Schema) {
 	}
 }
 
-// decode reads arguments and returns what is wrong with them, for the model.
+// decode parses arguments and returns their errors for the model.
 func decode(raw json.RawMessage, args any, required []string) (problem string) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")

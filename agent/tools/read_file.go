@@ -112,7 +112,7 @@ type excerpt struct {
 	text  strings.Builder
 	used  int
 	line  int   // complete lines seen
-	begin int   // where the line being read begins in text
+	begin int   // start of the current line in text
 	bytes int64 // read so far
 	full  bool  // stopped for the limit
 }
@@ -122,7 +122,7 @@ func (e *excerpt) read(ctx context.Context, r *bufio.Reader) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		// A line longer than the buffer comes in pieces.
+		// A line longer than the buffer is read in pieces.
 		piece, err := r.ReadSlice('\n')
 		e.bytes += int64(len(piece))
 		if e.line+1 >= e.first {
@@ -152,7 +152,7 @@ func (e *excerpt) take(piece []byte) {
 	e.used += n
 }
 
-// result is the text, ending with a whole line where it was cut, and a note.
+// result returns the text, truncated after a whole line, and a note.
 func (e *excerpt) result(scan int64) string {
 	text := e.text.String()
 	if e.full && e.begin > 0 {

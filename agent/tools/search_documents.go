@@ -45,7 +45,7 @@ type unsearched struct {
 	Why  string `json:"why"`
 }
 
-// maxFoundBytes bounds the texts of all passages of an answer together.
+// maxFoundBytes limits the texts of all passages of an answer together.
 const maxFoundBytes = 24 << 10
 
 func (s *set) searchDocuments(ctx context.Context, t *agent.Turn, a searchDocumentsArgs) (agent.Result, error) {

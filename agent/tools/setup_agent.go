@@ -14,7 +14,7 @@ import (
 	"fawn/agent/profile"
 )
 
-// Names of the tools that make and change custom agents.
+// Names of the tools that create and change custom agents.
 const (
 	SetupAgentName  = "setup_agent"
 	UpdateAgentName = "update_agent"
@@ -38,11 +38,10 @@ const updateAgentSchema = `{"type":"object","properties":{
 "tool_groups":{"type":"array","items":{"type":"string"},"description":"groups of tools it may use, such as web, file:read, file:write, bash"},
 "model":{"type":"string","description":"name of a configured model"}}}`
 
-// agentArgs are the arguments of both tools. Models write words such as "null" for what they
-// leave out.
+// agentArgs are the arguments of both tools. Models write words such as "null" for omitted values.
 type agentArgs struct{ Soul, Description, Skills, Groups, Model json.RawMessage }
 
-// readAgentArgs reads arguments, without those that say nothing.
+// readAgentArgs parses arguments and drops placeholders.
 func readAgentArgs(raw json.RawMessage) (a agentArgs, problem string) {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(raw, &given) != nil {
@@ -64,7 +63,7 @@ func readAgentArgs(raw json.RawMessage) (a agentArgs, problem string) {
 	return a, ""
 }
 
-// apply writes the arguments into an agent and names what they change.
+// apply applies the arguments to an agent and names the changed fields.
 func (a agentArgs) apply(to *profile.Agent) (changed []string, problem string) {
 	for _, f := range []struct {
 		name string
@@ -98,7 +97,7 @@ func (a agentArgs) apply(to *profile.Agent) (changed []string, problem string) {
 	return changed, ""
 }
 
-// nameList reads a list, which may be JSON inside a string.
+// nameList reads a list, possibly JSON inside a string.
 func nameList(raw json.RawMessage) (list []string, ok bool) {
 	var inside string
 	if json.Unmarshal(raw, &inside) == nil {
@@ -108,8 +107,8 @@ func nameList(raw json.RawMessage) (list []string, ok bool) {
 	return list, ok
 }
 
-// SetupAgent is the tool that saves the agent which a conversation is about: the one of the
-// turn's options or, without a name, what the lead agent is like.
+// SetupAgent returns the tool that saves the agent created in a conversation: the one named in the turn's options or,
+// without a name, the lead agent's personality.
 func SetupAgent(l *profile.Library) *agent.Tool {
 	return &agent.Tool{
 		Name: SetupAgentName, Description: strings.TrimSpace(setupAgentText), Schema: json.RawMessage(setupAgentSchema),
@@ -151,8 +150,8 @@ func SetupAgent(l *profile.Library) *agent.Tool {
 	}
 }
 
-// UpdateAgent is the tool with which a custom agent changes itself. known tells whether there is
-// a model of a name.
+// UpdateAgent returns the tool with which a custom agent changes itself. known reports whether there is a model of a
+// name.
 func UpdateAgent(l *profile.Library, known func(model string) bool) *agent.Tool {
 	return &agent.Tool{
 		Name: UpdateAgentName, Description: strings.TrimSpace(updateAgentText),
@@ -195,7 +194,7 @@ func UpdateAgent(l *profile.Library, known func(model string) bool) *agent.Tool 
 // errUnchanged keeps an agent as it is.
 var errUnchanged = errors.New("the agent stays as it is")
 
-// agentFailure words what went wrong for the model, or passes on what it cannot mend.
+// agentFailure words an error for the model, or returns errors beyond its control.
 func agentFailure(err error) (agent.Result, error) {
 	var bad *profile.Invalid
 	switch {
@@ -207,7 +206,7 @@ func agentFailure(err error) (agent.Result, error) {
 	return agent.Result{}, err
 }
 
-// agentSummary says what was written, field by field.
+// agentSummary lists the written fields.
 func agentSummary(a profile.Agent, fields []string) string {
 	var lines []string
 	list := func(names []string) string {

@@ -19,13 +19,12 @@ const SkillManage = "skill_manage"
 //go:embed skill_manage.md
 var skillManageText string
 
-// SkillRules say what an agent may write.
+// SkillRules limit an agent's changes of skills.
 type SkillRules struct {
 	Library *skills.Library
 	Allowed []string // names the agent may have; nil allows all
-	Scan    bool     // fixed rules for what files may hold
-	// Judge asks a model about a text, and whether it can be run matters to it. An error is a reason
-	// to refuse.
+	Scan    bool     // apply the content rules
+	// Judge asks a model about a text; whether it is executable matters. An error is a reason to refuse.
 	Judge func(ctx context.Context, t *agent.Turn, skill, file, text string, runs bool) (skills.Scan, error)
 }
 
@@ -40,7 +39,7 @@ type skillArgs struct {
 	Expected    int    `json:"expected_count,omitempty" jsonschema:"how often find occurs, for patch; 1 unless given"`
 }
 
-// ManageSkills is the tool that writes skills.
+// ManageSkills returns the tool that writes skills.
 func ManageSkills(rules SkillRules) *agent.Tool {
 	return New(SkillManage, "", skillManageText, func(
 		ctx context.Context, t *agent.Turn, a skillArgs) (agent.Result, error) {
@@ -61,7 +60,7 @@ func ManageSkills(rules SkillRules) *agent.Tool {
 	})
 }
 
-// act does what was asked and says what has become of it.
+// act performs the operation and describes the result.
 func (r SkillRules) act(ctx context.Context, t *agent.Turn, a skillArgs) (string, error) {
 	by := skills.Edit{Author: "agent", Thread: t.ThreadID, Scan: r.Scan, Action: a.Action}
 	file := path.Clean("/" + a.Path)[1:]
@@ -118,7 +117,7 @@ func (r SkillRules) act(ctx context.Context, t *agent.Turn, a skillArgs) (string
 	return fmt.Sprintf("Wrote %s of the skill %s (%s).", file, a.Name, characters(text)), err
 }
 
-// patched is the text of a file after a replacement.
+// patched returns the text of a file after a replacement.
 func (r SkillRules) patched(a skillArgs, file string) (string, error) {
 	text := ""
 	if file == skills.File {
@@ -143,7 +142,7 @@ func (r SkillRules) patched(a skillArgs, file string) (string, error) {
 	return strings.ReplaceAll(text, a.Find, a.Replace), nil
 }
 
-// judge checks a text by rules, then has a model look at it.
+// judge checks a text by rules, then by a model.
 func (r SkillRules) judge(ctx context.Context, t *agent.Turn, name, file, text string) (*skills.Scan, error) {
 	found, runs := skills.Check(file, text)
 	if r.Scan && len(found) > 0 && found[0].Severity == skills.Bad {

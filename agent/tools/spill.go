@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	spillPiece = 256 << 10 // bytes that are written at once
+	spillPiece = 256 << 10 // bytes per write
 	spillMost  = 1 << 30   // bytes of a file where threads have no quota
 )
 
 // errNoRoom is why output is not kept although the thread's quota is not used up.
 var errNoRoom = errors.New("the thread's storage is full, except for the part reserved for other files")
 
-// spill keeps the output of a command in a file of the thread once it is longer than a
-// result can be. A file that cannot go on has the beginning, and finish says so.
+// spill stores a command's output in a file of the thread once it exceeds a result's limit. If writing fails, the file
+// has the beginning, and finish reports it.
 type spill struct {
 	ctx    context.Context
 	open   Files
@@ -34,10 +34,10 @@ type spill struct {
 	files *files.Files
 	buf   []byte
 	whole agent.Whole
-	err   error // why nothing more is written
+	err   error // reason why nothing more is written
 }
 
-// newSpill is the file of one call in a folder below the thread's outputs.
+// newSpill returns the file of one call in a folder below the thread's outputs.
 func newSpill(ctx context.Context, t *agent.Turn, c agent.ToolCall, open Files, folder string,
 	p sandbox.Policy) *spill {
 	sum := sha256.Sum256([]byte(t.RunID + "\x00" + t.NS + "\x00" + c.ID))
@@ -52,7 +52,7 @@ func newSpill(ctx context.Context, t *agent.Turn, c agent.ToolCall, open Files, 
 	return s
 }
 
-// Write takes more output. It never fails: what cannot be written is counted.
+// Write stores more output. It never fails: lost bytes are counted.
 func (s *spill) Write(p []byte) (int, error) {
 	s.whole.Bytes += int64(len(p))
 	s.whole.Lines += int64(bytes.Count(p, []byte("\n")))
@@ -105,7 +105,7 @@ func (s *spill) finish(cut bool) *agent.Whole {
 	return &s.whole
 }
 
-// note tells the model where all of the output is, or why it is not there.
+// note tells the model the path of the full output, or why there is none.
 func (s *spill) note(w *agent.Whole) string {
 	switch {
 	case w != nil:

@@ -18,7 +18,7 @@ import (
 // ToolSearch is the name of the tool that finds hidden tools.
 const ToolSearch = "tool_search"
 
-// maxFound is how many tools a search gives, unless they are named.
+// maxFound limits the results of a search, except for named tools.
 const maxFound = 5
 
 //go:embed tool_search.md
@@ -26,8 +26,7 @@ var toolSearchText string
 
 const toolSearchSchema = `{"type":"object","required":["query"],"properties":{"query":{"type":"string","description":"select:names, +word and more words, or a regular expression"}}}`
 
-// Catalog is the hash a set of hidden tools is known by: tools found in one catalogue are
-// not found in another.
+// Catalog returns the hash a set of hidden tools is known by: tools found in one catalogue are not found in another.
 func Catalog(hidden []*agent.Tool) string {
 	h := sha256.New()
 	for _, t := range hidden {
@@ -36,7 +35,7 @@ func Catalog(hidden []*agent.Tool) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// Search is the tool that finds hidden ones and makes them callable.
+// Search returns the tool that finds hidden tools and makes them callable.
 func Search(hidden []*agent.Tool) *agent.Tool {
 	catalog := Catalog(hidden)
 	return &agent.Tool{
@@ -72,7 +71,7 @@ func Search(hidden []*agent.Tool) *agent.Tool {
 	}
 }
 
-// find gives the tools a query asks for, best first.
+// find returns the tools matching a query, best first.
 func find(hidden []*agent.Tool, query string) []*agent.Tool {
 	if names, ok := strings.CutPrefix(query, "select:"); ok {
 		var out []*agent.Tool

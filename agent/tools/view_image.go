@@ -74,7 +74,7 @@ func (s *set) viewImage(_ context.Context, t *agent.Turn, a viewImageArgs) (agen
 	})
 }
 
-// imageKind is the type that the end of a name stands for, empty for what is no picture.
+// imageKind returns the media type for a file extension, empty for other files.
 func imageKind(ext string) string {
 	switch strings.ToLower(ext) {
 	case ".jpg", ".jpeg":

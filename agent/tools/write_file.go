@@ -31,7 +31,7 @@ func (s *set) writeFile(ctx context.Context, t *agent.Turn, a writeFileArgs) (ag
 	})
 }
 
-// change runs do while nobody else changes the file.
+// change calls do while holding the file's lock.
 func (s *set) change(ctx context.Context, t *agent.Turn, path string,
 	do func(f *files.Files, path string) (agent.Result, error)) (agent.Result, error) {
 	clean, err := files.Clean(path)

@@ -23,8 +23,8 @@ const writeTodosSchema = `{"type":"object","required":["todos"],"properties":{
 "content":{"type":"string","description":"what is to be done"},
 "status":{"type":"string","enum":["pending","in_progress","completed"]}}}}}}`
 
-// Todos is the tool that writes the plan. It replaces the list of the state. The model may
-// give items ids; one without an id has that of the same item before.
+// Todos returns the tool that writes the plan. It replaces the state's list. Items may have ids; one without an id gets
+// the same item's previous id.
 func Todos() *agent.Tool {
 	return &agent.Tool{
 		Name: WriteTodos, Description: strings.TrimSpace(writeTodosText), Schema: json.RawMessage(writeTodosSchema),
@@ -45,7 +45,7 @@ func Todos() *agent.Tool {
 	}
 }
 
-// readTodos reads the arguments. The list may be JSON inside a string.
+// readTodos parses the arguments. The list may be JSON inside a string.
 func readTodos(raw json.RawMessage) (list []agent.Todo, problem string) {
 	var args struct {
 		Todos json.RawMessage `json:"todos"`
@@ -85,7 +85,7 @@ func readTodos(raw json.RawMessage) (list []agent.Todo, problem string) {
 	return list, ""
 }
 
-// todoText is the plan as the model reads it back.
+// todoText formats the plan for the model.
 func todoText(list []agent.Todo) string {
 	var b strings.Builder
 	b.WriteString("Updated todo list:")

@@ -1,4 +1,3 @@
-// Package tracestore keeps what each call of a run took and what models were sent, for people who look
-// into a run. Runs never wait for it: what they hand over is encoded and stored beside them, and
-// what does not fit the queue is dropped.
+// Package tracestore stores durations of a run's calls and the prompts sent to models, for inspection. Runs never wait
+// for it: records are encoded and stored in the background, and dropped when the queue is full.
 package tracestore

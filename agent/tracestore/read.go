@@ -10,7 +10,7 @@ import (
 	"fawn/store"
 )
 
-// Spans are those of a run and its helpers, in the order in which they began.
+// Spans returns the spans of a run and its helpers in order of their start.
 func (s *Service) Spans(ctx context.Context, thread, run string) ([]Span, error) {
 	if err := s.Flush(ctx); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Service) Spans(ctx context.Context, thread, run string) ([]Span, error)
 	return out, nil
 }
 
-// Prompt is what a model was sent in a call. Error: store.ErrNotFound when nothing of it was kept.
+// Prompt returns the prompt of a call. Error: store.ErrNotFound if nothing was kept.
 func (s *Service) Prompt(ctx context.Context, thread string, span Span) (Prompt, error) {
 	out := Prompt{Messages: []json.RawMessage{}, Tools: []Tool{}}
 	if span.Prompt == nil {
@@ -87,10 +87,10 @@ func (s *Service) Prompt(ctx context.Context, thread string, span Span) (Prompt,
 	return out, nil
 }
 
-// forgetEvery is how often it is looked for what is too old.
+// forgetEvery is the interval of deleting expired records.
 const forgetEvery = 10 * time.Minute
 
-// Forget deletes what is older than the rules of the moment want, again and again until ctx ends.
+// Forget deletes records that the current rules no longer keep, repeatedly until ctx ends.
 func (s *Service) Forget(ctx context.Context) {
 	for {
 		wait := time.NewTimer(forgetEvery)
@@ -106,7 +106,7 @@ func (s *Service) Forget(ctx context.Context) {
 	}
 }
 
-// ForgetOld deletes what is older than the rules want at a moment.
+// ForgetOld deletes records older than the rules allow at a moment.
 func (s *Service) ForgetOld(ctx context.Context, now time.Time) error {
 	keep := s.rules().Keep
 	for more := keep > 0; more; {

@@ -14,17 +14,17 @@ import (
 	"fawn/store"
 )
 
-// Bounds of what waits to be stored, and of what is stored of one run.
+// Limits of the queue, and of the stored records of one run.
 const (
 	maxWaiting = 1024
 	maxSpans   = 2000
 	together   = 64 // records in one commit
 )
 
-// Rules say what is kept.
+// Rules configure retention.
 type Rules struct {
-	Prompts bool          // what models were sent too
-	Keep    time.Duration // 0 is for ever
+	Prompts bool          // also keep prompts
+	Keep    time.Duration // 0 is unlimited
 }
 
 // Service is a trace.Observer. Close must be called.
@@ -40,7 +40,7 @@ type Service struct {
 	dropped int
 	closed  bool
 	wake    chan struct{}
-	hurry   chan struct{} // one token: what waits has waited long enough
+	hurry   chan struct{} // one token: store the queue now
 	done    chan struct{}
 	flushed []chan struct{} // closed when the queue is stored
 
@@ -48,18 +48,18 @@ type Service struct {
 	common common  // the same
 }
 
-// root is the run that the spans of a run belong to: itself, or the one that sent a helper.
+// root returns the run that a run's spans belong to: itself, or the run that started the helper.
 type root struct {
 	run    string
 	helper string // name of the helper
 	spans  *atomic.Int64
 }
 
-// record waits to be stored.
+// record is a queued record.
 type record struct {
 	thread, run string
 	span        Span
-	request     *agent.Request // of a model call whose prompt is kept
+	request     *agent.Request // of a model call with a kept prompt
 }
 
 // New starts to store.
@@ -70,7 +70,7 @@ func New(db *store.DB, rules func() Rules, log *slog.Logger) *Service {
 	return s
 }
 
-// Close stores what waits.
+// Close stores the queued records.
 func (s *Service) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -87,7 +87,7 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// number is a moment in microseconds that no other span has.
+// number returns a moment in microseconds that no other span has.
 func (s *Service) number(at time.Time) int64 {
 	for {
 		last := s.last.Load()
@@ -98,7 +98,7 @@ func (s *Service) number(at time.Time) int64 {
 	}
 }
 
-// put lets a record wait; one that does not fit is dropped.
+// put queues a record, or drops it if the queue is full.
 func (s *Service) put(r record) {
 	s.mu.Lock()
 	if s.closed || len(s.queue) >= maxWaiting {
@@ -200,7 +200,7 @@ func (s *Service) Tool(ctx context.Context, t *agent.Turn, c agent.ToolCall,
 	}
 }
 
-// Side takes a model call beside the answers of a run.
+// Side records a side call.
 func (s *Service) Side(thread, run, purpose string, took time.Duration, u agent.Usage) {
 	if run == "" {
 		return

@@ -15,29 +15,29 @@ const (
 	KindRun   = "run" // of the run itself, and of each helper
 	KindModel = "model"
 	KindTool  = "tool"
-	KindSide  = "side" // a model call beside the answers
+	KindSide  = "side" // a side call of a model
 )
 
-// Span is one call of a run. Times are in microseconds; Began is since 1970.
+// Span is one call of a run. Times are in microseconds; Began is since the epoch.
 type Span struct {
 	N      int64  `json:"id"`
 	Kind   string `json:"kind"`
-	Name   string `json:"name"` // of the model, the tool, the agent, or what a side call was for
+	Name   string `json:"name"` // of the model, tool or agent, or the purpose of a side call
 	Helper string `json:"helper,omitempty"`
 	Call   string `json:"call_id,omitempty"` // of a tool
 	Began  int64  `json:"began"`
-	First  int64  `json:"first_token,omitempty"` // until there was something to see
+	First  int64  `json:"first_token,omitempty"` // until the first visible output
 	Took   int64  `json:"took"`
 	Status string `json:"status"` // ok, error, cancelled, or that of a run
 	Error  string `json:"error,omitempty"`
 
-	Provider string       `json:"response_model,omitempty"` // what the provider calls the model
+	Provider string       `json:"response_model,omitempty"` // the provider's name of the model
 	Finish   string       `json:"finish_reason,omitempty"`
 	Message  string       `json:"message_id,omitempty"` // the answer
 	Usage    *agent.Usage `json:"usage,omitempty"`
-	Args     string       `json:"arguments,omitempty"` // of a tool call, cut
+	Args     string       `json:"arguments,omitempty"` // of a tool call, shortened
 	Result   string       `json:"result,omitempty"`    // the same
-	Answer   string       `json:"answer,omitempty"`    // of a model that calls no tools, and of one that broke off; cut
+	Answer   string       `json:"answer,omitempty"`    // of a model without tool calls, or one that broke off; shortened
 	Messages int          `json:"messages,omitempty"`  // of the prompt
 	Tools    int          `json:"tools,omitempty"`     // offered
 	Lost     bool         `json:"prompt_lost,omitempty"`
@@ -45,7 +45,7 @@ type Span struct {
 	Prompt *stored `json:"prompt,omitempty"` // not for others, see [Service.Prompt]
 }
 
-// stored says where the pieces of a prompt are.
+// stored locates the pieces of a prompt.
 type stored struct {
 	System []byte             `json:"s,omitempty"`
 	Tools  []byte             `json:"t,omitempty"`
@@ -53,28 +53,28 @@ type stored struct {
 	With   agent.ModelOptions `json:"o"`
 }
 
-// Prompt is what a model was sent.
+// Prompt is the input of a model call.
 type Prompt struct {
 	System   string             `json:"system"`
 	Messages []json.RawMessage  `json:"messages"`
 	Tools    []Tool             `json:"tools"`
 	Options  agent.ModelOptions `json:"options"`
-	Missing  int                `json:"missing"` // pieces that are not stored any more
+	Missing  int                `json:"missing"` // pieces no longer stored
 }
 
-// Tool is a tool as a model was told of it.
+// Tool is a tool as described to a model.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"parameters,omitempty"`
 }
 
-// Sizes of what is stored.
+// Size limits of stored data.
 const (
 	listLen  = 32        // messages in a list
 	hashLen  = 16        // bytes of a hash
 	maxPart  = 256 << 10 // one message
-	keptPart = 64 << 10  // what is kept of a longer one
+	keptPart = 64 << 10  // stored part of a longer one
 	maxText  = 4 << 10   // arguments, results and answers in a span
 	maxNote  = 500       // an error
 )
@@ -91,7 +91,7 @@ var packers = sync.Pool{New: func() any {
 // smallText is a length in bytes below which packing costs more than it saves.
 const smallText = 512
 
-// packed is a text as it is stored: DEFLATE, RFC 1951.
+// packed compresses a text for storage: DEFLATE, RFC 1951.
 func packed(b []byte) []byte {
 	if n := len(b); n < smallText { // as one block that is stored as it is
 		return append([]byte{1, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}, b...)
@@ -109,7 +109,7 @@ func packed(b []byte) []byte {
 	return out.Bytes()
 }
 
-// unpacked is what packed made; at most some megabytes.
+// unpacked reverses packed; the result is at most some megabytes.
 func unpacked(b []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), 8<<20))
 }

@@ -15,17 +15,17 @@ import (
 	"fawn/store"
 )
 
-// agentOf is the name of the agent that a run is made for.
+// agentOf returns the name of a run's agent.
 func agentOf(run store.Run) string {
 	var meta struct {
 		Kind string `json:"subagent_type"`
 		Name string `json:"agent_name"`
 	}
-	_ = json.Unmarshal(run.Metadata, &meta) // what is missing is not named
+	_ = json.Unmarshal(run.Metadata, &meta) // missing fields stay empty
 	return agent.Head(cmp.Or(meta.Kind, meta.Name, "lead_agent"), 100)
 }
 
-// store writes what waits until the service is closed.
+// store writes queued records until the service is closed.
 func (s *Service) store() {
 	defer close(s.done)
 	for {
@@ -59,11 +59,11 @@ func (s *Service) store() {
 	}
 }
 
-// gatherTime is how long a record waits for others. Each run has some, and a commit of their own for each
-// of them would cost as much as the run's own.
+// gatherTime is the time for which records are batched. Each run has several, and separate commits would cost as much
+// as the run's own.
 const gatherTime = 250 * time.Millisecond
 
-// gather waits until there is enough to store, or somebody waits for it.
+// gather waits until a batch is full, or a flush is requested.
 func (s *Service) gather() {
 	timer := time.NewTimer(gatherTime)
 	defer timer.Stop()
@@ -73,7 +73,7 @@ func (s *Service) gather() {
 	}
 }
 
-// Flush waits until everything that was handed over is stored.
+// Flush waits until all queued records are stored.
 func (s *Service) Flush(ctx context.Context) error {
 	c := make(chan struct{})
 	s.mu.Lock()
@@ -93,7 +93,7 @@ func (s *Service) Flush(ctx context.Context) error {
 	}
 }
 
-// writeTime is how long a commit may take.
+// writeTime limits the duration of a commit.
 const writeTime = 10 * time.Second
 
 func (s *Service) write(batch []record) {
@@ -116,29 +116,29 @@ func (s *Service) write(batch []record) {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
 	if err := s.db.PutTrace(ctx, spans, parts, s.db.Now()); err != nil {
-		s.known = threads{} // nobody knows what is stored
+		s.known = threads{} // the stored state is unknown
 		s.log.Warn("couldn't store traces of calls", "calls", len(batch), "err", err)
 	}
 }
 
-// threads are those whose prompts were stored last, with what is stored of them.
+// threads remembers recently stored threads with their stored pieces.
 type threads struct {
 	list []*known // the last used one last
 }
 
-// maxThreads is how many threads are remembered.
+// maxThreads limits the remembered threads.
 const maxThreads = 32
 
-// known is what is stored of a thread's prompts. It keeps no message alive.
+// known holds the stored pieces of a thread's prompts. It keeps no message in memory.
 type known struct {
 	thread string
-	hashes map[[hashLen]byte]time.Time // when it was stored or used
+	hashes map[[hashLen]byte]time.Time // time of storing or last use
 	msgs   map[weak.Pointer[agent.Message]][hashLen]byte
 	tools  []*agent.Tool
 	offer  []byte // hash of tools
 }
 
-// Bounds of what is remembered of a thread.
+// Limits of the memory per thread.
 const maxKnown = 4096
 
 func (t *threads) of(thread string) *known {
@@ -158,8 +158,7 @@ func (t *threads) of(thread string) *known {
 	return k
 }
 
-// maxCommon is how many of the instructions and tool lists that were packed last are kept: threads
-// begin with the same few, each of some 10 KB.
+// maxCommon limits the cached instructions and tool lists: threads begin with the same few, each about 10 KB.
 const maxCommon = 8
 
 // common are pieces that many threads share, packed, the newest last.
@@ -170,8 +169,8 @@ type common struct {
 	hash    [hashLen]byte
 }
 
-// offer is a list of tools as it is stored, and its hash, nil for one with a schema that is no JSON. Hardly any
-// run has other tools than the one before it, and comparing them costs next to nothing.
+// offer returns the stored form of a list of tools and its hash, nil for one with an invalid schema. Most runs have the
+// previous run's tools, and comparing them is cheap.
 func (c *common) offer(tools []*agent.Tool) ([]byte, [hashLen]byte) {
 	if slices.EqualFunc(tools, c.tools, func(t *agent.Tool, u Tool) bool {
 		return t.Name == u.Name && t.Description == u.Description && bytes.Equal(t.Schema, u.Schema)
@@ -195,7 +194,7 @@ func hashOf(b []byte) [hashLen]byte {
 	return [hashLen]byte(sum[:hashLen])
 }
 
-// packed is a piece as it is stored.
+// packed returns the stored form of a piece.
 func (c *common) packed(hash [hashLen]byte, body []byte) []byte {
 	same := func(p store.PromptPart) bool { return bytes.Equal(p.Hash, hash[:]) }
 	if i := slices.IndexFunc(c.list, same); i >= 0 {
@@ -216,7 +215,7 @@ type pieces struct {
 	parts  []store.PromptPart
 }
 
-// add has a piece stored unless it is, and returns its hash.
+// add stores a piece unless it exists, and returns its hash.
 func (p *pieces) add(b []byte) [hashLen]byte {
 	hash := hashOf(b)
 	p.use(hash, func() []byte { return packed(b) })
@@ -230,7 +229,7 @@ func (p *pieces) addCommon(b []byte) [hashLen]byte {
 	return hash
 }
 
-// use has a piece stored, or counted as used. Half of what the store counts in is near enough.
+// use stores a piece, or renews its time of use, with a tolerance of half the store's unit.
 func (p *pieces) use(hash [hashLen]byte, packed func() []byte) {
 	if at, ok := p.known.hashes[hash]; ok && time.Since(at) < 12*time.Hour {
 		return
@@ -273,7 +272,7 @@ func (p *pieces) toolset(tools []*agent.Tool) []byte {
 	return p.known.offer
 }
 
-// message is the hash of a message. One that was hashed before is not encoded again.
+// message returns the hash of a message, cached for known ones.
 func (p *pieces) message(m *agent.Message) [hashLen]byte {
 	at := weak.Make(m)
 	if h, ok := p.known.msgs[at]; ok {
@@ -287,7 +286,7 @@ func (p *pieces) message(m *agent.Message) [hashLen]byte {
 	return h
 }
 
-// encoded is a message as it is kept; a very long one is cut.
+// encoded returns the stored form of a message; a very long one is truncated.
 func encoded(m *agent.Message) []byte {
 	b, err := agent.Encode(m)
 	if err == nil && len(b) <= maxPart {

@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// notices is the whole file: a table, then the texts.
+// notices returns the whole file: a table, then the texts.
 func notices() ([]byte, error) {
 	parts, err := modules()
 	if err != nil {
@@ -59,7 +59,7 @@ func notices() ([]byte, error) {
 		texts.String()), nil
 }
 
-// phrases tell licences apart.
+// phrases identify licenses.
 var phrases = []struct{ phrase, license string }{
 	{"SIL OPEN FONT LICENSE", "OFL-1.1"},
 	{"Apache License Version 2.0", "Apache-2.0"},
@@ -70,7 +70,7 @@ var phrases = []struct{ phrase, license string }{
 	{"Redistribution and use in source and binary forms", "BSD-3-Clause"},
 }
 
-// classify names the licences in a text in their order, or gives nothing.
+// classify names the licenses in a text in order of appearance, if any.
 func classify(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	type hit struct {
@@ -129,7 +129,7 @@ func modules() ([]part, error) {
 
 var isLicense = regexp.MustCompile(`(?i)^(licen[sc]e|copying|notice|patents)`)
 
-// licenses are the texts in a folder, the licence itself first.
+// licenses returns the texts in a folder, the licence itself first.
 func licenses(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -161,10 +161,10 @@ func run(env []string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// bundled finds what a script says about the parts it was put together from.
+// bundled finds a script's notes about its bundled parts.
 var bundled = regexp.MustCompile(`(?s)/\*! Bundled license information:.*?\*/`)
 
-// vendored are the files of others in this repository.
+// vendored returns the files of others in this repository.
 func vendored() ([]part, error) {
 	mermaid, err := unpacked("assets/vendor/mermaid.js.gz")
 	if err != nil {
@@ -173,7 +173,7 @@ func vendored() ([]part, error) {
 	list := []struct {
 		name, license string
 		content       string // or the file
-		version       string // what finds it; empty is none
+		version       string // pattern of its version; empty for none
 	}{
 		{"Hanken Grotesk, Newsreader, JetBrains Mono and STIX Two Math (fonts)", "assets/fonts/OFL.txt", "", ""},
 		{"Lucide (icons)", "assets/img/lucide.LICENSE", "", ""},

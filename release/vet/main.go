@@ -1,5 +1,5 @@
-// Command vet does what go vet does, for other systems than this one. go vet has every dependency compiled for each of
-// them, which takes eight minutes of a processor; this reads them from source.
+// Command vet runs the checks of go vet for other systems. go vet compiles every dependency for each system, which
+// takes eight minutes of processor time; this command reads them from source.
 //
 // Usage: vet SYSTEM/PROCESSOR...
 package main
@@ -75,8 +75,8 @@ func check(platform, dir string, patterns ...string) ([]string, error) {
 	return slices.Compact(found), nil // a package with tests is there twice
 }
 
-// analyzers are those of go vet. scannererr isn't among them yet: it also means lines of a process, which may be cut
-// off.
+// analyzers are those of go vet. scannererr is left out for now: it also reports scanners of a process's lines, which
+// may be cut off.
 func analyzers() []*analysis.Analyzer {
 	return slices.DeleteFunc(slices.Clone(vet.Suite), func(a *analysis.Analyzer) bool {
 		return a == scannererr.Analyzer

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	lookEvery = time.Second // how often it is looked for what could not be written, and for wishes, about
+	lookEvery = time.Second // interval of retrying failed writes and of checking for requests, approximately
 	endTime   = time.Minute // for the end of a sandbox, at most
 )
 
@@ -22,7 +22,7 @@ const (
 	serverGone = "the server it ran at has stopped"
 )
 
-// Config is what [Places] need.
+// Config configures [Places].
 type Config struct {
 	DB       *store.DB
 	Dirs     files.Dirs    // of the files of threads
@@ -30,8 +30,8 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Places writes down which sandboxes this server has, and ends those that are needed elsewhere. Methods of nil, for a
-// server that has its database alone, do nothing.
+// Places records the sandboxes of this server and ends those needed on other servers. On nil, for a server with its own
+// database, all methods do nothing.
 type Places struct {
 	cfg  Config
 	db   *store.DB
@@ -42,19 +42,19 @@ type Places struct {
 	work sync.WaitGroup
 
 	mu      sync.Mutex
-	boxes   map[string]*box // by thread; those that are there or may be written down
+	boxes   map[string]*box // existing or possibly recorded sandboxes, by thread
 	waiting map[chan<- struct{}]bool
 }
 
 // box is the sandbox of a thread. Its fields are guarded by Places.mu.
 type box struct {
-	count   int  // of those that are there; the end of one may be told after the start of the next
+	count   int  // number of existing ones; an end may be reported after the next start
 	changed bool // since it was written down
 	written bool // the thread's row may name this server
 	ending  bool // as another server needs it
 }
 
-// New makes them; nil for a database that has one server. [Places.Run] is to be called.
+// New returns the places; nil for a database with one server. Call [Places.Run].
 func New(cfg Config) *Places {
 	if !cfg.DB.Clustered() {
 		return nil
@@ -65,7 +65,7 @@ func New(cfg Config) *Places {
 	return p
 }
 
-// heard lets those look who wait for the end of a sandbox, and Run if it has any.
+// heard wakes those waiting for a sandbox's end, and Run if there are sandboxes.
 func (p *Places) heard(store.Wake) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +80,7 @@ func (p *Places) heard(store.Wake) {
 	}
 }
 
-// Kept is for [sandbox.Config].
+// Kept implements Kept of [sandbox.Config].
 func (p *Places) Kept(thread string, starts bool) {
 	if p == nil {
 		return
@@ -109,7 +109,7 @@ func (p *Places) nudge() {
 	}
 }
 
-// Run writes down what changes and ends what is wished away, until ctx ends. What is written then counts until this
+// Run records changes and ends sandboxes at other servers' request, until ctx ends. The records are valid until this
 // server is gone.
 func (p *Places) Run(ctx context.Context) {
 	if p == nil {
@@ -145,7 +145,7 @@ func (p *Places) Run(ctx context.Context) {
 	}
 }
 
-// due are the threads whose sandboxes have changed, and whether there are any sandboxes.
+// due returns the threads with changed sandboxes, and whether there are any sandboxes.
 func (p *Places) due() (changed []string, any bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,8 +157,8 @@ func (p *Places) due() (changed []string, any bool) {
 	return changed, len(p.boxes) > 0
 }
 
-// write writes down whether a thread has a sandbox here. One that is there while no run is has come too late: another
-// server may not have heard of it, so it ends.
+// write records whether a thread has a sandbox here. A sandbox that exists without a record came too late: another
+// server may not know of it, so it ends.
 func (p *Places) write(ctx context.Context, thread string) error {
 	p.mu.Lock()
 	b := p.boxes[thread]
@@ -190,8 +190,7 @@ func (p *Places) write(ctx context.Context, thread string) error {
 	return err
 }
 
-// giveUp begins to end the sandbox of a thread, and stores what its processes have changed. It is written down after
-// that.
+// giveUp starts to end a thread's sandbox and saves the changes of its processes. The record follows.
 func (p *Places) giveUp(ctx context.Context, thread string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,7 +221,7 @@ func (p *Places) giveUp(ctx context.Context, thread string) {
 	})
 }
 
-// here says that a thread has a sandbox here which stays.
+// here reports whether a thread has a permanent sandbox here.
 func (p *Places) here(thread string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,7 +229,7 @@ func (p *Places) here(thread string) bool {
 	return b != nil && b.count > 0 && !b.ending
 }
 
-// wait has c told when it may be time to look, until leave is called.
+// wait signals c when it may be time to check, until leave is called.
 func (p *Places) wait(c chan<- struct{}) (leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -242,7 +241,7 @@ func (p *Places) wait(c chan<- struct{}) (leave func()) {
 	}
 }
 
-// Around is a provider of which each thread has one sandbox, at whichever server.
+// Around returns a provider of which each thread has one sandbox, at whichever server.
 func (p *Places) Around(inner sandbox.Provider) sandbox.Provider {
 	if p == nil {
 		return inner

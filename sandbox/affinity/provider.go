@@ -13,10 +13,10 @@ import (
 
 const (
 	patience = 5 * time.Second        // see Config
-	askEvery = 250 * time.Millisecond // how often it looks without being told
+	askEvery = 250 * time.Millisecond // polling interval without notifications
 )
 
-// provider waits for the end of sandboxes elsewhere before it gives one.
+// provider waits for the end of sandboxes elsewhere before it returns one.
 type provider struct {
 	sandbox.Provider
 	places *Places
@@ -35,8 +35,8 @@ func (p *provider) Acquire(ctx context.Context, thread sandbox.ThreadRef, policy
 	return p.Provider.Acquire(ctx, thread, policy)
 }
 
-// fetch has the sandbox of a thread that another server has end, and says why what ran in it is lost, "" for nothing.
-// It goes on without when that takes too long or the lookup fails: it only fails when ctx ends.
+// fetch ends a thread's sandbox on another server and returns the reason why its processes are lost, "" for none. After
+// a timeout or a failed lookup it continues without: it only fails when ctx ends.
 func (p *Places) fetch(ctx context.Context, thread string) (lost string, err error) {
 	if p.here(thread) {
 		return "", nil
@@ -59,7 +59,7 @@ func (p *Places) fetch(ctx context.Context, thread string) (lost string, err err
 	} else if !ended {
 		p.log.Warn("sandbox still running on another server", "thread", thread, "server", at.Node)
 	}
-	if p.cfg.Dirs.Keeper != nil { // what its processes have changed is stored
+	if p.cfg.Dirs.Keeper != nil { // save the changes of its processes
 		if release, err := p.cfg.Dirs.Keeper.Hold(thread); err == nil {
 			release()
 		} else {
@@ -69,8 +69,8 @@ func (p *Places) fetch(ctx context.Context, thread string) (lost string, err err
 	return movedOn, nil
 }
 
-// Clear has other servers end their sandboxes of threads of a user who was disabled and for whom nothing runs any more,
-// and waits for that. Its error says which have not ended in time; their servers go on trying.
+// Clear makes other servers end the sandboxes of a disabled user's threads once nothing runs for them, and waits for
+// that. Its error lists those that haven't ended in time; their servers keep trying.
 func (p *Places) Clear(ctx context.Context, threads []string) error {
 	if p == nil {
 		return nil

@@ -21,9 +21,9 @@ const (
 	startTime  = 30 * time.Second
 	actionTime = 90 * time.Second // of one action, with its page's load and downloads
 	closeTime  = 5 * time.Second
-	// HandTime is how long an action waits for a person to hand the browser back.
+	// HandTime limits an action's wait for a person to return the browser.
 	HandTime = 10 * time.Minute
-	// WatchTime is how long a session that somebody only watches is kept.
+	// WatchTime limits how long a session lives that is only watched.
 	WatchTime = time.Hour
 )
 
@@ -36,56 +36,55 @@ var (
 	ErrHeld = errors.New("a person has taken over the browser and not handed it back yet")
 	// ErrNoSession means that a thread has no browser at the moment.
 	ErrNoSession = errors.New("no browser is open in this chat")
-	// ErrNotHeld means that somebody acts in a browser that they have not taken over.
+	// ErrNotHeld means that a person acts in a browser that they haven't taken over.
 	ErrNotHeld = errors.New("take the browser over first")
 	// ErrMemory means that the pages of a session took too much memory.
 	ErrMemory = errors.New("the page took too much memory, so that the browser was closed")
 )
 
-// Refusal is an action that was not carried out, in words for whoever asked for it.
+// Refusal is an action that was refused, worded for its requester.
 type Refusal struct{ Text string }
 
 func (r *Refusal) Error() string { return r.Text }
 
 func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
-// Rules say what the browser of a thread may reach.
+// Rules limit the hosts that a thread's browser may reach.
 type Rules struct {
 	Guard *netguard.Guard
-	// Deny are hosts that nobody opens, as in [egress.Policy].
+	// Deny lists forbidden hosts, as in [egress.Policy].
 	Deny []string
 	// Decisions are the answers of owners: a host that they refused to the thread is refused here too. Nil has none.
 	Decisions egress.Decisions
 	Ports     []int // besides 80, 443, 8080 and 8443
 }
 
-// Config is what Browsers need. All functions may be called from any goroutine.
+// Config configures Browsers. All functions must be safe for concurrent use.
 type Config struct {
-	// Browser starts a browser, or reaches one that runs.
+	// Browser starts a browser, or connects to a running one.
 	Browser *render.Browser
 	// Rules are asked for when a session begins.
 	Rules func(thread string) Rules
-	// Most is how many sessions there may be at a time, and Idle how long one is kept that nobody uses; nil or 0 stand
-	// for 4 and ten minutes.
+	// Most limits concurrent sessions, and Idle the lifetime of an unused one; nil or 0 mean 4 and ten minutes.
 	Most func() int
 	Idle func() time.Duration
-	// Owner is whose a thread is: one owner has at most Most-1 sessions, but always one, so that others find room. Nil
-	// or "" is nobody, who may have all.
+	// Owner returns the owner of a thread: each may have at most Most-1 sessions, but at least one, to leave room for
+	// others. Nil or "" is unlimited.
 	Owner func(thread string) string
-	// Load and Save keep what a session needs to go on after its browser has ended: cookies and an address. Nil keeps
-	// nothing. Load gives nil for a thread without.
+	// Load and Save store the state that survives a session's browser: cookies and an address. Nil stores nothing. Load
+	// returns nil for a thread without state.
 	Load func(thread string) ([]byte, error)
 	Save func(thread string, state []byte) error
-	// Hand is how long an action waits for a person; 0 is [HandTime].
+	// Hand limits an action's wait for a person; 0 is [HandTime].
 	Hand time.Duration
-	// Watched is how long a session is kept in which nobody acts while somebody watches; 0 is [WatchTime].
+	// Watched limits how long an inactive session lives while watched; 0 is [WatchTime].
 	Watched time.Duration
-	// In is how many bytes the browsers of a thread load in a day; 0 is 1 GiB.
+	// In limits the bytes that a thread's browsers load per day; 0 is 1 GiB.
 	In  int64
 	Log *slog.Logger
 }
 
-// Browsers are the sessions of all threads. Its methods may be called from any goroutine.
+// Browsers are the sessions of all threads. It is safe for concurrent use.
 type Browsers struct {
 	cfg  Config
 	quit chan struct{}
@@ -98,7 +97,7 @@ type Browsers struct {
 	sessions map[string]*session
 }
 
-// New makes Browsers. Nothing is started before the first action.
+// New returns Browsers. Nothing is started before the first action.
 func New(c Config) *Browsers {
 	if c.Most == nil {
 		c.Most = func() int { return 0 }
@@ -120,10 +119,10 @@ func New(c Config) *Browsers {
 	return b
 }
 
-// Ready tells whether there is a browser to start.
+// Ready reports whether there is a browser to start.
 func (b *Browsers) Ready() bool { return b.cfg.Browser.Ready() }
 
-// Open tells whether a thread has a browser at the moment.
+// Open reports whether a thread has a browser at the moment.
 func (b *Browsers) Open(thread string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,7 +130,7 @@ func (b *Browsers) Open(thread string) bool {
 	return s != nil && !s.over()
 }
 
-// tidy ends sessions that nobody uses.
+// tidy ends unused sessions.
 func (b *Browsers) tidy() {
 	for {
 		idle := b.idle()
@@ -161,7 +160,7 @@ func (b *Browsers) all() (list []*session) {
 	return list
 }
 
-// drop ends a session unless somebody acts in it.
+// drop ends a session unless it is in use.
 func (b *Browsers) drop(s *session, why string) {
 	select {
 	case s.turn <- struct{}{}:
@@ -175,7 +174,7 @@ func (b *Browsers) drop(s *session, why string) {
 	<-s.turn
 }
 
-// remove ends a session, whoever acts in it.
+// remove ends a session, even in use.
 func (b *Browsers) remove(s *session) {
 	b.mu.Lock()
 	if b.sessions[s.thread] == s {
@@ -185,7 +184,7 @@ func (b *Browsers) remove(s *session) {
 	s.end()
 }
 
-// End closes the browser of a thread, if it has one. What is kept of it stays.
+// End closes a thread's browser, if it has one. Its stored state stays.
 func (b *Browsers) End(thread string) {
 	b.mu.Lock()
 	s := b.sessions[thread]
@@ -209,7 +208,7 @@ func (b *Browsers) Close() {
 	b.work.Wait()
 }
 
-// session is that of a thread, a new one if need be. fresh says that its browser was started for this call.
+// session returns a thread's session, creating it if necessary. fresh means that its browser was started for this call.
 func (b *Browsers) session(thread string) (s *session, fresh bool, err error) {
 	owner, asked := "", false
 	for {
@@ -251,7 +250,7 @@ func (b *Browsers) session(thread string) (s *session, fresh bool, err error) {
 	}
 }
 
-// makeRoom ends the session that rests for longest, where mine is set of those of an owner.
+// makeRoom ends the longest idle session; with mine, one of an owner's.
 func (b *Browsers) makeRoom(owner string, mine bool) bool {
 	var oldest *session
 	idle := b.idle()
@@ -267,8 +266,8 @@ func (b *Browsers) makeRoom(owner string, mine bool) bool {
 	return oldest.over()
 }
 
-// take begins an action: it waits for those before it and for a person who has the browser, and starts one that is not
-// there. The caller calls release.
+// take begins an action: it waits for earlier ones and for a person in control, and starts a missing browser. The
+// caller calls release.
 func (b *Browsers) take(ctx context.Context, thread string, start bool, waiting func()) (*session, error) {
 	patience := time.NewTimer(b.cfg.Hand)
 	defer patience.Stop()

@@ -47,7 +47,7 @@ type Download struct {
 	bytes     float64 // received
 }
 
-// Open reads the file. It can be opened once, until the action after the one that gave it.
+// Open opens the file for reading, once, until the next action.
 func (d *Download) Open() (*os.File, error) {
 	if d.root == nil {
 		return nil, errors.New("there is no file")
@@ -70,7 +70,7 @@ func (d *Download) Close() error {
 	return d.free()
 }
 
-// Discard removes the files of downloads that nobody saves.
+// Discard removes the files of unsaved downloads.
 func (v *View) Discard() error {
 	if v == nil {
 		return nil
@@ -85,7 +85,7 @@ func discard(list []*Download) (err error) {
 	return err
 }
 
-// cleanName is a name that a site gave, without what no file should have.
+// cleanName sanitizes a file name given by a site.
 func cleanName(name string) string {
 	name = path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, "_"), "\\", "/"))
 	name = strings.Map(func(r rune) rune {
@@ -175,12 +175,12 @@ func (s *session) erase(id string) {
 	}
 }
 
-// given tells whether a file is one that the last action gave. The caller holds the mutex.
+// given reports whether a file came from the last action. The caller holds the mutex.
 func (s *session) given(id string) bool {
 	return slices.ContainsFunc(s.gave, func(d *Download) bool { return d.id == id })
 }
 
-// dropGiven removes the files that the last action gave and nobody saved.
+// dropGiven removes the last action's unsaved files.
 func (s *session) dropGiven() {
 	s.mu.Lock()
 	list := s.gave
@@ -191,7 +191,7 @@ func (s *session) dropGiven() {
 	}
 }
 
-// saving tells whether a download is under way. The caller holds the mutex.
+// saving reports whether a download is under way. The caller holds the mutex.
 func (s *session) saving() bool {
 	for _, d := range s.loads {
 		if !d.over {
@@ -201,7 +201,7 @@ func (s *session) saving() bool {
 	return false
 }
 
-// got are the downloads that have ended since the last time.
+// got returns the downloads that have ended since the last time.
 func (s *session) got() (list []*Download) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +232,7 @@ func (s *session) got() (list []*Download) {
 	return list
 }
 
-// save downloads what an address or an element leads to, also where the browser would show it.
+// save downloads the target of an address or element, even if the browser would display it.
 func (s *session) save(ctx context.Context, t *tab, a Action, v *View) error {
 	if s.downs == "" {
 		return refuse("Files can't be downloaded with a browser that Fawn didn't start itself (web.browser).")

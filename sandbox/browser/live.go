@@ -16,7 +16,7 @@ const (
 	maxWatchers = 8
 )
 
-// Frame is what the page shows at a moment.
+// Frame is a screenshot of the page.
 type Frame struct {
 	JPEG    []byte // nil where only the rest has changed
 	Address string
@@ -24,7 +24,7 @@ type Frame struct {
 	Busy    bool // the agent acts
 }
 
-// watcher is somebody who watches a session.
+// watcher is a viewer of a session.
 type watcher struct {
 	frames chan Frame // the newest only
 	once   sync.Once
@@ -41,14 +41,14 @@ func (w *watcher) give(f Frame) {
 		default:
 		}
 		select {
-		case <-w.frames: // one that nobody has seen yet
+		case <-w.frames: // a frame not delivered yet
 		default:
 		}
 	}
 }
 
-// Watch calls show with what the page of a thread shows whenever that changes, until show fails, ctx ends, or the
-// session is over, which is no error.
+// Watch calls show with each new frame of a thread's page until show fails, ctx ends, or the session ends, which is no
+// error.
 func (b *Browsers) Watch(ctx context.Context, thread string, show func(Frame) error) error {
 	b.mu.Lock()
 	s := b.sessions[thread]
@@ -64,7 +64,7 @@ func (b *Browsers) Watch(ctx context.Context, thread string, show func(Frame) er
 	}
 	s.watchers[w] = struct{}{}
 	if s.cast != nil && len(s.last.JPEG) > 0 {
-		w.give(s.last) // nothing comes before the page changes
+		w.give(s.last) // resend the last frame until the page changes
 	}
 	s.spawn(s.recast)
 	s.mu.Unlock()
@@ -107,7 +107,7 @@ func (b *Browsers) Watch(ctx context.Context, thread string, show func(Frame) er
 	}
 }
 
-// state is a frame without a picture. The caller holds the mutex.
+// state returns a frame without a picture. The caller holds the mutex.
 func (s *session) state() Frame {
 	f := Frame{Held: s.held != nil, Busy: len(s.turn) > 0}
 	if len(s.tabs) > 0 {
@@ -116,7 +116,7 @@ func (s *session) state() Frame {
 	return f
 }
 
-// recast has the frames of the shown page sent, and of no other; of none while nobody watches.
+// recast starts the screencast of the visible page only, or stops it without watchers.
 func (s *session) recast() {
 	s.mu.Lock()
 	var t *tab
@@ -182,8 +182,8 @@ func (b *Browsers) Where(thread string) (address string, held bool, err error) {
 	return f.Address, f.Held, nil
 }
 
-// TakeOver gives the browser of a thread to a person: what the agent does there waits until [Browsers.HandBack]. An
-// action under way ends first.
+// TakeOver gives a person control of a thread's browser: the agent's actions wait until [Browsers.HandBack]. The
+// current action is completed first.
 func (b *Browsers) TakeOver(ctx context.Context, thread string) error {
 	b.mu.Lock()
 	s := b.sessions[thread]
@@ -210,7 +210,7 @@ func (b *Browsers) TakeOver(ctx context.Context, thread string) error {
 	return nil
 }
 
-// HandBack lets the agent go on.
+// HandBack lets the agent continue.
 func (b *Browsers) HandBack(ctx context.Context, thread string) error {
 	b.mu.Lock()
 	s := b.sessions[thread]
@@ -229,7 +229,7 @@ func (b *Browsers) HandBack(ctx context.Context, thread string) error {
 	if held == nil {
 		return nil
 	}
-	select { // what the person has done is kept before the agent goes on
+	select { // save the person's changes before the agent continues
 	case s.turn <- struct{}{}:
 		ctx, cancel := context.WithTimeout(ctx, closeTime)
 		if err := s.rest(ctx); err == nil {
@@ -245,7 +245,7 @@ func (b *Browsers) HandBack(ctx context.Context, thread string) error {
 	return nil
 }
 
-// Gesture is what a person does in the page.
+// Gesture is an input of a person.
 type Gesture struct {
 	Kind   string  // click, wheel, text, key, open, back
 	X, Y   float64 // in pixels of the page
@@ -253,7 +253,7 @@ type Gesture struct {
 	Text   string // of text; the name of a key; an address
 }
 
-// Do carries out what a person does in a browser that they have taken over.
+// Do performs an input of a person in control of the browser.
 func (b *Browsers) Do(ctx context.Context, thread string, g Gesture) error {
 	b.mu.Lock()
 	s := b.sessions[thread]

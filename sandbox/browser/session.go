@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// Width and Height are those of the page in pixels.
+	// Width and Height are the page's size in pixels.
 	Width, Height = 1280, 800
 	maxTabs       = 8
 	maxNotes      = 20
@@ -36,8 +36,8 @@ const (
 	maxOut        = 200 << 20 // bytes to it
 )
 
-// flags make frames of other sites a part of the tree of their page. Each thread has a browser of its own, so that the
-// sites it visits share a process only with each other.
+// flags include frames of other sites in the page's accessibility tree. Each thread has its own browser, so sites share
+// a process only with other sites it visits.
 func flags() []string {
 	return []string{"--disable-features=IsolateOrigins,site-per-process", "--disable-site-isolation-trials",
 		fmt.Sprintf("--window-size=%d,%d", Width, Height)}
@@ -47,39 +47,39 @@ func flags() []string {
 type session struct {
 	b      *Browsers
 	thread string
-	owner  string        // of the thread, "" where nobody is known
-	turn   chan struct{} // held by whoever acts
-	ended  chan struct{} // closed when it is over, with the mutex held
+	owner  string        // of the thread, "" if unknown
+	turn   chan struct{} // held during an action
+	ended  chan struct{} // closed at the end, with the mutex held
 	work   sync.WaitGroup
 
-	// Owned by whoever has the turn.
+	// Owned by the holder of turn.
 	started bool
-	told    string // what the state was when it was last kept
+	told    string // the state as last saved
 	went    string // the address that was asked for, "" for none
 
 	mu       sync.Mutex
 	link     *render.Link
 	ctx      context.Context // of its first tab
-	stop     []func()        // in the order in which they are to be called
+	stop     []func()        // in call order
 	where    cdp.BrowserContextID
-	downs    string // the folder of downloads, "" where there are none
-	ups      string // the folder of files to be uploaded
+	downs    string // the folder of downloads, "" without one
+	ups      string // the folder of files to upload
 	downRoot *os.Root
 	upRoot   *os.Root
-	tabs     []*tab // the last is the one that is shown
+	tabs     []*tab // the last one is visible
 	opening  int    // tabs that were announced
 	changed  chan struct{}
 	used     time.Time
-	acted    time.Time     // as used, without those who only watch
-	held     chan struct{} // closed when a person hands the browser back; nil while nobody has it
+	acted    time.Time     // like used, ignoring watchers
+	held     chan struct{} // closed when a person returns the browser; nil while no person has control
 	handNote bool          // a person had it since the last action
 	notes    []string
 	dialog   Dialog
 	loads    map[string]*Download // by their id; at most maxLoads
-	gave     []*Download          // what the last action gave
+	gave     []*Download          // files of the last action
 	forced   bool                 // pages are saved rather than shown
 	watchers map[*watcher]struct{}
-	cast     *tab  // whose frames are sent
+	cast     *tab  // the tab being screencast
 	last     Frame // of cast
 }
 
@@ -114,7 +114,7 @@ func (s *session) over() bool {
 	}
 }
 
-// finish says that it is over.
+// finish marks it as ended.
 func (s *session) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *session) finish() {
 	}
 }
 
-// spawn does something that end waits for, unless the session is over. The caller holds the mutex.
+// spawn runs a function that end waits for, unless the session has ended. The caller holds the mutex.
 func (s *session) spawn(f func()) {
 	if !s.over() {
 		s.work.Go(f)
@@ -137,7 +137,7 @@ func (s *session) use() {
 	s.signal()
 }
 
-// touch notes that somebody acts. The caller holds the mutex.
+// touch records activity. The caller holds the mutex.
 func (s *session) touch() {
 	s.used = time.Now()
 	s.acted = s.used
@@ -149,8 +149,8 @@ func (s *session) lastUsed() time.Time {
 	return s.used
 }
 
-// restingSince tells whether nobody acts, and nobody did or watched since then. Whoever watches keeps a session for
-// watchTime after the last step or gesture, and a person who has it keeps it for idle after that.
+// restingSince reports whether the session has been idle since then, without actions or watchers. Watchers keep it for
+// watchTime after the last action, and a person in control keeps it for idle after that.
 func (s *session) restingSince(then time.Time, idle time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *session) heldBy() chan struct{} {
 	return s.held
 }
 
-// signal wakes who waits for a change. The caller holds the mutex.
+// signal wakes waiters for a change. The caller holds the mutex.
 func (s *session) signal() {
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -183,7 +183,7 @@ func (s *session) note(format string, args ...any) {
 	s.tell(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
 }
 
-// tell adds a note. The caller holds the mutex.
+// tell records an event. The caller holds the mutex.
 func (s *session) tell(text string) {
 	if len(s.notes) < maxNotes && !slices.Contains(s.notes, text) {
 		s.notes = append(s.notes, text)
@@ -213,7 +213,7 @@ func (l line) Write(ctx context.Context, m *cdproto.Message) error {
 // Close leaves the link to its owner.
 func (l line) Close() error { return nil }
 
-// allocator gives chromedp a browser that is there already.
+// allocator gives chromedp an existing browser.
 type allocator struct{ line }
 
 func (a allocator) Allocate(ctx context.Context, opts ...chromedp.BrowserOption) (*chromedp.Browser, error) {
@@ -223,7 +223,7 @@ func (a allocator) Allocate(ctx context.Context, opts ...chromedp.BrowserOption)
 func (a allocator) Wait()          {}
 func (a allocator) Attaches() bool { return true }
 
-// refusals makes each host open that nobody closed.
+// refusals allows every host that isn't closed.
 type refusals struct{ egress.Decisions }
 
 func (r refusals) Lookup(ctx context.Context, thread, host string) (egress.Answer, bool, error) {
@@ -266,7 +266,7 @@ func (s *session) serve() (address string, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = proxy.Serve(ctx, l, s.thread) // what it could not carry the page lacks
+		_ = proxy.Serve(ctx, l, s.thread) // the page lacks what failed
 	}()
 	s.onEnd(func() {
 		cancel()
@@ -281,8 +281,8 @@ func (s *session) onEnd(f func()) {
 	s.stop = append(s.stop, f)
 }
 
-// start opens the browser with one empty page, and puts back what was kept. The caller has the turn and ends the
-// session where it fails.
+// start opens the browser with one empty page and restores its state. The caller holds turn and ends the session on
+// failure.
 func (s *session) start(ctx context.Context) (err error) {
 	proxy, err := s.serve()
 	if err != nil {
@@ -295,7 +295,7 @@ func (s *session) start(ctx context.Context) (err error) {
 	s.mu.Lock()
 	s.link = link
 	s.mu.Unlock()
-	if s.over() { // it was ended meanwhile, and nobody knew of the link
+	if s.over() { // it ended before the link was known
 		return errors.Join(ErrClosed, link.Close())
 	}
 	if s.downs, err = link.Folder("downloads"); err != nil {
@@ -356,7 +356,7 @@ func (s *session) start(ctx context.Context) (err error) {
 	s.spawn(func() {
 		select {
 		case <-lost:
-			s.finish() // whoever acts, or tidy, ends the rest
+			s.finish() // the acting call, or tidy, cleans up
 		case <-s.ended:
 		}
 	})
@@ -365,7 +365,7 @@ func (s *session) start(ctx context.Context) (err error) {
 	return s.restore(ctx)
 }
 
-// openFolders opens the folders of files before a page runs, so that no link that the browser makes leads out of them.
+// openFolders opens the file folders before a page runs, so that links created by the browser can't lead out of them.
 func (s *session) openFolders() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -391,7 +391,7 @@ func yes() *bool {
 	return &v
 }
 
-// attach follows a page, which becomes the one that is shown.
+// attach follows a page and makes it the visible one.
 func (s *session) attach(t *tab) error {
 	t.ctx, t.cancel = chromedp.NewContext(s.ctx, chromedp.WithTargetID(t.id),
 		chromedp.WithListener(func(ev any) { s.happened(t, ev) }))
@@ -410,7 +410,7 @@ func (s *session) attach(t *tab) error {
 		t.cancel()
 		return err
 	}
-	at, err := cdp.Call(t.ctx, to, page.GetFrameTree, cdp.Empty{}) // it may have come there before anybody listened
+	at, err := cdp.Call(t.ctx, to, page.GetFrameTree, cdp.Empty{}) // it may have been loaded before listening started
 	if err != nil {
 		t.cancel()
 		return err
@@ -435,7 +435,7 @@ func (s *session) attach(t *tab) error {
 	return nil
 }
 
-// heard takes in what the browser tells. It must not wait.
+// heard handles events of the browser. It must not block.
 func (s *session) heard(ev any) {
 	switch e := ev.(type) {
 	case *target.EventTargetCreated:
@@ -493,7 +493,7 @@ func (s *session) vanished(id target.ID) {
 	}
 }
 
-// happened takes in what a page tells. It must not wait.
+// happened handles events of a page. It must not block.
 func (s *session) happened(t *tab, ev any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -555,10 +555,10 @@ func (s *session) happened(t *tab, ev any) {
 	}
 }
 
-// Dialog says what becomes of the questions of a page: they are declined, unless Accept is set.
+// Dialog is the answer to a page's dialogs: they are declined unless Accept is set.
 type Dialog struct {
 	Accept bool
-	Text   string // for one that asks for text
+	Text   string // for dialogs that ask for text
 }
 
 // answer closes a dialog, for which the page waits. The caller holds the mutex.
@@ -604,7 +604,7 @@ func (s *session) ready(ctx context.Context, t *tab) *chromedp.Target {
 	}
 }
 
-// current is the tab that is shown.
+// current returns the tab that is shown.
 func (s *session) current() (*tab, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -641,7 +641,7 @@ func (s *session) end() {
 	s.work.Wait()
 }
 
-// why is the reason for which an action failed, where the session has another one than the call says.
+// why returns the reason of a failed action, preferring the session's own.
 func (s *session) why(err error) error {
 	if err == nil {
 		return nil

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// SnapshotBytes is how long one part of a page's text is.
+	// SnapshotBytes is the size of one part of a page's text.
 	SnapshotBytes = 10 << 10
 	maxNodes      = 60_000 // of one page
 	maxRun        = 400    // characters of one text among elements
 	maxOptions    = 30     // of a list that are told
 )
 
-// numbers are those of a page's elements. They stay the same until the page changes.
+// numbers are the element numbers of a page. They stay valid until the page changes.
 type numbers struct {
 	of   map[cdp.BackendNodeID]int
 	node map[int]cdp.BackendNodeID
@@ -44,15 +44,15 @@ func (n *numbers) take(id cdp.BackendNodeID) int {
 	return n.last
 }
 
-// tree is what a page shows, of all its frames.
+// tree is the accessibility tree of a page with its frames.
 type tree struct {
-	nodes  map[accessibility.NodeID]*accessibility.Node // with the frame before the id, as ids are those of a frame
+	nodes  map[accessibility.NodeID]*accessibility.Node // keyed by frame and id, since ids are unique per frame only
 	roots  map[cdp.FrameID]accessibility.NodeID
 	frames map[cdp.BackendNodeID]cdp.FrameID // by the element that shows it
 	top    cdp.FrameID
 }
 
-// look reads what a tab shows.
+// look reads a tab's content.
 func look(ctx context.Context, t *tab) (*tree, error) {
 	all, err := cdp.Call(ctx, t.t, page.GetFrameTree, cdp.Empty{})
 	if err != nil {
@@ -69,7 +69,7 @@ func (tr *tree) frame(ctx context.Context, t *tab, f *page.FrameTree) error {
 		if f.Frame.ID == tr.top {
 			return err
 		}
-		return nil // it has just gone
+		return nil // it is gone
 	}
 	key := func(id accessibility.NodeID) accessibility.NodeID {
 		return accessibility.NodeID(string(f.Frame.ID) + "/" + string(id))
@@ -99,7 +99,7 @@ func (tr *tree) frame(ctx context.Context, t *tab, f *page.FrameTree) error {
 	return nil
 }
 
-// text is what a value says, "" for none.
+// text returns the text of a value, "" for none.
 func text(v *accessibility.Value) string {
 	if v == nil || len(v.Value) == 0 {
 		return ""
@@ -120,7 +120,7 @@ func property(n *accessibility.Node, name accessibility.PropertyName) string {
 	return ""
 }
 
-// usable are the roles of elements that take clicks or text.
+// usable returns the roles of elements that take clicks or text.
 func usable(n *accessibility.Node) bool {
 	switch text(n.Role) {
 	case "link", "button", "textbox", "searchbox", "combobox", "checkbox", "radio", "switch", "slider", "spinbutton",
@@ -133,7 +133,7 @@ func usable(n *accessibility.Node) bool {
 	return property(n, accessibility.PropertyNameFocusable) == "true"
 }
 
-// writer makes lines of a tree.
+// writer formats a tree as lines.
 type writer struct {
 	tr     *tree
 	number func(cdp.BackendNodeID) int // nil numbers nothing
@@ -145,7 +145,7 @@ type writer struct {
 	names  map[string]bool // of elements that can be used
 }
 
-// write gives the lines of what a page shows.
+// write returns the lines of the page's content.
 func (tr *tree) write(number func(cdp.BackendNodeID) int) []string {
 	w := &writer{tr: tr, number: number, plain: number == nil, seen: map[accessibility.NodeID]bool{},
 		names: map[string]bool{}}
@@ -176,7 +176,7 @@ func (w *writer) put(s string) {
 	w.line.WriteString(s)
 }
 
-// block writes what is on lines of its own, with a head if there is one.
+// block writes a block on separate lines, with its heading if it has one.
 func (w *writer) block(n *accessibility.Node, head, within string) {
 	w.flush()
 	if head != "" {
@@ -197,7 +197,7 @@ func (w *writer) children(n *accessibility.Node, within string) {
 	}
 }
 
-// node writes an element. within is the name of the element around it, whose words are not repeated.
+// node writes an element. within is the name of the enclosing element, which is not repeated.
 func (w *writer) node(id accessibility.NodeID, within string) {
 	n := w.tr.nodes[id]
 	if n == nil || w.seen[id] {
@@ -274,7 +274,7 @@ func (w *writer) other(n *accessibility.Node, role, name, within string) {
 		if name != "" {
 			w.put("image " + quoted(name))
 		}
-	case "LabelText": // what an element is called is told with it
+	case "LabelText": // the name is written with its element
 		if w.plain {
 			within = ""
 		} else if words := w.words(n); w.names[words] {
@@ -324,7 +324,7 @@ func (w *writer) other(n *accessibility.Node, role, name, within string) {
 	}
 }
 
-// element writes one that takes clicks or text, with its number.
+// element writes an interactive element with its number.
 func (w *writer) element(n *accessibility.Node, role, name string) {
 	if w.plain {
 		w.put(name)
@@ -392,7 +392,7 @@ func (w *writer) element(n *accessibility.Node, role, name string) {
 	w.put(b.String())
 	switch role {
 	case "textbox", "searchbox", "combobox", "spinbutton", "Date", "DateTime", "InputTime", "ColorWell", "slider":
-		w.flush() // what is in it is its value
+		w.flush() // its content is its value
 		return
 	}
 	if !slices.Contains([]string{"link", "button", "tab", "option", "checkbox", "radio", "menuitem", "switch"}, role) {
@@ -405,7 +405,7 @@ func (w *writer) element(n *accessibility.Node, role, name string) {
 	}
 }
 
-// words are the texts in an element, without those of elements that can be used.
+// words returns the texts in an element, except those of interactive ones.
 func (w *writer) words(n *accessibility.Node) string {
 	var b strings.Builder
 	var walk func(n *accessibility.Node)
@@ -425,7 +425,7 @@ func (w *writer) words(n *accessibility.Node) string {
 	return oneLine(b.String())
 }
 
-// options are those of a list that the browser itself draws.
+// options returns the options of a list drawn by the browser itself.
 func (w *writer) options(n *accessibility.Node) (list []string) {
 	left := 0
 	var walk func(id accessibility.NodeID)
@@ -460,7 +460,7 @@ func (w *writer) options(n *accessibility.Node) (list []string) {
 	return list
 }
 
-// named are the elements with this name: those that can be used, or else texts.
+// named returns the elements with this name: interactive ones, else texts.
 func (tr *tree) named(name string) []*accessibility.Node {
 	want := strings.ToLower(oneLine(name))
 	var same, part, words []*accessibility.Node
@@ -487,7 +487,7 @@ func (tr *tree) named(name string) []*accessibility.Node {
 	return nil
 }
 
-// pageOf is a part of lines that is no longer than a snapshot may be, beginning at a line.
+// pageOf returns a part of lines that is no longer than a snapshot may be, beginning at a line.
 func pageOf(lines []string, from int) string {
 	if from < 0 || from >= len(lines) && from > 0 {
 		return fmt.Sprintf("[There is nothing from line %d on: the page has %d lines.]", from, len(lines))
@@ -513,7 +513,7 @@ func oneLine(s string) string {
 
 func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
 
-// clip cuts a text to so many bytes.
+// clip truncates a text to a number of bytes.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -8,10 +8,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// maxState is how large what is kept of a session may be, in bytes.
+// maxState limits the stored state of a session, in bytes.
 const maxState = 1 << 20
 
-// state is what a session needs to go on in another browser.
+// state is the part of a session that another browser can restore.
 type state struct {
 	Address string           `json:"address"`
 	Cookies []map[string]any `json:"cookies"`
@@ -61,7 +61,7 @@ func (s *session) keep(ctx context.Context, address string) {
 	s.told = string(raw)
 }
 
-// restore puts back what was kept, and opens the last address.
+// restore restores the stored state and opens the last address.
 func (s *session) restore(ctx context.Context) error {
 	if s.b.cfg.Load == nil {
 		return nil

@@ -1,6 +1,6 @@
-// Package changes tells what a run did to the files of its thread. It takes a snapshot of them
-// before the run's first tool works and another one when the run has ended, and keeps versions
-// of texts by their hash, so that what changed can be shown when the files are others again.
+// Package changes records the changes a run made to its thread's files. It takes a snapshot before the run's first tool
+// call and another when the run has ended, and stores versions of text files by hash, so that changes can be shown
+// after further edits.
 package changes
 
 import (
@@ -19,17 +19,17 @@ import (
 	"fawn/sandbox/linediff"
 )
 
-// patience bounds one look at a thread's files.
+// patience limits one scan of a thread's files.
 const patience = 10 * time.Second
 
-// History knows the versions of files. The value holds no open files and may be copied and used by
-// many goroutines, at most one of them with the runs of a thread.
+// History stores versions of files. It holds no open files and may be copied and used concurrently, but only one
+// goroutine may handle a thread's runs.
 type History struct{ dirs files.Dirs }
 
-// New makes a History for the threads of dirs.
+// New returns a History for the threads of dirs.
 func New(dirs files.Dirs) History { return History{dirs} }
 
-// work is one look at a thread's files.
+// work is one scan of a thread's files.
 type work struct {
 	files *files.Files // nil while the thread has none
 	kept  *os.Root
@@ -37,7 +37,7 @@ type work struct {
 	more  bool // versions were added
 }
 
-// open gives nil for a thread of which nothing was ever noted.
+// open returns nil for a thread without records.
 func (h History) open(thread string) (*work, error) {
 	kept, err := h.dirs.Versions(thread)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,8 +65,8 @@ func (w *work) close() error {
 	return err
 }
 
-// Before notes how the files of a thread are before a run changes them. Once that is done for a
-// run, it stays so: also for one that goes on after a crash.
+// Before records the state of a thread's files before a run changes them. It is recorded once per run, also if the run
+// resumes after a crash.
 func (h History) Before(ctx context.Context, thread, run string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -91,13 +91,13 @@ func (h History) Before(ctx context.Context, thread, run string) (err error) {
 	return errors.Join(now.save(w.kept), w.note(ctx, By{}))
 }
 
-// Noted adds to the versions of files what a tool of a run has changed.
+// Noted adds changes by a tool call to the files' versions.
 func (h History) Noted(ctx context.Context, thread, run, call, tool string) error {
 	return h.Note(ctx, thread, By{run, call, tool})
 }
 
-// After tells what a run changed, as the JSON of a [Record]; nil is nothing. done is to be
-// called once that is stored: until then the same question has the same answer.
+// After returns a run's changes as the JSON of a [Record]; nil without changes. Call done once it is stored: until
+// then, repeated calls return the same.
 func (h History) After(ctx context.Context, thread, run string) (body json.RawMessage, done func() error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -134,7 +134,7 @@ func (h History) After(ctx context.Context, thread, run string) (body json.RawMe
 	return body, done, err
 }
 
-// compare finds what became of every file, those of outputs first.
+// compare determines the change of every file, those of outputs first.
 func (w *work) compare(ctx context.Context, was, now snapshot) Record {
 	r := Record{Version: 1, Files: []File{}, Summary: Summary{Truncated: was.Cut || now.Cut}}
 	var names []string
@@ -189,7 +189,7 @@ func (s *Summary) count(f File) {
 	s.Deletions += f.Deletions
 }
 
-// file describes what became of one file.
+// file describes the change of one file.
 func (w *work) file(ctx context.Context, name string, was, now map[string]state) File {
 	old, before := was[name]
 	s, after := now[name]

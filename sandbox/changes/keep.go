@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// keep stores a version unless it is there. One for which the thread has no room is not kept:
-// what changed is known all the same, without its lines.
+// keep stores a version unless it exists or exceeds the thread's quota. Without it, the change is still listed, without
+// its lines.
 func (w *work) keep(ctx context.Context, hash string, data []byte) {
 	now := time.Now()
 	if w.kept.Chtimes(hash, now, now) == nil { // it is wanted again, and goes later
@@ -25,8 +25,7 @@ func (w *work) keep(ctx context.Context, hash string, data []byte) {
 	}
 }
 
-// evict removes the oldest versions of a thread that has too many. What fails is tried again
-// with the next run.
+// evict removes the oldest versions of a thread with too many. Failures are retried with the next run.
 func (w *work) evict() {
 	if !w.more {
 		return

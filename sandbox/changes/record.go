@@ -2,13 +2,13 @@ package changes
 
 import "path"
 
-// Limits of what is looked at and kept.
+// Limits of examined and stored data.
 const (
-	// MaxFiles is how many files a record lists.
+	// MaxFiles limits the files of a record.
 	MaxFiles = 200
 	// MaxText is the largest text of which versions are kept, in bytes.
 	MaxText = 256 << 10
-	// MaxDiff bounds the differences of one answer together, in bytes.
+	// MaxDiff limits the differences of one answer together, in bytes.
 	MaxDiff = 1 << 20
 
 	maxHashed  = 8 << 20  // larger files are told apart by size and times alone
@@ -18,10 +18,10 @@ const (
 	maxPath    = 1024     // longer ones are left out
 )
 
-// Status is what has become of a file.
+// Status is the kind of a file's change.
 type Status string
 
-// What becomes of files.
+// Kinds of changes.
 const (
 	Created  Status = "created"
 	Modified Status = "modified"
@@ -32,8 +32,8 @@ const (
 // Reason is why there is no difference to show.
 type Reason string
 
-// Why there is none: it is no text, is too large, has a name that secrets have, or a version is
-// not kept (any more).
+// Reasons for missing lines: the file isn't text, is too large, has a secret's name, or its version isn't stored (any
+// more).
 const (
 	Binary    Reason = "binary"
 	Large     Reason = "large"
@@ -42,14 +42,14 @@ const (
 	Link      Reason = "symlink"
 )
 
-// Record is what a run did to the files of its thread.
+// Record lists a run's changes to its thread's files.
 type Record struct {
 	Version int     `json:"version"`
 	Summary Summary `json:"summary"`
 	Files   []File  `json:"files"`
 }
 
-// Summary counts a record. Truncated says that there is more than it lists or saw.
+// Summary counts a record's changes. Truncated means that the record is incomplete.
 type Summary struct {
 	Created   int  `json:"created"`
 	Modified  int  `json:"modified"`
@@ -60,11 +60,10 @@ type Summary struct {
 	Truncated bool `json:"truncated"`
 }
 
-// Files is how many files a summary counts.
+// Files returns the number of files in a summary.
 func (s Summary) Files() int { return s.Created + s.Modified + s.Deleted + s.Linked }
 
-// File is one of them. Sizes and hashes are nil where the file was not there, hashes also where
-// it is too large to be read.
+// File is one of them. Sizes and hashes are nil for a missing file, hashes also for one too large to read.
 type File struct {
 	Path      string  `json:"path"` // virtual
 	Root      string  `json:"root"` // workspace, outputs or project
@@ -81,5 +80,5 @@ type File struct {
 	Why       *Reason `json:"diff_unavailable_reason"`
 }
 
-// Name is the last part of the path.
+// Name returns the last part of the path.
 func (f File) Name() string { return path.Base(f.Path) }

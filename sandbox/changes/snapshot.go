@@ -18,13 +18,13 @@ import (
 	"fawn/sandbox/files"
 )
 
-// snapshotName is the file with what is known of a thread's files.
+// snapshotName is the file with the last snapshot of a thread's files.
 const snapshotName = "snapshot"
 
-// coarse is how long after a snapshot a file may change with the times that it had.
+// coarse is the time after a snapshot in which a change may leave timestamps equal.
 const coarse = int64(50 * time.Millisecond)
 
-// snapshot is how the files of a thread were at some time.
+// snapshot is the state of a thread's files at some time.
 type snapshot struct {
 	Run   string // the run that works since then, "" after its end
 	At    int64  // when it began to be taken
@@ -32,7 +32,7 @@ type snapshot struct {
 	Files map[string]state
 }
 
-// state is one file of a snapshot. Two of the same stat are the same file.
+// state is one file of a snapshot. Equal stats mean the same file.
 type state struct {
 	Size, Modified, Changed int64
 	Inode                   uint64
@@ -46,7 +46,7 @@ func (s state) sameStat(o state) bool {
 		s.Link == o.Link
 }
 
-// same tells whether nothing changed. A file may have changed within the times that it had.
+// same reports whether nothing changed. A file may have changed within the times that it had.
 func (s state) same(o state) bool {
 	if s.Hash != "" && o.Hash != "" {
 		return s.Hash == o.Hash
@@ -54,7 +54,7 @@ func (s state) same(o state) bool {
 	return s.sameStat(o)
 }
 
-// load reads the last snapshot; one that is not there or cannot be read is empty.
+// load reads the last snapshot; a missing or unreadable one is empty.
 func load(root *os.Root) snapshot {
 	s := snapshot{Files: map[string]state{}}
 	data, err := root.ReadFile(snapshotName)
@@ -73,7 +73,7 @@ func (s snapshot) save(root *os.Root) error {
 	return write(root, snapshotName, b.Bytes())
 }
 
-// write makes data the content of a file, which is complete or as it was.
+// write replaces the content of a file atomically.
 func write(root *os.Root, name string, data []byte) error {
 	temp := name + ".part"
 	if err := root.WriteFile(temp, data, 0o600); err != nil {
@@ -116,7 +116,7 @@ func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
 	return now, nil
 }
 
-// roots are the folders that runs may change. A project's files are looked at where they are among them.
+// roots returns the folders that runs may change. A project's files are looked at where they are among them.
 func (w *work) roots() []string {
 	if shelf, err := w.files.Shelf(); err == nil && shelf.Write && shelf.ID != "" {
 		return []string{files.Outputs, files.Project, files.Workspace}
@@ -124,7 +124,7 @@ func (w *work) roots() []string {
 	return []string{files.Outputs, files.Workspace}
 }
 
-// read fills in what only the content tells, and keeps a version of it.
+// read fills in the fields that depend on a file's content, and stores a version of it.
 func (w *work) read(ctx context.Context, name string, s *state, left *int64) {
 	switch {
 	case s.Link:
@@ -138,7 +138,7 @@ func (w *work) read(ctx context.Context, name string, s *state, left *int64) {
 		return
 	}
 	data, err := w.files.ReadFile(ctx, name, maxHashed)
-	if err != nil { // gone, closed to everybody, or grown meanwhile
+	if err != nil { // deleted, unreadable, or grown meanwhile
 		s.Why = Lost
 		return
 	}
@@ -155,7 +155,7 @@ func (w *work) read(ctx context.Context, name string, s *state, left *int64) {
 	}
 }
 
-// sensitive tells names that files with secrets have. Nothing of those is kept.
+// sensitive matches names of files that usually hold secrets. Their content is never stored.
 func sensitive(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	return strings.HasPrefix(base, ".env") || strings.HasPrefix(base, "id_rsa") ||

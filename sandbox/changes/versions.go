@@ -29,14 +29,13 @@ const (
 	maxVersions = 100     // of one file that are listed
 )
 
-// Actions that made a version, beside names of tools.
+// Authors of a version besides tool names.
 const (
-	ByPerson  = "person"  // somebody changed the file on a page
-	ByRestore = "restore" // somebody went back to an earlier version
+	ByPerson  = "person"  // a person edited the file on a page
+	ByRestore = "restore" // a person restored an earlier version
 )
 
-// By says what made a version of a file. All is empty for what was found without having been seen, such as what a
-// command left behind in the background.
+// By is the author of a version. It is empty for changes found later, for instance by background processes.
 type By struct {
 	Run  string `json:"run,omitempty"`
 	Call string `json:"call,omitempty"` // id of the tool's call
@@ -69,13 +68,14 @@ type entry struct {
 	By
 }
 
-// sameStat tells whether a file is the one that the line is about. It may have changed within the times that it had.
+// sameStat reports whether a file still has the recorded attributes. Its content may differ within the timestamps'
+// resolution.
 func (e entry) sameStat(f files.Entry) bool {
 	return e.Size == f.Size && e.Modified == f.Modified.UnixNano() && e.Changed == f.Changed.UnixNano() && e.Inode == f.Inode &&
 		e.Changed < max(e.At, e.Read)-coarse
 }
 
-// Note adds to the versions of files what has changed in [files.Outputs] since the last time.
+// Note adds changes in [files.Outputs] since the last call to the files' versions.
 func (h History) Note(ctx context.Context, thread string, by By) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -109,7 +109,7 @@ func (w *work) note(ctx context.Context, by By) error {
 			return context.Cause(ctx)
 		}
 		data, err := w.files.ReadFile(ctx, f.Path, maxHashed)
-		if err != nil { // gone, closed to everybody, or grown meanwhile
+		if err != nil { // deleted, unreadable, or grown meanwhile
 			return context.Cause(ctx)
 		}
 		left -= int64(len(data))
@@ -196,7 +196,7 @@ func (w *work) append(lines []byte, size int) error {
 	return write(w.kept, journalName, data[bytes.IndexByte(data, '\n')+1:])
 }
 
-// Versions are those of a file, the newest first. A thread of which nothing was noted has none.
+// Versions returns the versions of a file, newest first. A thread without recorded changes has none.
 func (h History) Versions(thread, name string) (list []Version, err error) {
 	w, err := h.open(thread)
 	if w == nil {
@@ -217,7 +217,7 @@ func (h History) Versions(thread, name string) (list []Version, err error) {
 	return list[:min(len(list), maxVersions)], nil
 }
 
-// Content reads a version of a file, and what it is. Errors: fs.ErrNotExist for one that isn't known, or not kept.
+// Content returns a version of a file with its description. Errors: fs.ErrNotExist for an unknown or unstored version.
 func (h History) Content(thread, name, id string) (data []byte, v Version, err error) {
 	list, err := h.Versions(thread, name)
 	if err != nil {
@@ -240,8 +240,8 @@ func isHash(s string) bool {
 	return err == nil && len(s) == 2*sha256.Size
 }
 
-// Restore makes a version of a file in [files.Outputs] the newest one. What the file is now stays a version, too. Errors:
-// fs.ErrNotExist for a version that isn't known, or not kept, and those of [files.Files.WriteFile].
+// Restore makes a version of a file in [files.Outputs] the current one. The present content is kept as a version.
+// Errors: fs.ErrNotExist for an unknown or unstored version, and those of [files.Files.WriteFile].
 func (h History) Restore(ctx context.Context, thread, name, id string) (err error) {
 	data, _, err := h.Content(thread, name, id)
 	if err != nil {

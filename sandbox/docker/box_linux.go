@@ -23,12 +23,11 @@ import (
 )
 
 const (
-	// containerTime is how long a container may take to come up.
+	// containerTime limits the start of a container.
 	containerTime = time.Minute
-	// watchTime is how often a command without a report is looked after.
+	// watchTime is the interval of checking on a command without a report.
 	watchTime = 2 * time.Second
-	// endTime is how long the parent of a command may take to end it. Engines are
-	// slower than a kernel.
+	// endTime limits the time a command's parent has to end it. Engines are slower than a kernel.
 	endTime = 5 * time.Second
 )
 
@@ -37,7 +36,7 @@ type box struct {
 	engine *engine
 	launch containerLaunch
 	id     string
-	line   io.ReadWriteCloser // the input of process 1, whose end ends it
+	line   io.ReadWriteCloser // input of process 1, which exits when it closes
 	about  []string
 
 	quit context.Context // ends when the box does
@@ -49,7 +48,7 @@ type box struct {
 	work   sync.WaitGroup // readers of commands and the proxy
 }
 
-// do starts what the end of the box waits for, unless that has begun.
+// do starts a task that the box's end waits for, unless the end has begun.
 func (b *box) do(work func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,8 +58,8 @@ func (b *box) do(work func()) bool {
 	return !b.closed
 }
 
-// startContainer makes a container and waits until its first process is up. It
-// takes over what the launch holds, also when it fails.
+// startContainer creates a container and waits until its first process is up. It takes ownership of the launch's
+// resources, even on failure.
 func startContainer(ctx context.Context, eng *engine, l containerLaunch, body container) (_ *box, err error) {
 	b := &box{engine: eng, launch: l, over: make(chan struct{})}
 	b.quit, b.end = context.WithCancel(context.Background())
@@ -114,7 +113,7 @@ func startContainer(ctx context.Context, eng *engine, l containerLaunch, body co
 	return b, nil
 }
 
-// listen reads what process 1 says until it ends.
+// listen reads messages of process 1 until it ends.
 func (b *box) listen(ready chan<- struct{}, said *ns.LastBytes) error {
 	var text []byte
 	up := false
@@ -132,13 +131,13 @@ func (b *box) listen(ready chan<- struct{}, said *ns.LastBytes) error {
 	})
 }
 
-// finish waits for the end of the container and gives back what it had.
+// finish waits for the end of the container and releases its resources.
 func (b *box) finish(gone <-chan error) {
 	<-gone
 	b.end()
 	ctx, cancel := context.WithTimeout(context.Background(), engineTime)
 	defer cancel()
-	// It removes itself; this makes sure.
+	// It removes itself; make sure of it.
 	if err := b.engine.remove(ctx, b.id); err != nil {
 		b.launch.log.Warn("couldn't remove a container", "container", b.id, "error", err)
 	}
@@ -152,7 +151,7 @@ func (b *box) finish(gone <-chan error) {
 	close(b.over)
 }
 
-// inForce is what is in force, as far as the engine tells.
+// inForce returns the active restrictions as reported by the engine.
 func (b *box) inForce() []string {
 	about, p := b.launch.about, b.launch.policy
 	layers := []string{"container", "mountns", "pidns", "ipcns", "utsns", "readonly_root", "no_caps", "no_new_privs",
@@ -206,11 +205,11 @@ func (b *box) Run(ctx context.Context, j pool.Job) (pool.Exit, error) {
 	r := jail.EngineRequest{Request: jail.Request{Args: []string{"", "-c", j.Command, "bash"}, Env: j.Env, Cwd: j.Cwd},
 		Stdin: j.Stdin, Input: j.Stdin != nil, Filter: b.launch.filter}
 	if len(j.Command) > ns.MaxArgument {
-		// Bash has read it all when it closes the file.
+		// Bash has read everything when it closes the file.
 		r.Args[2], r.Script, r.Text = ". /dev/fd/3", true, append([]byte("exec 3<&-;"), j.Command...)
 	}
 	r.Args = append(r.Args, j.Args...)
-	// A start that is cut off would leave a command that nobody looks after.
+	// Canceling a start would leave an unattended command.
 	starting, cancel := context.WithTimeout(b.quit, engineTime)
 	defer cancel()
 	p, err := b.exec(starting, r, j.Out, j.Errs)
@@ -243,8 +242,8 @@ func (b *box) Run(ctx context.Context, j pool.Job) (pool.Exit, error) {
 	}
 }
 
-// unreported is the outcome of a command whose parent is gone: it told in its
-// last moment, or was killed from inside.
+// unreported returns the outcome of a command whose parent exited: it reported at the last moment, or was killed from
+// inside.
 func (b *box) unreported(j pool.Job, p *process) pool.Exit {
 	select {
 	case m := <-p.report:
@@ -256,16 +255,14 @@ func (b *box) unreported(j pool.Job, p *process) pool.Exit {
 	}
 }
 
-// lives asks the engine for the parent of a command. If the engine does not
-// know, it does.
+// lives asks the engine whether a command's parent is alive. If the engine doesn't know, it is.
 func (b *box) lives(p *process) bool {
 	var state struct{ Running bool }
 	err := b.engine.call(b.quit, http.MethodGet, "/exec/"+p.id+"/json", nil, &state)
 	return err != nil && engineStatus(err) != http.StatusNotFound || state.Running
 }
 
-// kill ends the processes of a command: through their parent, so that those of
-// other commands live on, or else with all others.
+// kill ends the processes of a command: through their parent, which spares other commands, or else with all others.
 func (b *box) kill(j pool.Job, p *process) pool.Exit {
 	if _, err := p.conn.Write([]byte{0}); err != nil {
 		return b.lose("it did not end a command")
@@ -319,7 +316,7 @@ func (b *box) exit(j pool.Job, m *jail.Message) pool.Exit {
 	return e
 }
 
-// Stat asks a program inside.
+// Stat asks a process inside the container.
 func (b *box) Stat(ctx context.Context, _ bool) (pool.Usage, error) {
 	p, err := b.exec(ctx, jail.EngineRequest{Stat: true}, nopCloser{io.Discard}, nopCloser{io.Discard})
 	if err != nil {
@@ -336,7 +333,7 @@ func (b *box) Stat(ctx context.Context, _ bool) (pool.Usage, error) {
 	}
 }
 
-// Clear cannot tell processes of earlier commands from others.
+// Clear can't distinguish processes of earlier commands from others.
 func (b *box) Clear(context.Context, time.Time) (pool.Cleared, error) { return pool.Cleared{}, nil }
 
 type nopCloser struct{ io.Writer }

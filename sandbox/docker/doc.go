@@ -1,3 +1,3 @@
-// Package docker keeps each thread in a container of Docker or Podman, whose interface it speaks
-// itself. Nothing else in the program knows of container engines.
+// Package docker runs each thread in a container of Docker or Podman, using the engine's HTTP API directly. No other
+// package depends on container engines.
 package docker

@@ -28,7 +28,7 @@ import (
 // defaultImage is small and has bash.
 const defaultImage = "debian:stable-slim"
 
-// Labels of containers: whose data folder they serve, and which process.
+// Labels of containers: their data folder and server process.
 const (
 	labelOwner  = "fawn.owner"
 	labelServer = "fawn.server"
@@ -46,7 +46,7 @@ type provider struct {
 	owner  string  // guarded by mu
 }
 
-// New makes the provider. Errors match sandbox.ErrConfig.
+// New returns the provider. Errors match sandbox.ErrConfig.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	if strings.ContainsAny(cfg.Engine.Image, " ?#%\\\n") {
 		return nil, fmt.Errorf("%w: image %q", sandbox.ErrConfig, cfg.Engine.Image)
@@ -62,7 +62,7 @@ func New(cfg sandbox.Config) (sandbox.Provider, error) {
 
 func (d *provider) image() string { return cmp.Or(d.Config.Engine.Image, defaultImage) }
 
-// Close also gives up the connections to the engine.
+// Close also closes the connections to the engine.
 func (d *provider) Close(ctx context.Context) error {
 	err := d.Base.Close(ctx)
 	d.mu.Lock()
@@ -73,7 +73,7 @@ func (d *provider) Close(ctx context.Context) error {
 	return err
 }
 
-// start is the starter of the pool.
+// start returns the starter of the pool.
 func (d *provider) start(ctx context.Context, thread string, p sandbox.Policy) (pool.Box, error) {
 	b, err := d.startBox(ctx, thread, p)
 	if err != nil {
@@ -82,11 +82,10 @@ func (d *provider) start(ctx context.Context, thread string, p sandbox.Policy) (
 	return b, nil
 }
 
-// errEngine is what went wrong at a step of the engine; its words are in the
-// detail, since they may name paths.
+// errEngine is the failure of an engine's step; the engine's message is in the detail, since it may contain paths.
 var errEngine = errors.New("the container engine refused")
 
-// engineStep makes an error of a step that the engine did not take.
+// engineStep wraps the error of a step that the engine refused.
 func engineStep(step string, err error) error {
 	return &sandbox.InitError{Step: step, Err: errEngine, Detail: err.Error()}
 }
@@ -140,7 +139,7 @@ func (d *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 	return b, err
 }
 
-// emptyFolder makes a folder that nobody may read or write.
+// emptyFolder creates a folder without any permissions.
 func emptyFolder(dir string) (string, error) {
 	if err := os.Mkdir(dir, 0); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("make empty folder: %w", err)
@@ -148,7 +147,7 @@ func emptyFolder(dir string) (string, error) {
 	return dir, nil
 }
 
-// openProxy makes the socket through which a container reaches the proxy.
+// openProxy creates the socket through which a container reaches the proxy.
 func (d *provider) openProxy(thread string, p sandbox.Policy) (*proxySocket, error) {
 	if p.Network != sandbox.NetworkProxy || d.Config.Proxy == nil {
 		return nil, nil
@@ -163,16 +162,15 @@ func (d *provider) openProxy(thread string, p sandbox.Policy) (*proxySocket, err
 	return s, nil
 }
 
-// proxySocket is where the proxy listens for one container.
+// proxySocket is the proxy's socket for one container.
 type proxySocket struct {
 	path     string
 	listener net.Listener
 	serve    func()
 }
 
-// listenUnix makes a socket that the user of a container may connect to, in a
-// folder that no user of the host but the server's gets into. Paths of sockets
-// are short, so it is named by way of its open folder.
+// listenUnix creates a socket that a container's user may connect to, in a folder accessible on the host to the
+// server's user only. Socket paths are short, so it is named through its open folder.
 func listenUnix(path string) (net.Listener, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -191,8 +189,7 @@ func listenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// hostPath is what the engine calls a path, which differs where the server is
-// in a container itself.
+// hostPath returns the engine's path, which differs if the server is in a container.
 func (d *provider) hostPath(path string) (string, error) {
 	path, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -211,7 +208,7 @@ func (d *provider) hostPath(path string) (string, error) {
 	return filepath.Join(d.Config.Engine.HostDataDir, path[len(root):]), nil
 }
 
-// ownerMark is the name under which the containers of a data folder are known.
+// ownerMark returns the name under which the containers of a data folder are known.
 func ownerMark(dir string) (string, error) {
 	file := filepath.Join(dir, "engine-owner")
 	b, err := os.ReadFile(file)
@@ -240,8 +237,8 @@ func ownerMark(dir string) (string, error) {
 	return mark, nil
 }
 
-// serverMark names a process of this host so that no later one is taken for it,
-// or is empty if there is none.
+// serverMark identifies a process by PID and start time, so that a reused PID isn't mistaken for it. It is empty if
+// there is no such process.
 func serverMark(pid int) string {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -255,8 +252,7 @@ func serverMark(pid int) string {
 	return strconv.Itoa(pid) + "-" + f[19]
 }
 
-// reap ends the containers of servers that are gone. Others of this data folder
-// may be those of a server that runs.
+// reap ends the containers of servers that are gone. Others with this data folder may belong to a running server.
 func (d *provider) reap(ctx context.Context, eng *engine, owner string) {
 	var all []struct {
 		Id     string

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// apiOldest is the first version of the engine's interface that has all that
-	// is used here, and apiNewest the last one that it was written for.
+	// apiOldest is the first version of the engine's API with all features used here, and apiNewest the last one this
+	// code was written for.
 	apiOldest, apiNewest = 41, 51
 
-	// engineTime is how long the engine may take for a request.
+	// engineTime limits a request to the engine.
 	engineTime = time.Minute
-	// pullTime is how long it may take to fetch an image.
+	// pullTime limits the download of an image.
 	pullTime = 30 * time.Minute
-	// removeTime is how long it may refuse to remove a container.
+	// removeTime limits the retries of removing a container.
 	removeTime = 10 * time.Second
-	// maxAnswer bounds what it answers, in bytes.
+	// maxAnswer limits a response, in bytes.
 	maxAnswer = 8 << 20
 )
 
@@ -40,7 +40,7 @@ type engine struct {
 	about  engineInfo
 }
 
-// engineInfo is what an engine says about itself.
+// engineInfo is an engine's description of itself.
 type engineInfo struct {
 	OSType, Architecture, ServerVersion, CgroupVersion string
 	MemoryLimit, PidsLimit                             bool
@@ -48,7 +48,7 @@ type engineInfo struct {
 	Podman                                             bool `json:"-"`
 }
 
-// has says whether a security option is in force.
+// has reports whether a security option is in force.
 func (i engineInfo) has(name string) bool {
 	for _, o := range i.SecurityOptions {
 		if first, _, _ := strings.Cut(o, ","); first == "name="+name {
@@ -73,7 +73,7 @@ type engineError struct {
 
 func (e *engineError) Error() string { return fmt.Sprintf("engine: %d: %s", e.Status, e.Text) }
 
-// engineStatus is the status of a refusal, 0 for any other error.
+// engineStatus returns the status of a refusal, 0 for any other error.
 func engineStatus(err error) int {
 	var e *engineError
 	if errors.As(err, &e) {
@@ -82,7 +82,7 @@ func engineStatus(err error) int {
 	return 0
 }
 
-// engineSockets are the places where engines listen, the owner's choice first.
+// engineSockets returns the places where engines listen, the owner's choice first.
 func engineSockets(configured string) []string {
 	if configured == "" {
 		configured = os.Getenv("DOCKER_HOST")
@@ -130,10 +130,10 @@ func openEngine(ctx context.Context, configured string) (*engine, error) {
 	return nil, errors.Join(tried...)
 }
 
-// close gives up connections that nobody uses.
+// close closes idle connections.
 func (e *engine) close() { e.client.CloseIdleConnections() }
 
-// greet agrees on a version and asks what the engine can do.
+// greet negotiates the API version and reads the engine's capabilities.
 func (e *engine) greet(ctx context.Context) error {
 	var v struct {
 		ApiVersion, MinAPIVersion string
@@ -163,7 +163,7 @@ func (e *engine) greet(ctx context.Context) error {
 	return nil
 }
 
-// minor is the second part of a version such as 1.41.
+// minor returns the second part of a version such as 1.41.
 func minor(version string) (int, error) {
 	rest, ok := strings.CutPrefix(version, "1.")
 	n, err := strconv.Atoi(rest)
@@ -173,8 +173,7 @@ func minor(version string) (int, error) {
 	return n, nil
 }
 
-// call makes one request and decodes the answer into out, unless that is nil.
-// Refusals are an *engineError.
+// call makes one request and decodes the response into out, unless that is nil. Refusals are an *engineError.
 func (e *engine) call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, engineTime)
 	defer cancel()
@@ -230,8 +229,8 @@ func (e *engine) send(ctx context.Context, method, path string, in any, header h
 	return resp, nil
 }
 
-// hijack makes a request whose connection then belongs to a process in a
-// container, both ways. The caller closes it.
+// hijack makes a request and returns its connection to a process in a container, in both directions. The caller closes
+// it.
 func (e *engine) hijack(ctx context.Context, path string, in any) (io.ReadWriteCloser, error) {
 	// The connection outlives ctx, which is for the request only.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -252,7 +251,7 @@ func (e *engine) hijack(ctx context.Context, path string, in any) (io.ReadWriteC
 	return &hijacked{conn, cancel}, nil
 }
 
-// hijacked releases what belongs to the request when it is closed.
+// hijacked releases the request's resources when it is closed.
 type hijacked struct {
 	io.ReadWriteCloser
 	cancel context.CancelFunc
@@ -263,7 +262,7 @@ func (h *hijacked) Close() error {
 	return h.ReadWriteCloser.Close()
 }
 
-// hasImage says whether an image is there.
+// hasImage reports whether an image is there.
 func (e *engine) hasImage(ctx context.Context, image string) (bool, error) {
 	err := e.call(ctx, http.MethodGet, "/images/"+image+"/json", nil, nil)
 	if engineStatus(err) == http.StatusNotFound {
@@ -297,8 +296,8 @@ func (e *engine) pull(ctx context.Context, image string) error {
 	}
 }
 
-// remove ends a container with all in it. One that is gone already is fine; one
-// that is about to go is asked for again, since engines may stop on the way.
+// remove kills and removes a container. A missing one is no error; one being removed is requested again, since engines
+// may stop halfway.
 func (e *engine) remove(ctx context.Context, id string) error {
 	for end := time.Now().Add(removeTime); ; {
 		err := e.call(ctx, http.MethodDelete, "/containers/"+id+"?force=1&v=1", nil, nil)

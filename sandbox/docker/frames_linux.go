@@ -17,9 +17,8 @@ const (
 // errFrame is a connection that does not speak as engines do.
 var errFrame = errors.New("the engine sent unframed data")
 
-// readFrames passes on what comes in frames: 8 bytes that name the stream and
-// the length, then as many bytes. It returns nil when the connection ends
-// between two frames.
+// readFrames passes on the content of frames: 8 bytes with the stream and the length, followed by the content. It
+// returns nil if the connection ends between two frames.
 func readFrames(r io.Reader, take func(stream byte, p []byte) error) error {
 	var head [8]byte
 	buf := make([]byte, 32<<10)
@@ -48,11 +47,11 @@ func readFrames(r io.Reader, take func(stream byte, p []byte) error) error {
 	}
 }
 
-// maxReport bounds the line that follows the mark, in bytes.
+// maxReport limits the line that follows the mark, in bytes.
 const maxReport = 64 << 10
 
-// markedOutputs finds the report of a command in its outputs. It calls report once
-// both have come to their mark: all that the command wrote was passed on then.
+// markedOutputs finds the report of a command in its outputs. It calls report once both have reached their mark: all of
+// the command's output was passed on then.
 type markedOutputs struct {
 	out, errs *markedOutput
 	line      []byte
@@ -71,7 +70,7 @@ func newMarkedOutputs(mark []byte, out, errs io.Writer, report func(line []byte)
 	return m
 }
 
-// take is what readFrames calls.
+// take is the callback of readFrames.
 func (m *markedOutputs) take(stream byte, p []byte) error {
 	to := m.out
 	if stream == frameErrors {
@@ -81,12 +80,11 @@ func (m *markedOutputs) take(stream byte, p []byte) error {
 	return err
 }
 
-// flush passes on what will not become a mark any more.
+// flush passes on bytes that can't be part of a mark.
 func (m *markedOutputs) flush() error { return errors.Join(m.out.flush(), m.errs.flush()) }
 
-// markedOutput finds the report of a command in one output: what comes before
-// the mark is the command's, a line follows, and the rest belongs to what it
-// left in the background.
+// markedOutput finds a command's report in one output: the bytes before the mark are the command's, a line with the
+// report follows, and the rest comes from background processes.
 type markedOutput struct {
 	mark    []byte
 	out     io.Writer
@@ -96,8 +94,7 @@ type markedOutput struct {
 	over    bool              // the line too
 }
 
-// Write passes output on as soon as it cannot be part of the mark. Its error is
-// that of out.
+// Write passes on output as soon as it can't be part of the mark. It returns out's error.
 func (m *markedOutput) Write(p []byte) (int, error) {
 	n := len(p)
 	if m.over {
@@ -133,7 +130,7 @@ func (m *markedOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// flush passes on what will not become a mark any more.
+// flush passes on bytes that can't be part of a mark.
 func (m *markedOutput) flush() error {
 	if m.found {
 		return nil
@@ -143,7 +140,7 @@ func (m *markedOutput) flush() error {
 	return err
 }
 
-// partial is how many bytes at the end may be the start of the mark.
+// partial returns how many bytes at the end may be the start of the mark.
 func (m *markedOutput) partial(p []byte) int {
 	for k := min(len(p), len(m.mark)-1); k > 0; k-- {
 		if bytes.HasPrefix(m.mark, p[len(p)-k:]) {

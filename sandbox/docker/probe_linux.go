@@ -41,9 +41,8 @@ for dir in / /usr /etc /.sbx; do { : > "$dir/.probe"; } 2>/dev/null && miss "rea
 for path in "$DATA" /var/run/docker.sock /run/docker.sock /run/podman; do [ ! -e "$path" ] || miss "hidden_$path"; done
 [ -z "$PORT" ] || { { : <> "/dev/tcp/127.0.0.1/$PORT"; } 2>/dev/null && miss network; }` + pool.CommonTests
 
-// probe finds an engine, removes what servers of before left, and tries a
-// container of a throw-away thread. It can take seconds, and minutes if it has
-// to fetch the image.
+// probe finds an engine, removes leftovers of earlier servers, and tests a container of a temporary thread. It can take
+// seconds, and minutes if it has to download the image.
 func (d *provider) probe(ctx context.Context) sandbox.Report {
 	r := d.tryAll(ctx)
 	if !r.OK && r.Hint == "" {
@@ -179,7 +178,7 @@ func (d *provider) tryOut(ctx context.Context) (r sandbox.Report, err error) {
 	return r, nil
 }
 
-// hint says what the owner can do.
+// hint advises the owner.
 func (d *provider) hint(reason string) string {
 	d.mu.Lock()
 	eng := d.engine

@@ -13,16 +13,16 @@ import (
 	"fawn/sandbox/jail"
 )
 
-// process is a program of ours in the container.
+// process is one of our processes in the container.
 type process struct {
 	conn   io.ReadWriteCloser
 	id     string
-	report chan *jail.Message // gets at most one
+	report chan *jail.Message // receives at most one
 	ended  chan struct{}      // closed at the end of the connection
 }
 
-// exec starts the parent of a command. What the command writes goes to out and
-// errs, which are closed when nobody can write any more.
+// exec starts the parent of a command. The command's output goes to out and errs, which are closed when all writers are
+// gone.
 func (b *box) exec(ctx context.Context, r jail.EngineRequest, out, errs io.WriteCloser) (_ *process, err error) {
 	defer func() {
 		if err != nil {
@@ -84,7 +84,7 @@ func (p *process) read(mark []byte, out, errs io.WriteCloser) {
 	}
 }
 
-// discardLate goes on when nobody reads any more.
+// discardLate accepts writes after the reader is gone.
 type discardLate struct{ io.Writer }
 
 func (d discardLate) Write(p []byte) (int, error) {

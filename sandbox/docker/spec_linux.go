@@ -19,7 +19,7 @@ import (
 
 func urlEscape(s string) string { return url.QueryEscape(s) }
 
-// containerLaunch is what the start of a container needs to know.
+// containerLaunch holds the parameters of a container's start.
 type containerLaunch struct {
 	image, init, thread string
 	empty               string // a folder with nothing in it, to cover others
@@ -35,7 +35,7 @@ type containerLaunch struct {
 	release             func() // called when the container is gone
 }
 
-// discard gives back what was taken for a container that did not start.
+// discard releases the resources of a container that didn't start.
 func (l *containerLaunch) discard() {
 	l.closeProxy()
 	l.release()
@@ -48,7 +48,7 @@ func (l *containerLaunch) closeProxy() {
 	}
 }
 
-// container is a request to make one, in the words of the engine.
+// container is a request to create one, in the engine's terms.
 type container struct {
 	Image       string
 	Entrypoint  []string
@@ -100,9 +100,8 @@ type ulimit struct {
 	Soft, Hard int64
 }
 
-// container describes one that may do as little as commands can live with. The
-// engine's own filter of system calls stays in force, and its socket is never
-// shown.
+// container returns the most restrictive configuration that commands work with. The engine's own seccomp filter stays
+// active, and its socket is never mounted.
 func (l *containerLaunch) container() (container, error) {
 	p := l.policy
 	mounts, err := l.mounts()
@@ -124,13 +123,12 @@ func (l *containerLaunch) container() (container, error) {
 		h.NetworkMode = "host"
 	}
 	if limits.Pids > 0 {
-		// The limit counts threads, and those of what watches over a command are not
-		// the command's.
+		// The limit counts threads; those of the supervising processes aren't the command's.
 		h.PidsLimit = limits.Pids + sparePids
 	}
 	own := int64(0)
 	if l.user != os.Getuid() {
-		// Nobody else's processes count.
+		// No other processes count.
 		own = h.PidsLimit
 	}
 	for name, n := range map[string]int64{"fsize": limits.FileSize, "nofile": limits.OpenFiles,
@@ -155,7 +153,7 @@ func (l *containerLaunch) container() (container, error) {
 		User: user, WorkingDir: "/", Labels: l.labels, StopSignal: "SIGKILL",
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true, HostConfig: h,
 	}
-	if !l.about.Podman { // which would make a timer for it
+	if !l.about.Podman { // it would create a timer for it
 		c.Healthcheck = &healthcheck{[]string{"NONE"}}
 	}
 	if p.Network != sandbox.NetworkHost {
@@ -164,7 +162,7 @@ func (l *containerLaunch) container() (container, error) {
 	return c, nil
 }
 
-// sparePids are for process 1 and the parents of some commands.
+// sparePids are reserved for process 1 and the parents of some commands.
 const sparePids = 64
 
 func size(n int64) string {
@@ -174,9 +172,8 @@ func size(n int64) string {
 	return fmt.Sprintf(",size=%d", n)
 }
 
-// mounts are the folders of the thread and what the owner shows, but nothing of
-// the host's programs, in whose place the image stands. Secrets below a folder
-// are covered.
+// mounts returns the thread's folders and the owner's binds, but no programs of the host, which the image replaces.
+// Secrets below a folder are covered.
 func (l *containerLaunch) mounts() ([]containerMount, error) {
 	var all []containerMount
 	add := func(b jail.Bind) error {
@@ -228,7 +225,7 @@ func (l *containerLaunch) mounts() ([]containerMount, error) {
 	return all, nil
 }
 
-// isOwn says whether a place inside is not one of the host's programs.
+// isOwn reports whether a place inside is not one of the host's programs.
 func (l *containerLaunch) isOwn(dst string) bool {
 	if dst == jail.Home || dst == files.Skills || files.Under(files.Skills, dst) || files.Under(files.UserData, dst) {
 		return true
@@ -236,7 +233,7 @@ func (l *containerLaunch) isOwn(dst string) bool {
 	return slices.ContainsFunc(l.policy.Binds, func(b sandbox.Bind) bool { return filepath.Clean(b.Path) == dst })
 }
 
-// inside is the user id that commands see themselves as.
+// inside returns the user id that commands see themselves as.
 func (l *containerLaunch) inside() int {
 	if l.about.has("rootless") && !l.about.Podman {
 		return 0

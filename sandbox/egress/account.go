@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Limits bounds what one thread may do. A field at its zero value stands for
-// the default.
+// Limits are limits of one thread. Zero values mean defaults.
 type Limits struct {
 	Conns     int           // connections at a time, 64; further ones wait
 	In        int64         // bytes from the network per UTC day, 200 MB
@@ -43,13 +42,13 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// errBudget ends a connection whose thread has used up its bytes.
+// errBudget ends a connection whose thread used up its bytes.
 var errBudget = errors.New("budget used up")
 
-// askAgain is how soon a thread's question about the same host is repeated.
+// askAgain is the minimum interval of a thread's questions about the same host.
 const askAgain = time.Minute
 
-// account is what one thread used today.
+// account is one thread's usage today.
 type account struct {
 	limits  Limits
 	now     func() time.Time
@@ -83,13 +82,13 @@ func (a *account) used() (in, out int64) {
 	return a.in, a.out
 }
 
-// spent tells whether nothing more may be sent or received today.
+// spent reports whether nothing more may be sent or received today.
 func (a *account) spent() bool {
 	in, out := a.used()
 	return in >= a.limits.In || out >= a.limits.Out
 }
 
-// received books bytes that have arrived and tells whether they may be passed on.
+// received books bytes that have arrived and reports whether they may be passed on.
 func (a *account) received(n int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,7 +111,7 @@ func (a *account) send(n int) bool {
 	return true
 }
 
-// mayAsk tells whether the owner should be asked about host now, and books it.
+// mayAsk reports whether the owner should be asked about host now, and books it.
 func (a *account) mayAsk(host string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Answer is what an owner says to a [Question].
+// Answer is an owner's answer to a [Question].
 type Answer string
 
 // The answers.
@@ -16,12 +16,11 @@ const (
 	No     Answer = "no"     // not the asking thread; it is not asked again there
 )
 
-// OnceFor is how long [Once] holds. One command makes many connections, and it
-// has to be run again after the answer, so it cannot mean one connection.
+// OnceFor is the duration of [Once]. It can't mean a single connection, because a command makes many and is run again
+// after the answer.
 const OnceFor = 10 * time.Minute
 
-// Question tells an owner that a thread wants to reach a host about which
-// nothing is decided.
+// Question asks an owner whether a thread may reach an undecided host.
 type Question struct {
 	Thread string    `json:"thread_id"`
 	Host   string    `json:"host"` // as Host returns it

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// flow is the two sides of one connection: what the sandbox sends and receives
-// through it is counted, and silence on both sides ends it.
+// flow is the two sides of one connection: its bytes in both directions are counted, and silence on both sides ends it.
 type flow struct {
 	client  net.Conn
 	account *account
@@ -32,8 +31,7 @@ func (f *flow) touch() {
 	f.extend(now.Add(f.idle))
 }
 
-// extend sets the deadlines of both sides. An error means that a side is
-// closed, which its next read or write tells.
+// extend sets the deadlines of both sides. An error means that a side is closed, which its next read or write reports.
 func (f *flow) extend(t time.Time) {
 	_ = f.client.SetDeadline(t)
 	if f.up != nil {
@@ -41,8 +39,7 @@ func (f *flow) extend(t time.Time) {
 	}
 }
 
-// clientSide is the sandbox's side of a flow, as far as it is written to. What
-// is read from there counts as activity once it goes up.
+// clientSide is the sandbox's side of a flow for writing. Bytes read from it count as activity once they are sent.
 type clientSide struct {
 	net.Conn
 	flow *flow
@@ -100,9 +97,8 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// splice passes bytes both ways until both ends are done, one breaks, or the
-// flow is idle; from is where the client's bytes are read. Both sides are
-// closed when it returns.
+// splice copies bytes both ways until both ends are done, one fails, or the flow is idle; from reads the client's
+// bytes. It closes both sides.
 func (f *flow) splice(from io.Reader) {
 	done := make(chan struct{})
 	go func() {

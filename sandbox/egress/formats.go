@@ -2,8 +2,8 @@ package egress
 
 import "strings"
 
-// pipAddresses returns the addresses of an INI file of pip: the values of its
-// index and link options in any section, which may go on in indented lines.
+// pipAddresses returns the addresses of an INI file of pip: the values of its index and link options in any section,
+// which may continue in indented lines.
 func pipAddresses(lines []string) []string {
 	var found []string
 	wanted := false
@@ -103,8 +103,7 @@ func cargoAddresses(lines []string) []string {
 	return found
 }
 
-// tomlString returns the next quoted value of a line with the bare key before
-// it, and what follows.
+// tomlString returns the next quoted value of a line with the bare key before it, and the rest.
 func tomlString(line string) (key, value, rest string) {
 	i := strings.IndexAny(line, `"'`)
 	if i < 0 {
@@ -146,8 +145,7 @@ func aptAddresses(lines []string) []string {
 	return found
 }
 
-// aptStanzas returns the addresses of a source list in stanzas, without those
-// that are switched off.
+// aptStanzas returns the addresses of a source list in stanza format, except disabled ones.
 func aptStanzas(lines []string) []string {
 	var found, stanza []string
 	enabled, inURIs := true, false

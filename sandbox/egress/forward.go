@@ -15,9 +15,8 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// absolute reads the target of a request in absolute form, such as
-// "http://example.com:80/path". It looks at the bytes themselves: a parsed URL
-// has already decoded what is to be refused.
+// absolute parses a request target in absolute form, such as "http://example.com:80/path". It checks the raw bytes,
+// because a parsed URL has already decoded the forbidden forms.
 func absolute(uri string) (host string, port int, err error) {
 	const scheme = "http://"
 	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {
@@ -54,7 +53,7 @@ func (s *session) forward(ctx context.Context, req *http.Request, host string, p
 	s.exchange(ctx, g, req, host, port)
 }
 
-// readOnly refuses what could send data to a host that is open for reading.
+// readOnly refuses requests that could send data to a read-only host.
 func readOnly(g grant, req *http.Request, host string) *denial {
 	reads := req.Method == http.MethodGet || req.Method == http.MethodHead
 	if !g.readOnly || reads && req.ContentLength == 0 {
@@ -65,8 +64,8 @@ func readOnly(g grant, req *http.Request, host string) *denial {
 			" (package hosts take GET and HEAD without a body; ask the owner to add it to sandbox.network.allow)"}
 }
 
-// exchange sends req over the connected flow and the answer to the client. The
-// request is read and written anew, so that both sides see the same one.
+// exchange sends req over the connected flow and the answer to the client. The request is read and written again, so
+// that both sides see the same one.
 func (s *session) exchange(ctx context.Context, g grant, req *http.Request, host string, port int) {
 	s.record.Verdict, s.record.Rule = Allowed, g.rule
 	target := netguard.Join(host, port)
@@ -104,7 +103,7 @@ func (s *session) exchange(ctx context.Context, g grant, req *http.Request, host
 	case !req.ProtoAtLeast(1, 1):
 		resp.TransferEncoding = nil
 	case resp.ContentLength < 0:
-		// In chunks, the client can tell a cut body from a whole one.
+		// With chunks, the client can detect a truncated body.
 		resp.TransferEncoding = []string{"chunked"}
 	}
 	if resp.Write(clientSide{s.flow.client, s.flow}) == nil {
@@ -132,7 +131,7 @@ func (s *session) roundTrip(req *http.Request) (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
-// broken says why no answer came.
+// broken describes why there was no response.
 func (s *session) broken(host string, err error) *denial {
 	switch {
 	case s.flow.limited.Load():
@@ -144,8 +143,8 @@ func (s *session) broken(host string, err error) *denial {
 	}
 }
 
-// tokens tells whether all names are as HTTP wants them. The parser lets some
-// pass, such as one with a space before the colon, that others read differently.
+// tokens reports whether all header names are valid. The parser accepts some that others read differently, such as one
+// with a space before the colon.
 func tokens(h http.Header) bool {
 	for name := range h {
 		for _, c := range []byte(name) {

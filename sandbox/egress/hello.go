@@ -14,15 +14,14 @@ const (
 	recordHandshake = 22
 	messageHello    = 1
 	extensionName   = 0
-	// helloLimit bounds the message; with post-quantum keys it has about 2 KB.
+	// helloLimit limits the message; with post-quantum keys it has about 2 KB.
 	helloLimit = 32 << 10
 	// recordLimit is the largest plain record that TLS permits.
 	recordLimit = 16 << 10
 )
 
-// readHello reads the TLS records that hold a client's first message and
-// returns them unchanged, with the server name in it: "" when there is none.
-// It reads nothing behind the message.
+// readHello reads the TLS records that hold a client's first message and returns them unchanged, with the server name
+// in it: "" when there is none. It reads nothing after the message.
 func readHello(r io.Reader) (raw []byte, name string, err error) {
 	var message []byte
 	for {
@@ -52,7 +51,7 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 		need := 4 + int(message[1])<<16 + int(message[2])<<8 + int(message[3])
 		switch {
 		case need > helloLimit || len(message) > need:
-			// A client has nothing more to say before the server's answer.
+			// Clients send nothing more before the server's answer.
 			return nil, "", errHello
 		case len(message) == need:
 			name, err = serverName(message[4:])

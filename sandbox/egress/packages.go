@@ -16,34 +16,31 @@ import (
 )
 
 const (
-	// packageFile bounds a configuration file that is read.
+	// packageFile limits a configuration file that is read.
 	packageFile = 1 << 20
-	// packageFiles bounds the source lists of apt that are read.
+	// packageFiles limits the source lists of apt that are read.
 	packageFiles = 256
-	// packageHosts bounds the hosts that are found.
+	// packageHosts limits the hosts that are found.
 	packageHosts = 128
 )
 
-// Packages tells where package managers keep their configuration. The zero
-// value looks where they do on this machine, for this process's user.
+// Packages locates the configuration of package managers. The zero value uses this machine's locations for the
+// process's user.
 type Packages struct {
 	Root    string   // put before system paths such as /etc; empty for none
 	Home    string   // the user's folder; os.UserHomeDir when empty
 	Environ []string // KEY=value; os.Environ when nil
 }
 
-// PackageHosts returns the hosts that the package managers of this machine and
-// user are set up to use, for [Policy]: sorted, each once, as [Host] returns
-// them, 128 at most.
+// PackageHosts returns the configured hosts of this machine's package managers for [Policy]: sorted, distinct, as
+// returned by [Host], at most 128.
 //
-// It reads what pip, uv, npm, Go, Cargo and apt would read: their environment
-// variables and configuration files. A manager that is not configured, and so
-// uses the host compiled into it, contributes nothing. So does an index that
-// answers with links to another host: the owner is asked about that one. What
-// cannot be read is passed over.
+// It reads the environment variables and configuration files of pip, uv, npm, Go, Cargo and apt. A manager without
+// configuration, which uses a built-in host, contributes nothing. Other hosts that an index links to aren't included:
+// the owner is asked about those. Unreadable files are skipped.
 func PackageHosts(ctx context.Context) []string { return Packages{}.Hosts(ctx) }
 
-// Hosts is [PackageHosts] for the places that p tells.
+// Hosts is [PackageHosts] for the locations in p.
 func (p Packages) Hosts(ctx context.Context) []string {
 	r := &packageReader{ctx: ctx, root: p.Root, home: p.Home, found: make(map[string]bool),
 		env: make(map[string]string)}
@@ -74,7 +71,7 @@ type packageReader struct {
 	found      map[string]bool
 }
 
-// add notes the hosts of the HTTP addresses among words.
+// add records the hosts of HTTP addresses among words.
 func (r *packageReader) add(words ...string) {
 	for _, word := range words {
 		if host, ok := urlHost(word); ok {
@@ -124,10 +121,10 @@ func (r *packageReader) lines(path string) []string {
 	return strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 }
 
-// system is a path outside the user's folder.
+// system returns a path outside the user's folder.
 func (r *packageReader) system(path string) string { return filepath.Join(r.root, path) }
 
-// user is a path in the user's folder, "" without one.
+// user returns a path in the user's folder, "" without one.
 func (r *packageReader) user(elem ...string) string {
 	if r.home == "" {
 		return ""
@@ -135,7 +132,7 @@ func (r *packageReader) user(elem ...string) string {
 	return filepath.Join(append([]string{r.home}, elem...)...)
 }
 
-// configHome is where programs keep a user's configuration.
+// configHome returns where programs keep a user's configuration.
 func (r *packageReader) configHome() string {
 	return cmp.Or(r.env["XDG_CONFIG_HOME"], r.user(".config"))
 }

@@ -18,18 +18,18 @@ type Policy struct {
 	PackageHosts []string
 	// Allow opens hosts for everything.
 	Allow []string
-	// Deny closes hosts, even those which Allow or the owner's answers open.
+	// Deny closes hosts, even if Allow or the owner's answers open them.
 	Deny []string
 }
 
-// Verdict is what was decided about a connection.
+// Verdict is the decision about a connection.
 type Verdict string
 
 // The verdicts.
 const (
 	Allowed   Verdict = "allow"     // it was made
 	Denied    Verdict = "deny"      // the policy or an answer closes it
-	Asked     Verdict = "ask"       // nobody decided yet; refused until then
+	Asked     Verdict = "ask"       // undecided; refused until answered
 	Forbidden Verdict = "refuse"    // the address, port, method or TLS name is never open
 	Exhausted Verdict = "limit"     // the thread's budget is used up
 	Failed    Verdict = "error"     // the other side could not be reached
@@ -67,7 +67,7 @@ func (p Policy) compile() (*rules, error) {
 // patterns is a compiled list.
 type patterns struct {
 	exact map[string]bool
-	below []string // with the leading dot
+	below []string // with a leading dot
 	all   bool
 }
 

@@ -13,22 +13,21 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// Record is what happened to one connection through a [Proxy].
+// Record describes one connection through a [Proxy].
 type Record struct {
 	Thread  string
 	Host    string     // as Host returns it; empty when malformed
 	Port    int        // 0 when malformed
-	IP      netip.Addr // what was connected to; not valid when nothing was
+	IP      netip.Addr // connected address; invalid without a connection
 	In, Out int64      // bytes from and to the network
 	Verdict Verdict
-	Rule    string // what decided: "allow *.example.com", "answer once", "port"
+	Rule    string // the deciding rule: "allow *.example.com", "answer once", "port"
 	At      time.Time
 	Took    time.Duration
 }
 
-// Proxy lets sandboxes reach the hosts that a policy opens. It speaks HTTP,
-// CONNECT and SOCKS5 on the same listener. The exported fields are set before
-// the first Serve; the methods may be called from any goroutine.
+// Proxy lets sandboxes reach the hosts that a policy opens. It speaks HTTP, CONNECT and SOCKS5 on the same listener.
+// The exported fields are set before the first Serve; the methods are safe for concurrent use.
 type Proxy struct {
 	// Decisions holds the owner's answers; nil when there are none.
 	Decisions Decisions
@@ -36,9 +35,8 @@ type Proxy struct {
 	// minute per thread and host. It must return soon; the connection is refused
 	// then, unless Await holds it. Nil refuses without asking.
 	Ask func(Question)
-	// Await holds a connection to a host about which nothing is decided and
-	// tells whether Decisions has an answer now. Its context ends with the
-	// client. Nil refuses at once.
+	// Await holds a connection to an undecided host and reports whether Decisions has an answer now. Its context ends
+	// with the client. Nil refuses at once.
 	Await func(context.Context, Question) bool
 	// Audit is told of each connection when it ends, and must return soon.
 	Audit func(Record)
@@ -54,7 +52,7 @@ type Proxy struct {
 	own Ledger
 }
 
-// Ledger has what threads used today. Its zero value is ready; it belongs to proxies.
+// Ledger tracks the threads' usage today. Its zero value is ready; the proxies share it.
 type Ledger struct {
 	mu       sync.Mutex
 	accounts map[string]*account
@@ -67,10 +65,10 @@ func (p *Proxy) ledger() *Ledger {
 	return &p.own
 }
 
-// acceptTries is how often in a row accepting may fail: for two minutes or so.
+// acceptTries limits consecutive failures to accept, which takes about two minutes.
 const acceptTries = 150
 
-// setup is what a connection reads once, when it begins.
+// setup holds the settings that a connection reads once at its start.
 type setup struct {
 	rules *rules
 	guard *netguard.Guard
@@ -113,13 +111,12 @@ func (p *Proxy) Usage(thread string) (in, out int64) {
 	return a.used()
 }
 
-// Serve accepts connections of a thread until ctx ends or l is closed, which
-// both count as success. It closes l and ends the connections that came
-// through it, and returns when all of them have ended. A thread may be served
-// on several listeners; its limits hold for them together.
+// Serve accepts connections of a thread until ctx ends or l is closed, which both count as success. It closes l and its
+// connections, and returns when all of them have ended. A thread may be served on several listeners; its limits hold
+// for them together.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener, thread string) error {
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // Accept tells
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // Accept reports the error
 	book := p.ledger()
 	acct := book.open(thread, p.Limits.withDefaults(), p.clock)
 	var open sync.WaitGroup
@@ -135,12 +132,12 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, thread string) error 
 		conn, err := l.Accept()
 		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 			if err == nil {
-				_ = conn.Close() // nobody serves it any more
+				_ = conn.Close() // the server stopped
 			}
 			return nil
 		}
 		if err != nil {
-			// Out of descriptors, say: others may end soon, so try for a while.
+			// For instance out of descriptors: others may be freed soon, so retry for a while.
 			if failures++; failures > acceptTries {
 				return fmt.Errorf("accept for thread %s: %w", thread, err)
 			}
@@ -154,7 +151,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, thread string) error 
 		select {
 		case acct.slots <- struct{}{}:
 		case <-ctx.Done():
-			_ = conn.Close() // nobody serves it any more
+			_ = conn.Close() // the server stopped
 			return nil
 		}
 		open.Go(func() {
@@ -164,8 +161,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, thread string) error 
 	}
 }
 
-// open returns the account of a thread, dropping those that nobody uses and
-// whose day is over.
+// open returns a thread's account and drops unused accounts of earlier days.
 func (b *Ledger) open(thread string, l Limits, now func() time.Time) *account {
 	b.mu.Lock()
 	defer b.mu.Unlock()

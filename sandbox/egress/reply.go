@@ -12,7 +12,7 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// denial is why a connection does not come about, and how a client is told.
+// denial is the reason for refusing a connection, and the client's message.
 type denial struct {
 	status  int
 	verdict Verdict
@@ -33,7 +33,7 @@ func (d *denial) write(w io.Writer, req *http.Request) error {
 	return err
 }
 
-// blocked is the answer for a host that is not open.
+// blocked returns the answer for a host that is not open.
 func blocked(host string, v Verdict, rule string) *denial {
 	return &denial{http.StatusForbidden, v, rule,
 		"blocked by sandbox network policy: " + host + " (ask the owner to add it to sandbox.network.allow)"}
@@ -49,7 +49,7 @@ func closedPort(host string, port int, l Limits) *denial {
 			strings.Join(open, ", "))}
 }
 
-// closedAddress tells what kind of address a host has, never which.
+// closedAddress describes the kind of a host's address without revealing it.
 func closedAddress(host string, err error) *denial {
 	reason := "not a public address"
 	if refused := (*netguard.Refused)(nil); errors.As(err, &refused) {

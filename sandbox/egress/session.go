@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// headLimit bounds the bytes before a connection's target is known.
+	// headLimit limits the bytes before a connection's target is known.
 	headLimit = 64 << 10
-	// headTime is how long they, or a client hello, may take.
+	// headTime limits reading a head or client hello.
 	headTime = 10 * time.Second
-	// answerTime is how long a client may take to receive a refusal.
+	// answerTime limits sending a refusal.
 	answerTime = 5 * time.Second
 )
 
@@ -32,9 +32,9 @@ type session struct {
 	proxy  *Proxy
 	flow   *flow
 	head   *io.LimitedReader // below in
-	in     *bufio.Reader     // what the client sends
+	in     *bufio.Reader     // the client's data
 	record Record
-	stops  []func() bool // undo what the end of the context would do
+	stops  []func() bool // they cancel the effects of the context's end
 }
 
 // converse serves one connection and closes it.
@@ -49,7 +49,7 @@ func (p *Proxy) converse(ctx context.Context, conn net.Conn, acct *account, thre
 		in:     bufio.NewReader(head),
 		record: Record{Thread: thread, At: p.clock()},
 	}
-	s.stops = append(s.stops, context.AfterFunc(ctx, func() { _ = conn.Close() })) // reads and writes tell
+	s.stops = append(s.stops, context.AfterFunc(ctx, func() { _ = conn.Close() })) // reads and writes report it
 	defer func() {
 		if r := recover(); r != nil {
 			// The bytes come from programs that a model wrote; none of them may
@@ -71,7 +71,7 @@ func (p *Proxy) converse(ctx context.Context, conn net.Conn, acct *account, thre
 	s.flow.extend(start.Add(min(headTime, s.flow.idle)))
 	first, err := s.in.Peek(1)
 	switch {
-	case err != nil: // it came and went without a word
+	case err != nil: // it connected and closed without a request
 	case first[0] == socksVersion:
 		s.socks(ctx)
 	default:
@@ -131,7 +131,7 @@ func (s *session) readRequest() (*http.Request, bool) {
 	return nil, false
 }
 
-// grant tells why a connection is open.
+// grant is the reason why a connection is open.
 type grant struct {
 	rule     string
 	readOnly bool // over plain HTTP, GET and HEAD only
@@ -178,7 +178,7 @@ func (s *session) admit(ctx context.Context, host string, port int) (grant, *den
 	}
 	if s.proxy.Decisions != nil && s.proxy.Await != nil && s.await(ctx, q) {
 		switch answer, ok, err := s.proxy.Decisions.Lookup(ctx, s.record.Thread, host); {
-		case err != nil || !ok: // nobody knows what was answered
+		case err != nil || !ok: // the answer is unknown
 		case answer == No:
 			return grant{}, blocked(host, Denied, "answer no")
 		default:
@@ -188,7 +188,7 @@ func (s *session) admit(ctx context.Context, host string, port int) (grant, *den
 	return grant{}, blocked(host, Asked, "default")
 }
 
-// await holds the connection until the question has an answer, or nobody waits for it any more.
+// await holds the connection until the question is answered or times out.
 func (s *session) await(ctx context.Context, q Question) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -196,7 +196,7 @@ func (s *session) await(ctx context.Context, q Question) bool {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		if _, err := s.in.Peek(1); err != nil { // the client is gone, or the wait is over
+		if _, err := s.in.Peek(1); err != nil { // the client is gone, or the timeout has passed
 			cancel()
 		}
 	}()
@@ -234,21 +234,21 @@ func (s *session) refuse(d *denial, req *http.Request) {
 	}
 }
 
-// note puts a denial into the record.
+// note records a denial.
 func (s *session) note(d *denial) {
 	s.record.Verdict, s.record.Rule = d.verdict, d.rule
 }
 
-// linger lets a client read its answer: a connection that is closed while the
-// client still sends is reset, and the answer lost.
+// linger lets a client read the response: closing a connection while the client still sends resets it, and the response
+// is lost.
 func (s *session) linger() {
 	if closeWrite(s.flow.client) != nil || s.flow.client.SetDeadline(time.Now().Add(time.Second)) != nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, s.flow.client, 256<<10) // the end, in any form, is what it waits for
+	_, _ = io.CopyN(io.Discard, s.flow.client, 256<<10) // discard trailing headers up to the end
 }
 
-// unreachable says why no connection came about.
+// unreachable describes why a connection failed.
 func unreachable(host string, err error) *denial {
 	var refused *netguard.Refused
 	var timeout net.Error

@@ -48,8 +48,7 @@ func (s *session) socks(ctx context.Context) {
 	}
 }
 
-// readSocks agrees on no authentication and reads what to connect to. The code
-// is that of the answer; 255 means that there is to be none.
+// readSocks negotiates no authentication and reads the target. code is the reply's; 255 means no reply.
 func (s *session) readSocks() (host string, port int, code byte) {
 	const silent, failed, badCommand, badAddress = 255, 1, 7, 8
 	greeting := make([]byte, 2)
@@ -118,12 +117,12 @@ func (s *session) readSocksHost(kind byte) (string, bool) {
 	return addr.String(), ok
 }
 
-// answerSocks ends the negotiation and tells whether the client was told.
+// answerSocks ends the negotiation and reports whether the client was told.
 func (s *session) answerSocks(code byte) bool {
 	if code == 255 {
 		return false
 	}
-	// The address is that of the proxy's end, which is nobody's business.
+	// The bound address is the proxy's, which clients needn't know.
 	_, err := s.flow.client.Write([]byte{socksVersion, code, 0, socksIPv4, 0, 0, 0, 0, 0, 0})
 	if err != nil || code != 0 {
 		s.linger()

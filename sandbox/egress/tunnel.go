@@ -55,8 +55,7 @@ func (s *session) tunnel(ctx context.Context, g grant, host string, port int) {
 	}
 }
 
-// tunnelled serves one plain request inside a tunnel, as if it had come in
-// absolute form.
+// tunnelled serves one plain request inside a tunnel, as if it were in absolute form.
 func (s *session) tunnelled(ctx context.Context, g grant, host string, port int) {
 	req, ok := s.readRequest()
 	if !ok {
@@ -80,8 +79,7 @@ func (s *session) tunnelled(ctx context.Context, g grant, host string, port int)
 	s.exchange(ctx, g, req, host, port)
 }
 
-// sameName tells whether the name in a client hello is the host of the tunnel.
-// Clients send none for an address.
+// sameName reports whether the name in a client hello is the host of the tunnel. Clients send none for an address.
 func sameName(name, host string) bool {
 	if name == "" {
 		return netguard.IsAddress(host)
@@ -90,7 +88,7 @@ func sameName(name, host string) bool {
 	return err == nil && normal == host
 }
 
-// printable is a name for records, which a hostile client chose.
+// printable returns a name for records, which a hostile client chose.
 func printable(name string) string {
 	if name == "" {
 		return "missing"

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// decomposed is the path of what has the same name as p with its accents as characters of their own,
-// as Macs write names and archives from there bring them; empty where there is none.
+// decomposed returns the path of an existing file named like p with decomposed accents, as written by macOS; empty
+// without one.
 func (f *Files) decomposed(p string) string {
 	name := path.Base(p)
 	if norm.NFD.IsNormalString(name) {
@@ -18,8 +18,8 @@ func (f *Files) decomposed(p string) string {
 	return f.besides(path.Dir(p), func(other string) bool { return norm.NFC.String(other) == name })
 }
 
-// converted is the path of the Markdown that was made of the upload w.docx, where somebody asks for w.md,
-// which is its name in DeerFlow; empty where several could be meant.
+// converted returns the path of the Markdown converted from the upload w.docx for a request of w.md, its name in
+// DeerFlow; empty if ambiguous.
 func (f *Files) converted(p string) string {
 	stem, ok := strings.CutSuffix(path.Base(p), ".md")
 	if !ok || stem == "" || path.Dir(p) != Uploads {
@@ -36,8 +36,7 @@ func (f *Files) converted(p string) string {
 	})
 }
 
-// besides is the path of the only name in a folder that is meant, or empty. A folder that can't be read
-// has none.
+// besides returns the path of the only name in a folder that is meant, or empty. A folder that can't be read has none.
 func (f *Files) besides(dir string, meant func(name string) bool) string {
 	at, err := f.locate(dir)
 	if err != nil {

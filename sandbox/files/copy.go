@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Copy gives thread to, which has no files yet, the files of thread from: folders, ordinary
-// files and links, the latter as they are written and without being followed. Anything else
-// is left out. A thread without folders is not an error; more than the quota is ErrQuota.
-// What was copied before an error stays.
+// Copy copies the files of thread from to thread to, which has none yet: folders, regular files and links, the latter
+// verbatim and without following them. Other files are skipped. A thread without folders is not an error; exceeding the
+// quota is ErrQuota. Files copied before an error stay.
 func (d Dirs) Copy(ctx context.Context, from, to string) error {
 	if d.Keeper != nil {
 		return d.Keeper.Copy(ctx, from, to)
@@ -38,8 +37,8 @@ func (d Dirs) Copy(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// CopyIn gives thread to, which has no files yet, those of a folder that is laid out like
-// its own. It takes the same as Copy.
+// CopyIn copies the files of a folder with a thread's layout to thread to, which has none yet. It copies the same kinds
+// of files as Copy.
 func (d Dirs) CopyIn(ctx context.Context, from *os.Root, to string) error {
 	if err := d.Create(to); err != nil {
 		return err
@@ -93,10 +92,10 @@ func (d Dirs) copyTree(ctx context.Context, src *os.Root, to string) error {
 	return nil
 }
 
-// copyFile copies one ordinary file. What has become something else meanwhile is left out.
+// copyFile copies one regular file. If it was replaced by something else meanwhile, it is skipped.
 func (d Dirs) copyFile(ctx context.Context, src, dst *os.Root, name, to string) (err error) {
 	in, err := src.OpenFile(name, os.O_RDONLY|readFlags, 0)
-	if errors.Is(err, fs.ErrPermission) { // a program closed it to everybody
+	if errors.Is(err, fs.ErrPermission) { // a program removed the permissions
 		return nil
 	}
 	if err != nil {

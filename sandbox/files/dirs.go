@@ -13,9 +13,8 @@ import (
 )
 
 // Dirs owns the folders of all threads below one data folder, or one that servers share:
-// Root/threads/{id}/user-data/{workspace,uploads,outputs}. The files of a project are kept
-// as those of a thread of its own, see [Shelf]. The value holds no
-// open files and may be copied and used by many goroutines.
+// Root/threads/{id}/user-data/{workspace,uploads,outputs}. The files of a project are stored like those of a reserved
+// thread, see [Shelf]. The value holds no open files and may be copied and used by many goroutines.
 type Dirs struct {
 	// Root is the data folder of the server, a path of the host.
 	Root string
@@ -23,15 +22,15 @@ type Dirs struct {
 	Shared string
 	// Mounts are folders of the host that every thread may read.
 	Mounts []Mount
-	// Shelf tells where the files are of the project that a thread is in; nil has no projects.
+	// Shelf returns the location of the files of a thread's project; nil has no projects.
 	Shelf func(thread string) (Shelf, error)
-	// Shelved tells whether the project of a shelf is still there; nil says yes.
+	// Shelved reports whether a shelf's project still exists; nil means yes.
 	Shelved func(shelf string) (bool, error)
 	// Limits bounds walks and searches; zero fields mean [DefaultSearchLimits].
 	Limits SearchLimits
 	// Quota refuses to write more than a thread may have; nil refuses nothing.
 	Quota *Quota
-	// Keeper has the files of threads, of which those below Root are a copy; with nil they are all there is.
+	// Keeper stores the threads' files, of which those below Root are a copy; with nil there is no other storage.
 	Keeper Keeper
 }
 
@@ -42,10 +41,9 @@ type Mount struct {
 	Commands  bool
 }
 
-// Create makes the folders of a thread, readable by this user only. Folders
-// that exist already are kept. It returns ErrThread for an invalid id, and an error that
-// matches fs.ErrNotExist for the shelf of a project or a collection that is gone: whoever deletes a project
-// removes its row first and its folders then, so none of them stays behind.
+// Create creates the folders of a thread, readable by this user only. Folders that exist already are kept. It returns
+// ErrThread for an invalid id, and an error that matches fs.ErrNotExist for the shelf of a deleted project or
+// collection: deletion removes the row before the folders, so no folder is left behind.
 func (d Dirs) Create(thread string) error {
 	base, err := d.Folder(thread)
 	if err != nil {
@@ -65,12 +63,11 @@ func (d Dirs) Create(thread string) error {
 	return errors.Join(OpError("create folder of deleted project or collection", thread, fs.ErrNotExist), d.Remove(thread))
 }
 
-// removals is how often a folder is removed into which somebody writes.
+// removals limits the attempts to remove a folder during concurrent writes.
 const removals = 5
 
-// Remove deletes every file of a thread, also those that its programs made
-// unreadable or nested beyond the limits of a path. A thread without folders is
-// not an error; an invalid id is ErrThread.
+// Remove deletes every file of a thread, including those that its programs made unreadable or nested beyond the limits
+// of a path. A thread without folders is not an error; an invalid id is ErrThread.
 func (d Dirs) Remove(thread string) error {
 	base, err := d.Folder(thread)
 	if err != nil {
@@ -84,7 +81,7 @@ func (d Dirs) Remove(thread string) error {
 			return err
 		}
 	}
-	for range removals { // somebody may write there at this moment
+	for range removals { // a program may be writing
 		if os.RemoveAll(base) == nil {
 			return nil
 		}
@@ -98,10 +95,9 @@ func (d Dirs) Remove(thread string) error {
 	return nil
 }
 
-// Open returns the files of a thread. It holds one open folder (and one per
-// mount once used) until Close, and costs some microseconds: open one for each
-// request or tool call and close it after. A thread whose folders were never
-// created gives an error that matches fs.ErrNotExist.
+// Open returns the files of a thread. It keeps one folder open (and one per mount once used) until Close, and takes
+// microseconds: open one per request or tool call. A thread whose folders were never created gives an error that
+// matches fs.ErrNotExist.
 func (d Dirs) Open(thread string) (_ *Files, err error) {
 	base, err := d.Folder(thread)
 	if err != nil {
@@ -164,14 +160,14 @@ func (d Dirs) each(folder string, visit func(name string) error) error {
 	return err
 }
 
-// Probe says that an id is one of the throw-away threads that try a sandbox. A crash leaves their folders behind.
+// Probe reports whether an id belongs to a temporary thread for testing a sandbox. A crash leaves their folders behind.
 func Probe(id string) bool {
 	rest, ok := strings.CutPrefix(id, "probe-")
 	rest = strings.TrimPrefix(rest, "other-")
 	return ok && len(rest) == 12 && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
-// Folder is that of a thread, or of a project, on the host, whether it exists or not. An invalid id is ErrThread.
+// Folder returns the folder of a thread or project on the host, whether or not it exists. An invalid id is ErrThread.
 func (d Dirs) Folder(id string) (string, error) {
 	folder := "threads"
 	if project, ok := strings.CutPrefix(id, shelfPrefix); ok {
@@ -183,7 +179,7 @@ func (d Dirs) Folder(id string) (string, error) {
 	return filepath.Join(d.Above(), folder, id), nil
 }
 
-// Above is the folder that holds threads/.
+// Above returns the folder that holds threads/.
 func (d Dirs) Above() string { return cmp.Or(d.Shared, d.Root) }
 
 func validThread(id string) bool {
@@ -200,8 +196,8 @@ func validThread(id string) bool {
 	return true
 }
 
-// Loosen makes a tree removable: folders become accessible again, and folders
-// nested deeper than a removal with open parents can go are moved to the top.
+// Loosen makes a tree removable: folders become accessible again, and folders nested too deeply for removal with open
+// parents are moved to the top.
 func Loosen(base string) error {
 	const deep = 64
 	root, err := os.OpenRoot(base)
@@ -241,8 +237,8 @@ func Loosen(base string) error {
 	return nil
 }
 
-// eachEntry reads a folder in batches, so that one with millions of names does
-// not fill the memory. The order is that of the disk.
+// eachEntry reads a folder in batches, which limits memory for folders with millions of names. The order is that of the
+// disk.
 func eachEntry(root *os.Root, rel string, visit func(fs.DirEntry) error) error {
 	dir, err := root.OpenFile(rel, os.O_RDONLY|dirFlags, 0)
 	if err != nil {

@@ -24,9 +24,9 @@ var (
 	ErrNotText = errors.New("only plain text files can be edited")
 )
 
-// Edit replaces the text of a file in [Outputs] if its SHA-256, in hexadecimal, is still sum, and
-// returns the new one. Links are never followed, at the end or on the way. Errors: ErrPath for
-// another place, ErrNotText, ErrTooLarge, ErrChanged, ErrQuota, and those of io/fs.
+// Edit replaces the text of a file in [Outputs] if its SHA-256, in hexadecimal, is still sum, and returns the new one.
+// Links are never followed. Errors: ErrPath for another folder, ErrNotText, ErrTooLarge, ErrChanged, ErrQuota, and
+// those of io/fs.
 func (f *Files) Edit(ctx context.Context, p, text, sum string) (string, error) {
 	at, err := f.editable(p)
 	if err != nil {
@@ -64,7 +64,7 @@ func (f *Files) Editable(p string) ([]byte, error) {
 	return text, err
 }
 
-// Sum is the SHA-256 of a text in hexadecimal.
+// Sum returns the SHA-256 of a text in hexadecimal.
 func Sum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

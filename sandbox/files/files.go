@@ -11,21 +11,19 @@ import (
 	"sync"
 )
 
-// Files is one thread's files under virtual paths; see [Clean] for how paths
-// are read. All methods may be called by many goroutines. Errors name the
-// virtual path only and match the sentinels of this package or those of io/fs.
-// After Close every method fails; files that Open and Create returned stay
-// usable and are closed by their owner.
+// Files provides one thread's files under virtual paths, which [Clean] defines. It is safe for concurrent use. Errors
+// contain only virtual paths and match the sentinels of this package or of io/fs. After Close every method fails; files
+// returned by Open and Create remain usable and are closed by their owner.
 type Files struct {
 	user   *os.Root
 	host   string // the path of user
 	mounts []*mount
 	shelf  shelfRoot
 	limits SearchLimits
-	// spend refuses what is too much for the thread, with ErrQuota.
+	// spend returns ErrQuota for writes beyond the thread's quota.
 	spend func(ctx context.Context, n int64) error
 	room  func(ctx context.Context) (int64, error)
-	// release lets go of the thread's copy; it may be called again.
+	// release releases the thread's copy; it is idempotent.
 	release func()
 }
 
@@ -73,7 +71,7 @@ func (f *Files) Close() error {
 	return err
 }
 
-// place is where a virtual path lives: a name below an open folder.
+// place is the location of a virtual path: a name below an open folder.
 type place struct {
 	root     *os.Root
 	rel      string
@@ -109,11 +107,10 @@ func (f *Files) locate(clean string) (place, error) {
 	return place{}, fs.ErrNotExist
 }
 
-// resolve follows the links of a clean path as a program inside the sandbox
-// would, where links may point at absolute virtual paths that mean nothing to
-// the host. last says whether a link at the end is followed too. What does not
-// exist yet is taken as written. The result is checked again by os.Root when
-// it is used: a link changed in between can mislead, not escape.
+// resolve follows the links of a clean path like a program inside the sandbox, where links may point at absolute
+// virtual paths that don't exist on the host. last selects whether a final link is followed too. Missing elements are
+// taken literally. os.Root checks the result again when it is used: a link changed in between can mislead, but not
+// escape.
 func (f *Files) resolve(clean string, last bool) (string, error) {
 	rest := names(clean)
 	links := 0
@@ -156,8 +153,8 @@ func (f *Files) resolve(clean string, last bool) (string, error) {
 	return checked(cur)
 }
 
-// virtual turns a path of the host into the thread's own files into a virtual one: commands
-// whose paths are translated make such links.
+// virtual converts a host path into the thread's own files to a virtual one; commands with translated paths create such
+// links.
 func (f *Files) virtual(target string) string {
 	if !path.IsAbs(target) || Under(UserData, target) {
 		return target
@@ -179,7 +176,7 @@ func (f *Files) virtual(target string) string {
 	return target
 }
 
-// readlink returns the target when p is a link that is to be followed.
+// readlink returns the target if p is a link that should be followed.
 func (f *Files) readlink(p string, follow bool) (string, error) {
 	if !inside(p) {
 		return "", nil

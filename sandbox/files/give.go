@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// give makes a new file belong to the user that the thread's commands run as. Those of a project are
-// everybody's.
+// give changes the owner of a new file to the user of the thread's commands. Files of projects belong to everyone.
 func (f *Files) give(at place, file *os.File) error {
 	if at.shelf != "" {
 		return openFile(file)
@@ -20,8 +19,7 @@ func (f *Files) give(at place, file *os.File) error {
 	return file.Chown(uid, gid)
 }
 
-// mkdirAll makes a folder and those above it, all for the user that the
-// thread's commands run as.
+// mkdirAll creates a folder and its parents, owned by the user of the thread's commands.
 func (f *Files) mkdirAll(at place, rel string) error {
 	uid, gid, other := owner(f.folder)
 	if at.shelf != "" {

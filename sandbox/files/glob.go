@@ -25,12 +25,12 @@ type GlobQuery struct {
 	Max int
 }
 
-// GlobResult holds what Glob found, in the order of Walk.
+// GlobResult is the result of Glob, in the order of Walk.
 type GlobResult struct {
 	Paths []string
-	// More says that there are more matches than were wanted.
+	// More means that there are more matches than requested.
 	More bool
-	// Truncated says that a limit ended the search early.
+	// Truncated means that a limit ended the search early.
 	Truncated bool
 }
 
@@ -131,8 +131,8 @@ func expand(done []string, head, tail string) (all []string, ok bool) {
 	return done, true
 }
 
-// braces splits what follows an opening brace at the commas of its own level
-// and returns where its closing brace ends; no parts when there is none.
+// braces splits the text after an opening brace at the commas of its level and returns the end of its closing brace; no
+// parts without one.
 func braces(s string) (parts []string, end int) {
 	depth, from := 0, 0
 	for i := range len(s) {
@@ -166,9 +166,8 @@ func (g *glob) match(base, p string) bool {
 	return false
 }
 
-// matchNames fills one row per pattern element: reach[j] says whether the
-// pattern so far can stand for the first j names. Unlike trying each length of
-// ** in turn, it cannot be made slow by a pattern with many of them.
+// matchNames fills one row per pattern element: reach[j] reports whether the pattern so far matches the first j names.
+// Unlike trying each length of **, this stays fast for patterns with many of them.
 func matchNames(want, have []string) bool {
 	reach := make([]bool, len(have)+1)
 	reach[0] = true
@@ -182,7 +181,7 @@ func matchNames(want, have []string) bool {
 		for j := len(have); j > 0; j-- {
 			reach[j] = reach[j-1]
 			if reach[j] {
-				// The pattern was parsed before: Match has no error left to give.
+				// The pattern was validated before, so Match returns no error.
 				reach[j], _ = path.Match(w, have[j-1])
 			}
 		}

@@ -21,7 +21,7 @@ type GrepQuery struct {
 	Glob string
 	// Literal takes Pattern as plain text.
 	Literal bool
-	// CaseSensitive tells upper from lower case.
+	// CaseSensitive distinguishes upper and lower case.
 	CaseSensitive bool
 	// Max is the number of matches wanted, at least 1.
 	Max int
@@ -36,12 +36,12 @@ type Match struct {
 	Text string
 }
 
-// GrepResult holds what Grep found, in the order of Walk.
+// GrepResult is the result of Grep, in the order of Walk.
 type GrepResult struct {
 	Matches []Match
-	// More says that there are more matches than were wanted.
+	// More means that there are more matches than requested.
 	More bool
-	// Truncated says that a limit ended the search early.
+	// Truncated means that a limit ended the search early.
 	Truncated bool
 	// Skipped counts text files that are too large to search.
 	Skipped int
@@ -52,9 +52,8 @@ const (
 	excerptRunes = 200
 )
 
-// Grep finds lines by content in regular text files. Files with a NUL byte in
-// their first 8 KiB and links are left out. It returns ErrRegexp or
-// ErrGlob for what cannot be parsed and the errors of Walk and Open.
+// Grep finds lines in regular text files. Files with a NUL byte in their first 8 KiB and links are skipped. It returns
+// ErrRegexp or ErrGlob for invalid patterns and the errors of Walk and Open.
 func (f *Files) Grep(ctx context.Context, q GrepQuery) (GrepResult, error) {
 	base, err := Clean(q.Path)
 	if err != nil {
@@ -142,7 +141,7 @@ func (g *grep) finish(err error) (GrepResult, error) {
 	return g.result, nil
 }
 
-// file searches one file; fs.SkipAll says that enough was found.
+// file searches one file; fs.SkipAll means that enough was found.
 func (g *grep) file(ctx context.Context, r io.Reader, virtual string) error {
 	g.buf.Reset()
 	if _, err := io.CopyN(&g.buf, r, sniffBytes); err != nil && !errors.Is(err, io.EOF) {
@@ -184,7 +183,7 @@ func excerpt(line []byte, at int) string {
 	if utf8.RuneCount(line) <= excerptRunes {
 		return strings.ToValidUTF8(string(line), "\uFFFD")
 	}
-	// A line may have megabytes: only what can be shown is decoded.
+	// A line may have megabytes: decode only the shown part.
 	before, after := []rune(string(line[max(0, at-excerptRunes*utf8.UTFMax):at])), line[at:]
 	start, end := "", ""
 	if len(before) > excerptRunes/2 {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// identity is what no program can choose about a file: its number on the disk, and when
-// anything about it changed last.
+// identity returns attributes of a file that no program can choose: its inode number, and its change time.
 func identity(info fs.FileInfo) (inode uint64, changed time.Time) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Keeper has the files of threads somewhere else, of which those in the folders are a copy.
+// Keeper stores the files of threads elsewhere; those in the folders are a copy.
 type Keeper interface {
-	// Hold brings the copy of a thread up to date and has it stay until it is released.
+	// Hold updates the copy of a thread and keeps it until it is released.
 	Hold(thread string) (release func(), err error)
-	// Save takes over what has changed in the copy.
+	// Save saves the changes of the copy.
 	Save(ctx context.Context, thread string) error
-	// Copy gives thread to, which has no files yet, the files of thread from.
+	// Copy copies the files of thread from to thread to, which has none yet.
 	Copy(ctx context.Context, from, to string) error
 	// Drop forgets the files of a thread.
 	Drop(thread string) error
@@ -30,16 +30,16 @@ func (d Dirs) Save(ctx context.Context, thread string) error {
 	return d.Keeper.Save(ctx, thread)
 }
 
-// Identity is what no program can choose about a file, where the system knows: its number on the disk, and when
-// anything about it changed last.
+// Identity returns attributes of a file that no program can choose, where supported: its inode number, and its change
+// time.
 func Identity(info fs.FileInfo) (inode uint64, changed time.Time) { return identity(info) }
 
-// Owner says to whom new files below a folder belong, if to another user than the server's.
+// Owner returns the owner for new files below a folder, if it isn't the server's user.
 func Owner(root *os.Root) (uid, gid int, other bool) {
 	return owner(func() (fs.FileInfo, error) { return root.Stat(".") })
 }
 
-// Unfinished tells names of files that are being written and get another name when they are complete.
+// Unfinished reports whether a name is that of a partially written file, to be renamed when complete.
 func Unfinished(p string) bool {
 	name := path.Base(p)
 	return strings.HasPrefix(name, ".write-") && strings.HasSuffix(name, ".tmp") ||

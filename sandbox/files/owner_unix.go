@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// owner says to whom new files of a thread belong. Only a server that is root
-// can give files away; the folder of the thread then belongs to the user that
-// its commands run as.
+// owner returns the owner for new files of a thread. Only a root server can change owners; the thread's folder then
+// belongs to the user of its commands.
 func owner(folder func() (fs.FileInfo, error)) (uid, gid int, other bool) {
 	if os.Geteuid() != 0 {
 		return 0, 0, false

@@ -18,11 +18,11 @@ const (
 	UserData = "/mnt/user-data"
 	// Workspace is the working folder of the agent; relative paths start here.
 	Workspace = UserData + "/workspace"
-	// Uploads holds what the user gave to the thread.
+	// Uploads holds the user's files.
 	Uploads = UserData + "/uploads"
-	// Outputs holds what the agent made for the user.
+	// Outputs holds the agent's results.
 	Outputs = UserData + "/outputs"
-	// Project holds the files of the project that the thread is in, read-only unless that says otherwise.
+	// Project holds the files of the thread's project, read-only unless the project allows writing.
 	Project = UserData + "/project"
 	// Skills is the read-only root of skill packages.
 	Skills = "/mnt/skills"
@@ -54,7 +54,7 @@ var (
 	ErrTooLarge = errors.New("file too large")
 	// ErrLimit ends a walk that reached its number of entries or its time.
 	ErrLimit = errors.New("search limit reached")
-	// ErrQuota is a thread whose files use up what it may have.
+	// ErrQuota means that a thread's files use up its quota.
 	ErrQuota = errors.New("thread storage is full")
 	// ErrGlob is a pattern for names that cannot be parsed.
 	ErrGlob = errors.New("invalid glob pattern")
@@ -73,12 +73,10 @@ func (r *refusal) Unwrap() error { return r.kind }
 
 func refuse(kind error, reason string) error { return &refusal{kind, reason} }
 
-// Clean turns p into the one virtual path that names the same thing: absolute,
-// without "." and "..", without a trailing slash. A relative p starts at
-// [Workspace]. ".." is resolved by its letters and may wander inside
-// [UserData]. It returns ErrPath for what can name nothing here and ErrEscape
-// for a path that climbs out. Letters come out composed, as all systems but macOS write them. The disk is not read: links are checked when the
-// path is used.
+// Clean turns p into the one virtual path that names the same thing: absolute, without "." and "..", without a trailing
+// slash. A relative p starts at [Workspace]. ".." is resolved lexically and may move within [UserData]. It returns
+// ErrPath for a path that can't name anything here and ErrEscape for one that leaves the folder. Characters are
+// composed (NFC), as on all systems but macOS. The disk isn't accessed: links are checked when the path is used.
 func Clean(p string) (string, error) {
 	if err := wellFormed(p); err != nil {
 		return "", err
@@ -135,8 +133,8 @@ func Under(root, p string) bool {
 	return len(p) > len(root) && p[len(root)] == '/' && p[:len(root)] == root
 }
 
-// OpError names the operation and the virtual path. What the system said is
-// kept without its own path, which belongs to the host.
+// OpError names the operation and the virtual path. The system's error is kept without its path, which belongs to the
+// host.
 func OpError(op, virtual string, err error) error {
 	for {
 		var (
@@ -148,7 +146,7 @@ func OpError(op, virtual string, err error) error {
 		case led(err):
 			return refuse(ErrEscape, "Access denied: a symbolic link leads out of the allowed folders, or changes while it is followed")
 		case errors.Is(err, syscall.EINVAL) && (op == "open" || op == "stat" || op == "read"):
-			// A link that was there a moment ago is something else now.
+			// The link was replaced meanwhile.
 			return &failure{op, virtual, fs.ErrNotExist}
 		case errors.As(err, &pe):
 			err = pe.Err
@@ -162,8 +160,8 @@ func OpError(op, virtual string, err error) error {
 	}
 }
 
-// led tells whether os.Root refused to go where a link leads, for which it has no error
-// with a name. Links were followed before, so this one was put there meanwhile.
+// led reports whether os.Root refused to go where a link leads, for which it has no error with a name. Links were
+// followed before, so this one was put there meanwhile.
 func led(err error) bool {
 	var pe *fs.PathError
 	if errors.Is(err, syscall.ELOOP) {

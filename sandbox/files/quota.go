@@ -17,41 +17,40 @@ import (
 const (
 	// Counting may take this part of the time at most.
 	countShare = 20
-	// Unseen is how much may be written since the last count before it is made again, in bytes.
+	// Unseen is the number of bytes written after which the usage is counted again.
 	Unseen = 64 << 20
-	// CountTime bounds a count that a command waits for.
+	// CountTime limits a count that a command waits for.
 	CountTime = 2 * time.Second
 	// A tree nested deeper than this is not counted but taken as too much.
 	maxNesting = 256
 )
 
-// ErrNesting is a tree nested too deeply to be counted.
+// ErrNesting means that a tree is nested too deeply to be counted.
 var ErrNesting = errors.New("folders are nested too deeply")
 
-// Quota knows how much the files of threads take up. Counting takes a walk over
-// all of them, so it remembers the last answer and what was written since. All
-// methods may be called by many goroutines.
+// Quota tracks the storage used by threads. Counting walks all files, so it caches the result and adds later writes. It
+// is safe for concurrent use.
 type Quota struct {
 	limit  atomic.Int64
 	mu     sync.Mutex
 	meters map[string]*Meter // guarded by mu
 }
 
-// NewQuota makes the account for the threads of one Dirs, each of which may
-// have limit bytes on the disk; 0 means no limit.
+// NewQuota returns the account for the threads of one Dirs, each of which may have limit bytes on the disk; 0 means no
+// limit.
 func NewQuota(limit int64) *Quota {
 	q := &Quota{meters: map[string]*Meter{}}
 	q.limit.Store(limit)
 	return q
 }
 
-// SetLimit changes how many bytes each thread may have from now on; 0 means no limit.
+// SetLimit sets each thread's limit in bytes from now on; 0 means none.
 func (q *Quota) SetLimit(limit int64) { q.limit.Store(limit) }
 
-// Limit is how many bytes each thread may have; 0 means no limit.
+// Limit returns each thread's limit in bytes; 0 means none.
 func (q *Quota) Limit() int64 { return q.limit.Load() }
 
-// Full is how many threads had no room left when they were last counted.
+// Full returns the number of threads without space at their last count.
 func (q *Quota) Full() (n int) {
 	limit := q.Limit()
 	q.mu.Lock()
@@ -67,7 +66,7 @@ func (q *Quota) Full() (n int) {
 	return n
 }
 
-// Meter is that of a thread.
+// Meter returns a thread's meter.
 func (q *Quota) Meter(thread string) *Meter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,7 +78,7 @@ func (q *Quota) Meter(thread string) *Meter {
 	return m
 }
 
-// Forget drops what is known about a thread.
+// Forget drops a thread's cached usage.
 func (q *Quota) Forget(thread string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -107,10 +106,10 @@ func (q *Quota) spend(ctx context.Context, d Dirs, thread string, n int64) error
 	return nil
 }
 
-// reserve is the part of a quota that is left to what is written on purpose.
+// reserve returns the part of a quota reserved for deliberate writes.
 func reserve(limit int64) int64 { return min(max(limit/20, 1<<20), limit/2) }
 
-// room is how much may be written without touching the reserve.
+// room returns the space available without touching the reserve.
 func (q *Quota) room(ctx context.Context, d Dirs, thread string) (int64, error) {
 	limit := int64(0)
 	if q != nil {
@@ -134,29 +133,28 @@ type Meter struct {
 	used  int64         // guarded by mu, as all below
 	gone  int64         // deleted, but still open in processes
 	free  int64         // of the disk at that time
-	at    time.Time     // of the count
+	at    time.Time     // time of the count
 	took  time.Duration // by the count
 	deep  bool          // it could not be counted
 	busy  bool          // a count is under way
 	known bool
 }
 
-// Hold notes how much lies in files that were deleted but are still open.
+// Hold records the size of deleted files that are still open.
 func (m *Meter) Hold(gone int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.gone = gone
 }
 
-// Last is the count that was made last.
+// Last returns the count that was made last.
 func (m *Meter) Last() (used int64, deep bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used + m.gone, m.deep
 }
 
-// Count returns bytes on the disk, as of now or, where counting takes long, of
-// a moment ago.
+// Count returns the bytes on disk: the current value, or a recent one if counting takes long.
 func (m *Meter) Count(ctx context.Context, d Dirs, thread string) (int64, error) {
 	free, _ := FreeSpace(d.Above())
 	m.mu.Lock()
@@ -199,8 +197,8 @@ func (m *Meter) Recount(ctx context.Context, d Dirs, thread string) (int64, erro
 	return used + m.gone, err
 }
 
-// Usage counts what the files of a thread, their former versions, its home and its temporary
-// files take up on the disk, in bytes. It does not follow links and stops with the context's error.
+// Usage counts the disk usage in bytes of a thread's files, their former versions, its home and its temporary files. It
+// doesn't follow links and stops with the context's error.
 func (d Dirs) Usage(ctx context.Context, thread string) (int64, error) {
 	base, err := d.Folder(thread)
 	if err != nil {
@@ -218,7 +216,7 @@ func (d Dirs) Usage(ctx context.Context, thread string) (int64, error) {
 	return sum, nil
 }
 
-// FullNote tells when a thread that may have limit bytes has no room left; "" otherwise.
+// FullNote reports when a thread that may have limit bytes has no room left; "" otherwise.
 func (m *Meter) FullNote(ctx context.Context, d Dirs, thread string, limit int64) string {
 	if limit <= 0 {
 		return ""

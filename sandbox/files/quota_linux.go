@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FreeSpace is what is left on the disk of a folder, in bytes.
+// FreeSpace returns the free space on a folder's disk, in bytes.
 func FreeSpace(dir string) (int64, bool) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -19,8 +19,8 @@ func FreeSpace(dir string) (int64, bool) {
 	return int64(st.Bavail) * st.Bsize, true
 }
 
-// entryCost is what a name takes up besides its blocks: without it, empty files
-// would be free, and a disk has only so many.
+// entryCost is the assumed size of a directory entry: without it, empty files would be free, although a disk's inodes
+// are limited.
 const entryCost = 1 << 10
 
 // diskUsage counts blocks, so that holes cost nothing.
@@ -44,8 +44,8 @@ func EachFile(ctx context.Context, dir string, visit func(parent int, name strin
 	return eachBelow(ctx, fd, 0, visit)
 }
 
-// enter opens a folder for listing. One that a program has closed to its owner, who the
-// server is too, is open to the owner until leave is called.
+// enter opens a folder for listing. If a program removed its owner's permissions, they are restored until leave is
+// called.
 func enter(parent int, name string) (fd int, leave func(), err error) {
 	const how = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	leave = func() {}
@@ -129,7 +129,7 @@ func below(ctx context.Context, fd, depth int, name string, visit func(int, stri
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP),
 		errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		// Gone, replaced, or somebody else's.
+		// Missing, replaced, or owned by another user.
 		return nil
 	case err != nil:
 		return os.NewSyscallError("openat", err)

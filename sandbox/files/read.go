@@ -10,10 +10,8 @@ import (
 	"path"
 )
 
-// Open opens a regular file for reading; the caller closes it. A folder, pipe,
-// socket or device gives ErrNotRegular at once, without waiting for a writer.
-// The size in the FileInfo is what the disk says: a sparse file may claim
-// terabytes.
+// Open opens a regular file for reading; the caller closes it. Folders, pipes, sockets and devices return ErrNotRegular
+// at once, without waiting for a writer. The FileInfo has the apparent size: a sparse file may claim terabytes.
 func (f *Files) Open(p string) (*os.File, fs.FileInfo, error) {
 	var (
 		file *os.File
@@ -29,7 +27,7 @@ func (f *Files) Open(p string) (*os.File, fs.FileInfo, error) {
 func openRegular(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
 	file, err := root.OpenFile(rel, os.O_RDONLY|readFlags, 0)
 	if err != nil {
-		// A socket cannot be opened at all; say what it is.
+		// Sockets can't be opened; report their type.
 		if info, serr := root.Stat(rel); serr == nil && !info.Mode().IsRegular() && !info.IsDir() {
 			return nil, nil, notRegular(info)
 		}
@@ -52,9 +50,8 @@ func notRegular(info fs.FileInfo) error {
 	return ErrNotRegular
 }
 
-// ReadFile returns the bytes of a regular file. When it has more than limit
-// bytes, the first limit bytes come with ErrTooLarge. It stops with the
-// context's error between blocks of 256 KiB.
+// ReadFile returns the content of a regular file. For a larger one it returns the first limit bytes with ErrTooLarge.
+// It stops with the context's error between blocks of 256 KiB.
 func (f *Files) ReadFile(ctx context.Context, p string, limit int64) ([]byte, error) {
 	file, info, err := f.Open(p)
 	if err != nil {
@@ -81,7 +78,7 @@ func (f *Files) ReadFile(ctx context.Context, p string, limit int64) ([]byte, er
 	return buf.Bytes()[:limit], ErrTooLarge
 }
 
-// Stat describes what p names, following links inside the allowed folders.
+// Stat describes the file at p, following links inside the allowed folders.
 func (f *Files) Stat(p string) (fs.FileInfo, error) {
 	var info fs.FileInfo
 	err := f.withPath("stat", p, func(at place) (err error) {
@@ -115,8 +112,8 @@ func (f *Files) Lstat(p string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// ReadDir describes what is in a folder, links themselves and not their
-// targets, in no order. more says that the entry limit ended the list.
+// ReadDir lists a folder, with links themselves rather than their targets, in no order. more means that the entry limit
+// ended the list.
 func (f *Files) ReadDir(p string) (all []fs.FileInfo, more bool, err error) {
 	err = f.withPath("list", p, func(at place) error {
 		all = nil

@@ -11,14 +11,14 @@ import (
 	"sync"
 )
 
-// The files of a project are kept as the uploads of a thread that nobody can have, so that they are converted,
-// searched, counted and stored as those are. Its threads see them at [Project].
+// The files of a project are stored as the uploads of a reserved thread, so they are converted, searched, counted and
+// stored like those. Its threads see them at [Project].
 const (
 	shelfPrefix = "project."
-	shelves     = "projects" // the folder beside threads/
+	shelves     = "projects" // the folder next to threads/
 )
 
-// Shelf is where the files of a project are.
+// Shelf is the location of a project's files.
 type Shelf struct {
 	ID    string // "project." and the project's id, for [Dirs.Folder]; "" for a thread that is in none
 	Write bool   // whether the thread may change them
@@ -32,19 +32,19 @@ type shelfRoot struct {
 	mu      sync.Mutex
 	known   bool     // guarded by mu, as all below
 	shelf   Shelf    // once it is known
-	root    *os.Root // what is seen at Project
+	root    *os.Root // the root shown at Project
 	release func()
 	done    bool
 }
 
-// Shelf tells where the files are that the thread sees at [Project]; without an ID it sees none.
+// Shelf reports where the files are that the thread sees at [Project]; without an ID it sees none.
 func (f *Files) Shelf() (Shelf, error) {
 	f.shelf.mu.Lock()
 	defer f.shelf.mu.Unlock()
 	return f.shelf.find()
 }
 
-// find is for who has mu.
+// find must be called with mu held.
 func (s *shelfRoot) find() (Shelf, error) {
 	if !s.known {
 		shelf, err := s.dirs.shelfOf(s.thread)
@@ -118,7 +118,7 @@ func (f *Files) spendIn(ctx context.Context, at place, n int64) error {
 	return f.shelf.dirs.Quota.spend(ctx, f.shelf.dirs, at.shelf, n)
 }
 
-// shelfOf is the shelf of a thread. A shelf itself has none.
+// shelfOf returns the shelf of a thread. A shelf itself has none.
 func (d Dirs) shelfOf(thread string) (Shelf, error) {
 	if d.Shelf == nil || strings.HasPrefix(thread, shelfPrefix) {
 		return Shelf{}, nil
@@ -126,13 +126,13 @@ func (d Dirs) shelfOf(thread string) (Shelf, error) {
 	return d.Shelf(thread)
 }
 
-// ShelfID is the shelf with the files of the project that a thread is in, "" for none.
+// ShelfID returns the shelf with the files of the project that a thread is in, "" for none.
 func (d Dirs) ShelfID(thread string) (string, error) {
 	shelf, err := d.shelfOf(thread)
 	return shelf.ID, err
 }
 
-// ProjectDir is the folder of the host that commands of a thread see at [Project], "" for a thread that is in no
+// ProjectDir returns the folder of the host that commands of a thread see at [Project], "" for a thread that is in no
 // project. It need not be there yet.
 func (d Dirs) ProjectDir(thread string) (dir string, write bool, err error) {
 	shelf, err := d.shelfOf(thread)
@@ -146,7 +146,7 @@ func (d Dirs) ProjectDir(thread string) (dir string, write bool, err error) {
 	return filepath.Join(base, "user-data", "uploads"), shelf.Write, err
 }
 
-// ProjectFolder is ProjectDir, without links, for commands that are about to start: it is made if need be, has the
+// ProjectFolder is ProjectDir, without links, for commands that are about to start: it is made if necessary, has the
 // files as they are now, and commands that run as other users can use it.
 func (d Dirs) ProjectFolder(thread string) (dir string, write bool, err error) {
 	shelf, err := d.shelfOf(thread)
@@ -179,8 +179,8 @@ func (d Dirs) ProjectFolder(thread string) (dir string, write bool, err error) {
 	return dir, shelf.Write, err
 }
 
-// Where the server is root, commands of each thread run as a user of their own. Folders above a shelf are closed to
-// all of them, so what lies in it can be open to all: a sandbox shows one shelf, and lets it be written to or not.
+// A root server runs each thread's commands as a separate user. The folders above a shelf are closed to all of them, so
+// its content can be open to all: a sandbox mounts one shelf, read-only or writable.
 func asOthers() bool { return os.Geteuid() == 0 }
 
 const (
@@ -212,7 +212,7 @@ func makeOpen(root *os.Root, rel string) error {
 	return nil
 }
 
-// openTree lets all users read and write what is below a shelf.
+// openTree makes everything below a shelf readable and writable for all users.
 func openTree(dir string) error {
 	if !asOthers() {
 		return nil

@@ -5,13 +5,12 @@ import (
 	"path/filepath"
 )
 
-// versionsFolder has what files of a thread were before they changed. It lies beside them, so
-// that no command reaches it, and goes with them.
+// versionsFolder holds earlier versions of a thread's files. It is next to them, out of reach of commands, and deleted
+// with them.
 const versionsFolder = "versions"
 
-// Versions opens the folder for former versions of a thread's files, which counts against its
-// quota. The caller closes it. One that was never made gives an error that matches
-// fs.ErrNotExist.
+// Versions opens the folder of earlier versions of a thread's files, which counts towards its quota. The caller closes
+// it. If it doesn't exist, the error matches fs.ErrNotExist.
 func (d Dirs) Versions(thread string) (*os.Root, error) {
 	base, err := d.Folder(thread)
 	if err != nil {
@@ -24,7 +23,7 @@ func (d Dirs) Versions(thread string) (*os.Root, error) {
 	return root, nil
 }
 
-// CreateVersions makes the folder that [Dirs.Versions] opens. The thread need not have files yet.
+// CreateVersions creates the folder that [Dirs.Versions] opens. The thread need not have files yet.
 func (d Dirs) CreateVersions(thread string) error {
 	base, err := d.Folder(thread)
 	if err != nil {

@@ -14,16 +14,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// SearchLimits bounds one walk or search of a tree that a program may have
-// filled on purpose.
+// SearchLimits limits one walk or search of a tree that a program may have filled on purpose.
 type SearchLimits struct {
 	// Entries is the number of names looked at, ignored ones not counted.
 	Entries int
 	// Depth is the number of levels below the start.
 	Depth int
-	// Time ends a walk or search; what was found until then is kept.
+	// Time limits a walk or search; results found by then are kept.
 	Time time.Duration
-	// FileSize is the largest file in bytes whose content is searched.
+	// FileSize is the size limit in bytes for searching a file's content.
 	FileSize int64
 }
 
@@ -42,7 +41,7 @@ func (l SearchLimits) orDefault() SearchLimits {
 	}
 }
 
-// Entry is one name met on a walk.
+// Entry is one name found by a walk.
 type Entry struct {
 	// Path is the virtual path, below the path the walk was asked for.
 	Path string
@@ -50,17 +49,16 @@ type Entry struct {
 	Size int64
 	// Modified is the time of the last change of the content.
 	Modified time.Time
-	// Dir and Link tell folders and symbolic links from regular files.
+	// Dir and Link distinguish folders and symbolic links from regular files.
 	Dir, Link bool
-	// Depth is 1 for what is directly in the start folder.
+	// Depth is 1 for direct children of the start folder.
 	Depth int
-	// Inode and Changed tell one file of a name from the next, and a changed one from
-	// what it was, where the system knows: a program can set Modified, not Changed.
+	// Inode and Changed identify a file and its state where supported: a program can set Modified, but not Changed.
 	Inode   uint64
 	Changed time.Time
 }
 
-// WalkOptions says how far a walk goes.
+// WalkOptions limit a walk.
 type WalkOptions struct {
 	// Depth is the number of levels; 0 means as deep as the limits allow.
 	Depth int
@@ -78,15 +76,14 @@ func (f *Files) Walk(ctx context.Context, p string, o WalkOptions, visit func(En
 	return f.walk(ctx, p, o, func(_ place, e Entry) error { return visit(e) })
 }
 
-// Listing is what List found.
+// Listing is the result of List.
 type Listing struct {
 	Entries []Entry
-	// Truncated says that a limit ended the walk before everything was seen.
+	// Truncated means that a limit ended the walk early.
 	Truncated bool
 }
 
-// List returns what is in a folder down to depth levels, without the names
-// that listings leave out, in the order of Walk.
+// List returns the content of a folder down to depth levels, except names that listings omit, in the order of Walk.
 func (f *Files) List(ctx context.Context, p string, depth int) (Listing, error) {
 	var l Listing
 	err := f.Walk(ctx, p, WalkOptions{Depth: depth}, func(e Entry) error {
@@ -137,8 +134,7 @@ func (f *Files) walk(ctx context.Context, p string, o WalkOptions, visit func(pl
 	return nil
 }
 
-// dir walks one folder. Its names are read up to what is left of the entry
-// limit and then sorted, so that a walk is the same each time.
+// dir walks one folder. It reads names up to the remaining entry limit and then sorts them, so a walk is reproducible.
 func (w *walker) dir(rel, virtual string, depth int) error {
 	var entries []fs.DirEntry
 	err := eachEntry(w.root, rel, func(e fs.DirEntry) error {

@@ -10,11 +10,9 @@ import (
 	"path"
 )
 
-// WriteFile makes data the content of p, or adds it at the end when add is
-// set. Missing folders are made. A new content is complete or not there at
-// all: it is written beside the file and renamed over it, keeping the file's
-// permissions (0644 for a new one). A link is followed if it stays inside.
-// Adding opens the file itself and is not atomic.
+// WriteFile sets the content of p, or appends to it if add is set. Missing folders are created. New content appears
+// atomically: it is written to a temporary file and renamed, keeping the file's permissions (0644 for a new one). A
+// link is followed if it stays inside. Appending modifies the file itself and isn't atomic.
 func (f *Files) WriteFile(ctx context.Context, p string, data []byte, add bool) error {
 	at, real, err := f.target("write", p, true)
 	if err != nil {
@@ -103,17 +101,15 @@ func writeAll(ctx context.Context, w io.Writer, data []byte) error {
 	return nil
 }
 
-// Spend books n bytes that the caller is about to write to a file of its own
-// making. It gives ErrQuota where the thread has no room for them.
+// Spend books n bytes that the caller is about to write to its own file. It returns ErrQuota without enough space.
 func (f *Files) Spend(ctx context.Context, n int64) error { return f.spend(ctx, n) }
 
-// Room is how many bytes a log of the server's own may still take of the thread's quota. The
-// last part of it, 5 % and at least 1 MiB, stays free for the files of the thread itself.
+// Room returns the space that a log of the server may still use of the thread's quota. The last part of it, 5 % and at
+// least 1 MiB, is reserved for the thread's own files.
 func (f *Files) Room(ctx context.Context) (int64, error) { return f.room(ctx) }
 
-// Create makes a new file, open for writing, that the caller closes; what is
-// written is booked with Spend. The folder must exist; an existing name, also a link, gives an error that
-// matches fs.ErrExist.
+// Create creates a new file for writing, which the caller closes; writes are booked with Spend. The folder must exist;
+// an existing name, including a link, returns an error that matches fs.ErrExist.
 func (f *Files) Create(p string) (*os.File, error) {
 	at, real, err := f.target("create", p, false)
 	if err != nil {
@@ -134,7 +130,7 @@ func (f *Files) Create(p string) (*os.File, error) {
 	return file, nil
 }
 
-// Mkdir makes a folder and those above it. An existing folder is kept.
+// Mkdir creates a folder and its parents. An existing folder is kept.
 func (f *Files) Mkdir(p string) error {
 	at, real, err := f.target("make folder", p, true)
 	if err != nil {
@@ -146,8 +142,8 @@ func (f *Files) Mkdir(p string) error {
 	return nil
 }
 
-// Rename gives what old names the path to, replacing a file that is there.
-// Links are renamed and replaced themselves, never what they point at.
+// Rename renames old to the path to, replacing an existing file. Links themselves are renamed and replaced, never their
+// targets.
 func (f *Files) Rename(old, to string) error {
 	src, from, err := f.target("rename", old, false)
 	if err != nil {

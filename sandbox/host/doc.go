@@ -1,3 +1,3 @@
-// Package host runs commands as the user of the server and keeps them from nothing, for owners who
-// say so twice. Providers that start processes without namespaces build on it.
+// Package host runs commands as the server's user without any protection, for owners who confirm it twice. Providers
+// without namespaces build on it.
 package host

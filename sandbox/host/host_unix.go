@@ -21,15 +21,14 @@ import (
 	"fawn/sandbox/pool"
 )
 
-// Host runs commands as the user of the server and keeps them from nothing. It
-// is for owners who say so twice.
+// Host runs commands as the server's user without any protection. It is for owners who confirm it twice.
 type Host struct {
 	Config *sandbox.Config
 	Root   string // of the data, without links
 	Pool   *pool.Pool
 }
 
-// New makes the provider.
+// New returns the provider.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	h := &Host{Config: &cfg}
 	h.Pool = pool.New(&cfg, sandbox.ProviderHost, h.start)
@@ -49,7 +48,7 @@ const Home = "/home/agent"
 // Name implements sandbox.Provider.
 func (h *Host) Name() string { return sandbox.ProviderHost }
 
-// Probe looks for bash and for a data folder whose path can stand in a command.
+// Probe checks for bash and for a data folder whose path is safe in a command.
 func (h *Host) Probe(context.Context) sandbox.Report {
 	r := sandbox.Report{Provider: sandbox.ProviderHost,
 		Degraded: []string{"no isolation: commands can do whatever the server's user can"}}
@@ -70,7 +69,7 @@ func (h *Host) Probe(context.Context) sandbox.Report {
 	return r
 }
 
-// Resolve makes the data folder and finds its path without links.
+// Resolve creates the data folder and resolves its path.
 func (h *Host) Resolve() error {
 	if err := os.MkdirAll(h.Config.Dirs.Root, 0o700); err != nil {
 		return err
@@ -83,14 +82,14 @@ func (h *Host) Resolve() error {
 	return err
 }
 
-// Above is the folder that holds threads/.
+// Above returns the folder that holds threads/.
 func (h *Host) Above() string { return cmp.Or(h.Config.Dirs.Shared, h.Root) }
 
 func (h *Host) paths(thread string) sandbox.PathMapper {
 	return pool.NewTranslator(h.FolderMap(thread, nil))
 }
 
-// FolderMap are the folders whose paths are translated, with more of them.
+// FolderMap returns the folders with translated paths, plus more.
 func (h *Host) FolderMap(thread string, more map[string]string) map[string]string {
 	base := filepath.Join(h.Above(), "threads", thread)
 	folders := map[string]string{
@@ -143,8 +142,7 @@ func (h *Host) start(context.Context, string, sandbox.Policy) (pool.Box, error) 
 	return NewBox([]string{"DEGRADED:no-isolation"}), nil
 }
 
-// Box remembers the process groups of commands, which may go on in the
-// background.
+// Box remembers the process groups of commands, which may continue in the background.
 type Box struct {
 	mu     sync.Mutex
 	groups map[int]bool // whether their command runs; guarded by mu
@@ -154,7 +152,7 @@ type Box struct {
 	prefix []string // starts the program that follows it
 }
 
-// NewBox makes a box with those layers. Before each command stands the prefix, if any.
+// NewBox returns a box with those layers. The prefix, if any, is put before each command.
 func NewBox(layers []string, prefix ...string) *Box {
 	return &Box{groups: map[int]bool{}, over: make(chan struct{}), about: layers, prefix: prefix}
 }
@@ -177,7 +175,7 @@ func (b *Box) Stat(context.Context, bool) (pool.Usage, error) {
 	return pool.Usage{Procs: len(b.groups), Gone: -1}, nil
 }
 
-// Clear ends the groups of earlier commands. Who of them writes to the disk is not known.
+// Clear ends the process groups of earlier commands. Which of them writes to the disk is unknown.
 func (b *Box) Clear(context.Context, time.Time) (c pool.Cleared, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

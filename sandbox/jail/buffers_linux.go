@@ -13,20 +13,19 @@ import (
 )
 
 const (
-	// What a socket holds cannot be read, but by default it is this at most.
+	// A socket's buffered data can't be measured; this is the default maximum.
 	socketBytes = 208 << 10
-	// A pipe beyond those that a user may have large holds two pages.
+	// A pipe beyond a user's limit of large ones holds two pages.
 	pipeBytes = 8 << 10
 	// So many sockets and pipes are ordinary, and taken as empty.
 	freeSockets, freePipes = 64, 256
-	// A process that hides what it has open may have so many that are no sockets.
+	// descriptors other than sockets assumed for a process that hides them
 	freeHidden = 16
 	// TCP grows its buffers; its queues are added where there are more connections.
 	freeTCP = 4
 )
 
-// holds remembers the last estimate of what sockets and pipes hold, which takes a look at
-// every open file.
+// holds caches the last estimate of data in sockets and pipes, which requires a scan of every open file.
 type holds struct {
 	sum  int64
 	next time.Time
@@ -38,8 +37,8 @@ const (
 	holdsShare = 20
 )
 
-// buffers estimates, in bytes, what sockets and pipes hold. In a network of its own all
-// sockets are those of the sandbox, also those that are on their way in other sockets.
+// buffers estimates the bytes held in sockets and pipes. In a separate network all sockets belong to the sandbox,
+// including those in transit through other sockets.
 func (g *guard) buffers(all []int) int64 {
 	start := time.Now()
 	if start.Before(g.held.next) {
@@ -58,7 +57,7 @@ func (g *guard) buffers(all []int) int64 {
 	return sum
 }
 
-// inNetwork counts the sockets of this network, and those of TCP among them.
+// inNetwork counts this network's sockets, and the TCP sockets among them.
 func inNetwork() (all, tcp int64) {
 	b, err := os.ReadFile("/proc/net/sockstat")
 	if err != nil {
@@ -106,8 +105,8 @@ func endpoints(all []int) (sockets, pipes int64) {
 	return sockets, pipes
 }
 
-// countDescriptors adds up how many descriptors processes have, or is -1 where the kernel,
-// before Linux 6.2, does not tell.
+// countDescriptors adds up the open descriptors of processes, or returns -1 on kernels before Linux 6.2, which don't
+// report them.
 func countDescriptors(all []int) (sum int64) {
 	for _, n := range all {
 		var st unix.Stat_t
@@ -121,8 +120,7 @@ func countDescriptors(all []int) (sum int64) {
 	return sum
 }
 
-// links visits what the descriptors of a process lead to. It is false for a process that hides
-// them.
+// links visits the targets of a process's descriptors. It returns false for a process that hides them.
 func links(n int, visit func(to string)) bool {
 	at := "/proc/" + strconv.Itoa(n) + "/fd"
 	dir, err := os.Open(at)
@@ -160,8 +158,7 @@ func mostSockets(all []int, other int) int {
 	return found
 }
 
-// queues adds up what waits in connections of this network. What the kernel keeps beside
-// is about as much.
+// queues adds up the data queued in this network's connections. The kernel's overhead is about the same again.
 func queues() (sum int64) {
 	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		b, err := os.ReadFile(name)

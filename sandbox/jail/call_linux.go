@@ -18,16 +18,14 @@ const (
 	scriptFD  = 5
 )
 
-// callMain is the parent of one command. All its descendants stay below it
-// while it lives, also those that try to leave. It reports when the command
-// itself ends; what still runs then goes on below process 1.
+// callMain is the parent of one command. While it lives, all descendants stay below it, even those that try to escape.
+// It reports when the command itself ends; remaining processes move below process 1.
 func callMain() {
 	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil ||
 		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 		os.Exit(1)
 	}
-	// Signals with a handler are ordinary again in the command; ignored ones
-	// would not be. Nobody reads the channel.
+	// Signals with a handler are reset in the command; ignored ones would stay ignored. The channel isn't read.
 	signal.Notify(make(chan os.Signal, 1))
 	for _, fd := range []int{reportFD, requestFD, scriptFD} {
 		unix.CloseOnExec(fd)
@@ -88,7 +86,7 @@ func run() *Exit {
 	}
 }
 
-// refused is the outcome of a command that did not start.
+// refused returns the outcome of a command that did not start.
 func refused(err error) *Exit {
 	e := &Exit{Code: 126, Error: err.Error()}
 	var errno syscall.Errno
@@ -112,7 +110,7 @@ func ended(status unix.WaitStatus, usage unix.Rusage) *Exit {
 	return e
 }
 
-// limitPids is what the command starts with and may raise its own limit to.
+// limitPids limits the processes a command starts with; the command may raise the limit up to the hard one.
 func limitPids(soft, hard int64) error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &now); err != nil {

@@ -11,13 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inode names a file on a disk, as stat and the list of mappings both tell it.
+// inode identifies a file on a disk, as both stat and the list of mappings report it.
 type inode struct {
 	dev, ino uint64
 }
 
-// deleted adds up, in bytes, files on the disk that have no name any more and that
-// processes still hold: nobody finds them by walking folders.
+// deleted adds up the bytes of deleted files that processes still hold open: walking folders doesn't find them.
 func deleted(all []int) (sum int64) {
 	found, memory := map[inode]int64{}, memoryDevices()
 	for _, n := range all {
@@ -37,8 +36,7 @@ func deleted(all []int) (sum int64) {
 	return sum
 }
 
-// eachFile visits the regular files that a process has open, until visit says stop. What
-// a process hides is left out.
+// eachFile visits the regular files opened by a process, until visit returns false. Hidden ones are skipped.
 func eachFile(n int, visit func(name string, st *unix.Stat_t) bool) {
 	at := "/proc/" + strconv.Itoa(n) + "/fd"
 	dir, err := os.Open(at)
@@ -61,7 +59,7 @@ func eachFile(n int, visit func(name string, st *unix.Stat_t) bool) {
 	}
 }
 
-// onDisk says whether a file or folder is on a disk: others are memory, and count there.
+// onDisk reports whether a file or folder is on a disk: others are memory, and count there.
 func onDisk(name string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(name, &fs) != nil {
@@ -106,7 +104,7 @@ func deletedMaps(n int, found map[inode]int64, memory []uint64) {
 	}
 }
 
-// memoryDevices are those of temporary files in memory.
+// memoryDevices are the devices of in-memory temporary files.
 func memoryDevices() (all []uint64) {
 	for _, dir := range []string{"/tmp", "/dev/shm"} {
 		var st unix.Stat_t
@@ -117,7 +115,7 @@ func memoryDevices() (all []uint64) {
 	return all
 }
 
-// inMemory tells mapped files that are not on a disk by what they are called.
+// inMemory reports whether a mapped file's name means that it isn't on a disk.
 func inMemory(name string) bool {
 	return slices.ContainsFunc([]string{"/dev/", "/memfd:", "/SYSV", "/anon_hugepage", "/[aio]"},
 		func(prefix string) bool {
@@ -133,11 +131,10 @@ func hex(b []byte) uint64 {
 	return n
 }
 
-// blameTime is how long processes are watched to see which of them write.
+// blameTime is the time to observe which processes write.
 const blameTime = 100 * time.Millisecond
 
-// written is how much a process has caused to be written to disks, in bytes, with the
-// children that it waited for.
+// written returns the bytes that a process and its reaped children caused to be written to disks.
 func written(n int) int64 {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(n) + "/io")
 	if err != nil {
@@ -148,8 +145,8 @@ func written(n int) int64 {
 	return number(bytes.TrimSpace(line))
 }
 
-// groups adds up what is written by the processes of each running command, whose key is
-// that of its parent, and of each left-over right below this process.
+// groups adds up the bytes written by each running command, keyed by its parent, and by each leftover process directly
+// below this one.
 func (s *supervisor) groups() (sums map[int]int64, calls map[int]int) {
 	t, calls := s.look()
 	sums = map[int]int64{}
@@ -159,9 +156,8 @@ func (s *supervisor) groups() (sums map[int]int64, calls map[int]int) {
 	return sums, calls
 }
 
-// blame finds who writes to the disk: a running command, by its number, or left-overs, by
-// the topmost of their processes. Where nobody is seen writing, any left-over may be it, but
-// no command: that may be one that has only begun.
+// blame finds the writer to the disk: a running command, by its number, or leftovers, by their topmost process. If no
+// writer is seen, any leftover may be it, but no command, since that may have just begun.
 func (s *supervisor) blame() (call int, left []int) {
 	before, _ := s.groups()
 	time.Sleep(blameTime)

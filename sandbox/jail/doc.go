@@ -1,4 +1,4 @@
-// Package jail is what runs on the inside of a sandbox on Linux, in four
+// Package jail implements the inside of a sandbox on Linux, in four
 // processes that are all the same small program:
 //
 //   - setup runs once in fresh namespaces. It builds the view of files, gives up

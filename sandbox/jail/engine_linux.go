@@ -27,34 +27,31 @@ const (
 	EngineProxy = "/.sbx/proxy"
 )
 
-// HoldReady is what process 1 of a container says when it is up.
+// HoldReady is the message of a container's process 1 when it is up.
 const HoldReady = "ready\n"
 
-// maxEngineRequest bounds what a call reads before it starts a command, in
-// bytes.
+// maxEngineRequest limits a command's request, in bytes.
 const maxEngineRequest = 64 << 20
 
-// EngineRequest is one command as the parent of it gets it on its input, after
-// 4 bytes that say how long it is. Whatever comes on the input afterwards, its
-// end too, ends the command.
+// EngineRequest is a command as its parent receives it on standard input, after 4 bytes with its length. Any later
+// input, including its end, ends the command.
 type EngineRequest struct {
 	Request
-	// Mark stands in the output before the report, a line with a Message, and in the
-	// errors before an empty line: engines pass the two on in no order. Nobody else
-	// knows it.
+	// Mark precedes the report in the output, a line with a Message, and an empty line in the errors, because engines
+	// don't preserve the order of the two. It is secret.
 	Mark []byte
-	// Stdin is the input of the command; none gives /dev/null.
+	// Stdin is the command's input; none means /dev/null.
 	Stdin []byte
-	Input bool // says that there is a Stdin, which may be empty
-	// Text is what the command reads from descriptor 3 if Script is set.
+	Input bool // there is a Stdin, possibly empty
+	// Text is the input on descriptor 3 if Script is set.
 	Text []byte
 	// Filter is a filter of system calls, 8 bytes for each instruction.
 	Filter []byte
-	// Stat asks for figures in place of a command.
+	// Stat requests figures instead of running a command.
 	Stat bool
 }
 
-// EncodeEngineRequest is the inverse of what a call reads.
+// EncodeEngineRequest encodes a request for a call.
 func EncodeEngineRequest(r EngineRequest) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -66,9 +63,8 @@ func EncodeEngineRequest(r EngineRequest) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...), nil
 }
 
-// holdMain is process 1 of a container: it takes the status of whatever ends,
-// passes on connections, and goes with the server, whose end closes its input.
-// The kernel ends all others with it.
+// holdMain is process 1 of a container: it reaps processes, passes on connections, and exits with the server, whose end
+// closes its input. The kernel then kills all others.
 func holdMain() {
 	if os.Getpid() != 1 || unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil {
 		os.Exit(1)
@@ -94,12 +90,11 @@ func holdMain() {
 	if _, err := os.Stdout.WriteString(HoldReady); err != nil {
 		os.Exit(1)
 	}
-	// Nobody sends anything; the end is what counts.
+	// No data is expected; only the end matters.
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// engineCall is the parent of one command in a container, which the engine
-// started. It does what a supervisor and a call do together.
+// engineCall is the parent of one command in a container, started by the engine. It combines a supervisor and a call.
 type engineCall struct {
 	mu      sync.Mutex
 	ending  bool          // guarded by mu
@@ -109,7 +104,7 @@ type engineCall struct {
 }
 
 func engineCallMain() {
-	// The filter is one of this thread and what it starts.
+	// The filter applies to this thread and its children.
 	runtime.LockOSThread()
 	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil ||
 		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
@@ -165,7 +160,7 @@ func readEngineRequest(in io.Reader) (*EngineRequest, error) {
 
 // listen waits for the word to end the command.
 func (c *engineCall) listen() {
-	// What is said does not matter, and an error is the end of the server too.
+	// The data doesn't matter; an error also means that the server is gone.
 	_, _ = os.Stdin.Read(make([]byte, 1))
 	c.mu.Lock()
 	c.ending = true
@@ -200,7 +195,7 @@ func (c *engineCall) run(r *EngineRequest) *Exit {
 	}
 }
 
-// over tells the outcome once all is ended that had to be.
+// over reports the outcome once all required processes have ended.
 func (c *engineCall) over(status unix.WaitStatus, usage unix.Rusage, oom int64) *Exit {
 	c.mu.Lock()
 	ending := c.ending
@@ -218,7 +213,7 @@ func (c *engineCall) over(status unix.WaitStatus, usage unix.Rusage, oom int64) 
 	return e
 }
 
-// start starts the command, or returns 0 if it is to be ended already.
+// start starts the command, or returns 0 if it should end already.
 func (c *engineCall) start(r *EngineRequest) (int, error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 0, err
@@ -266,14 +261,13 @@ func (c *engineCall) start(r *EngineRequest) (int, error) {
 		&syscall.ProcAttr{Dir: r.Cwd, Env: r.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err == nil {
 		c.started = true
-		// When memory runs out, it goes before those that tell about it. It may have
-		// ended by now.
+		// Under memory pressure, the command is killed before its supervisors. It may have ended by now.
 		_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 	}
 	return pid, err
 }
 
-// findShell looks for bash, which is not at one place in all images.
+// findShell finds bash, whose path differs between images.
 func findShell() string {
 	for _, name := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"} {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
@@ -283,7 +277,7 @@ func findShell() string {
 	return ""
 }
 
-// contentFile is a file without a name that is read from its start.
+// contentFile returns a file without a name that is read from its start.
 func contentFile(content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -299,8 +293,7 @@ func contentFile(content []byte) (*os.File, error) {
 	return f, nil
 }
 
-// figures counts the processes of commands and what they hold. Those that the
-// engine itself started have no parent in here.
+// figures counts the processes of commands and their memory. Processes started by the engine have no parent in here.
 func figures() (procs int, mem, tmp int64) {
 	t := processes()
 	var all []int
@@ -314,8 +307,7 @@ func figures() (procs int, mem, tmp int64) {
 	return len(all), mem, tmp
 }
 
-// oomKills is how often the system ended a process of this container for its
-// memory.
+// oomKills returns the number of processes of this container killed for their memory.
 func oomKills() int64 {
 	for _, name := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"} {
 		b, err := os.ReadFile(name)

@@ -11,8 +11,8 @@ import (
 // maxForwards are the connections that are passed on at one time.
 const maxForwards = 64
 
-// forwardProxy listens where programs expect the proxy and passes connections
-// on to the server, whose socket has no address that programs could be given.
+// forwardProxy listens at the address where programs expect the proxy and passes connections to the server, whose
+// socket has no address that programs could use.
 func forwardProxy() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -41,7 +41,7 @@ func forwardProxy() error {
 				return
 			}
 			if conn < 0 {
-				// Out of descriptors, say: others may end soon.
+				// For instance out of descriptors: others may be freed soon.
 				time.Sleep(10 * time.Millisecond)
 				continue
 			}
@@ -63,7 +63,7 @@ func forward(in *os.File) {
 	}
 	out := os.NewFile(uintptr(fd), "server")
 	defer out.Close()
-	// A local connection is made at once or refused.
+	// A local connection succeeds at once or is refused.
 	if unix.Connect(fd, &unix.SockaddrUnix{Name: EngineProxy}) != nil {
 		return
 	}

@@ -15,35 +15,33 @@ import (
 const (
 	guardSlow = 50 * time.Millisecond
 	guardFast = 10 * time.Millisecond
-	// roomCall is what a command takes, with its parent, before it does anything.
+	// roomCall is the number of processes and threads that a command needs at its start, including its parent.
 	roomCall = 16
 	// Page tables below this are not asked for.
 	tablesFloor = 256 << 10
 	// Shared pages below this are libraries.
 	sharedFloor = 8 << 20
-	// awaitKilled is how long a process that was killed may take to let go of its memory,
-	// before another one is.
+	// awaitKilled is the time a killed process has to release its memory before the next one is killed.
 	awaitKilled = 250 * time.Millisecond
 )
 
-// guard bounds memory where no control group does: it adds up what processes
-// and temporary files hold and ends the largest process, but never the parent of a
-// running command. It also notices when the limit of processes is reached. While
-// nothing runs it sleeps.
+// guard limits memory without control groups: it adds up the memory of processes and temporary files and kills the
+// largest process, but never the parent of a running command. It also detects when the process limit is reached. It
+// sleeps while nothing runs.
 type guard struct {
 	limit int64 // of memory, in bytes; 0 where it need not look
 	pids  int   // the limit of processes; 0 means none
-	plain bool  // temporary files and sockets are those of the host
-	own   bool  // the network is that of the sandbox
+	plain bool  // temporary files and sockets belong to the host
+	own   bool  // the sandbox has a separate network
 	wake  chan struct{}
 	held  holds // only run uses it
 	// look pictures processes, with the parents of running commands.
 	look func() (tree, map[int]int)
 	// killed is told which process was ended and why.
 	killed func(t tree, n int, why string)
-	// crowded is told that no more processes can start.
+	// crowded is called when no more processes can start.
 	crowded func()
-	// full says that there was hardly room for one more command when it last looked.
+	// full means that at the last check there was hardly room for one more command.
 	full atomic.Bool
 }
 
@@ -69,7 +67,7 @@ func (g *guard) run() {
 		}
 		sum, victim := g.use(t, calls, files)
 		if sum > g.limit {
-			// Sockets may have been counted a moment ago. What there is now decides.
+			// The socket count may be outdated; use current values.
 			g.held = holds{}
 			files = g.files()
 			t, calls = g.look()
@@ -86,14 +84,14 @@ func (g *guard) run() {
 	}
 }
 
-// room is what one more command takes.
+// room returns the processes that one more command needs.
 func (g *guard) room() int { return min(g.pids/4, roomCall) }
 
-// fills says whether a load leaves hardly room for one more command.
+// fills reports whether a load leaves hardly room for one more command.
 func (g *guard) fills(load int) bool { return load >= g.pids-g.room() }
 
-// files is what temporary files hold. They cannot hold most of the memory: ending
-// processes would then free nothing, but ending the sandbox does.
+// files returns the memory of temporary files. They can't hold most of the memory, where killing processes would free
+// nothing: ending the sandbox does.
 func (g *guard) files() (sum int64) {
 	if g.limit > 0 && !g.plain {
 		sum = temporary() + segments()
@@ -133,9 +131,9 @@ func (g *guard) end(t tree, victim int, sum int64) {
 	g.held = holds{}
 }
 
-// memory adds up, in bytes, private pages of processes, the tables for them and what is
-// shared: either mapped by processes or held by temporary files and System V segments. Much
-// is both, so the larger of the two counts. sizes are those of each process.
+// memory adds up the bytes of the processes' private pages, page tables and shared memory: mapped by processes, or held
+// by temporary files and System V segments. These overlap, so the larger of the two counts. sizes holds the size of
+// each process.
 func memory(all []int, files int64) (sum int64, sizes map[int]int64) {
 	page := int64(os.Getpagesize())
 	sizes = make(map[int]int64, len(all))
@@ -153,7 +151,7 @@ func memory(all []int, files int64) (sum int64, sizes map[int]int64) {
 	return sum + max(mapped, files), sizes
 }
 
-// statm reads the size of a process, what is in memory and what of that is shared, in pages.
+// statm reads a process's size, resident and shared memory, in pages.
 func statm(n int) (size, rss, shared int64) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(n) + "/statm")
 	if err != nil {
@@ -166,8 +164,8 @@ func statm(n int) (size, rss, shared int64) {
 	return number(f[0]), number(f[1]), number(f[2])
 }
 
-// tables is what the page tables of a process of that size take up. There are at most 8
-// bytes for each page of 4 KiB: only where that is much is it worth asking.
+// tables returns the size of a process's page tables. They are at most 8 bytes per 4 KiB page, so they are read only
+// for large processes.
 func tables(n int, size int64) int64 {
 	most := size / 512
 	if most < tablesFloor {
@@ -179,8 +177,8 @@ func tables(n int, size int64) int64 {
 	return most
 }
 
-// sharedMemory is a process's part of mapped memory that has no file on a disk.
-// A process may refuse the exact answer; then all it has mapped counts.
+// sharedMemory returns a process's part of mapped memory that has no file on a disk. A process may refuse the exact
+// answer; then all it has mapped counts.
 func sharedMemory(n int) int64 {
 	dir := "/proc/" + strconv.Itoa(n)
 	if v, ok := field(dir+"/status", "\nRssShmem:"); !ok || v < sharedFloor {
@@ -206,7 +204,7 @@ func field(file, name string) (int64, bool) {
 	return number(f[0]) << 10, true
 }
 
-// temporary is what files in the temporary file systems hold.
+// temporary returns the size of files in temporary file systems.
 func temporary() (sum int64) {
 	for _, dir := range []string{"/tmp", "/dev/shm"} {
 		var st unix.Statfs_t
@@ -217,7 +215,7 @@ func temporary() (sum int64) {
 	return sum
 }
 
-// segments are those of System V, which live on without a process.
+// segments returns the size of System V segments, which outlive processes.
 func segments() (sum int64) {
 	b, err := os.ReadFile("/proc/sysvipc/shm")
 	if err != nil {
@@ -239,7 +237,7 @@ func number(b []byte) int64 {
 	return n
 }
 
-// printable keeps what is safe in a message of a name that a program chose.
+// printable keeps the safe characters of a program-chosen name.
 func printable(name []byte) string {
 	return string(bytes.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -12,27 +12,26 @@ import (
 )
 
 const (
-	// lineFD is the end of a pipe whose other end only the server has.
+	// lineFD is the end of a pipe whose other end only the server holds.
 	lineFD = 4
-	// KeeperTime is how long a keeper has to end all processes while the server waits.
+	// KeeperTime limits the time a keeper has to end all processes while the server waits.
 	KeeperTime = 5 * time.Second
-	// KillTime is how long it may take to end the processes of a command.
+	// KillTime limits the time to end the processes of a command.
 	KillTime = 1500 * time.Millisecond
 
 	maxAncestors = 1 << 16
 	userVariable = "SANDBOX_USER"
 )
 
-// KeeperEnv is the environment of a keeper of commands that run as a user of
-// their own; 0 means that they run as the user of the server.
+// KeeperEnv returns the environment of a keeper of commands that run as a user of their own; 0 means that they run as
+// the user of the server.
 func KeeperEnv(user int) []string {
 	return []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB", userVariable + "=" + strconv.Itoa(user)}
 }
 
-// keeperMain does what process 1 does where there are namespaces: it is above
-// all processes of a thread, whatever they do, and ends them when the server
-// closes the line or goes away. It stays outside of all restrictions, so that
-// commands cannot signal it, and listens to nobody but the server.
+// keeperMain replaces process 1 on hosts without namespaces: it stays above all processes of a thread, and ends them
+// when the server closes the pipe or exits. It is outside of all restrictions, so commands can't signal it, and it
+// accepts no input but the server's.
 func keeperMain() {
 	user, err := strconv.Atoi(os.Getenv(userVariable))
 	if err != nil || unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil ||
@@ -82,23 +81,22 @@ func keeperMain() {
 		}
 	}()
 	<-over
-	// However long it takes: once the server is dead, nobody else will. One that lives loses
-	// patience after KeeperTime and ends the keeper.
+	// There is no time limit, since no one else cleans up once the server is dead. A living server kills the keeper
+	// after KeeperTime.
 	for endAll(user, KeeperTime) > 0 || !childless() {
 		time.Sleep(10 * time.Millisecond)
 	}
 	os.Exit(0)
 }
 
-// childless says for certain that nothing is below this process, who adopts what loses its
-// parent. A picture of the processes can lack one whose parent ended while it was taken.
+// childless reports with certainty that no process is below this one, which adopts orphans. A snapshot of processes can
+// miss one whose parent exited meanwhile.
 func childless() bool {
 	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
 	return errors.Is(err, unix.ECHILD)
 }
 
-// endAll ends everything below this process and returns how many processes are
-// left.
+// endAll ends everything below this process and returns the number of processes left.
 func endAll(user int, limit time.Duration) int {
 	start := time.Now()
 	end := start.Add(limit)
@@ -109,16 +107,15 @@ func endAll(user int, limit time.Duration) int {
 			return len(all)
 		}
 		EndBelow(t.self)
-		// Another server on this host may have given the same user away, so this
-		// comes second.
+		// Another server on this host may use the same user, so this is the last resort.
 		if user > 0 && time.Since(start) > limit/10 {
 			endUser(user, end)
 		}
 	}
 }
 
-// endUser ends all processes of a user at once, which none can outrun. It takes
-// a process of that user, which exempts only itself.
+// endUser kills all processes of a user at once, so none can escape. It needs a process of that user, which exempts
+// only itself.
 func endUser(user int, end time.Time) {
 	id := uint32(user)
 	pid, err := syscall.ForkExec(ownPath, []string{RoleEnd}, &syscall.ProcAttr{
@@ -130,7 +127,7 @@ func endUser(user int, end time.Time) {
 	}
 }
 
-// endMain refuses to do what it is for as root.
+// endMain refuses to run as root.
 func endMain() {
 	if os.Getuid() == 0 {
 		os.Exit(1)
@@ -148,8 +145,8 @@ func EndBelow(root int) {
 			if err != nil {
 				continue
 			}
-			// The number may have gone to a process of somebody else meanwhile. If it
-			// still is that of a descendant, it is the one that was opened.
+			// The number may have been reused by another user's process. If it still belongs to a descendant, it is the
+			// opened one.
 			if descends(root, n) {
 				_ = unix.PidfdSendSignal(fd, sig, nil, 0)
 			}

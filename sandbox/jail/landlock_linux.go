@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights in groups. What the running kernel does not know is taken out.
+// Groups of rights. Those unknown to the running kernel are removed.
 const (
 	rightsList  = unix.LANDLOCK_ACCESS_FS_READ_DIR
 	rightsRead  = unix.LANDLOCK_ACCESS_FS_READ_FILE | rightsList
@@ -28,9 +28,8 @@ type rule struct {
 	rights uint64
 }
 
-// landlock repeats the view of files as rules, in case a mount is not what it
-// should be. One set of rules holds for all commands of a sandbox, so that they
-// may signal each other.
+// landlock repeats the file view as rules, in case a mount is wrong. One rule set applies to all commands of a sandbox,
+// so that they may signal each other.
 func (s *setup) landlock() error {
 	rules := []rule{
 		{"/", rightsList}, {"/proc", rightsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE},
@@ -62,7 +61,7 @@ func (s *setup) landlock() error {
 	return err
 }
 
-// LandlockABI is the version of Landlock that the kernel offers, 0 for none.
+// LandlockABI returns the version of Landlock that the kernel offers, 0 for none.
 func LandlockABI() int {
 	v, _, e := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if e != 0 {
@@ -71,8 +70,7 @@ func LandlockABI() int {
 	return int(v)
 }
 
-// handled are the rights that a version knows; all of them are refused unless a
-// rule grants them.
+// handled returns the rights supported by a version; all of them are denied unless a rule grants them.
 func handled(abi int) uint64 {
 	all := uint64(unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1)
 	if abi >= 2 {
@@ -87,8 +85,8 @@ func handled(abi int) uint64 {
 	return all
 }
 
-// restrict holds for the calling thread and what it executes or forks. Rights of
-// the network and scopes are refused as far as the kernel knows them.
+// restrict applies to the calling thread and its descendants. Network rights and scopes are denied as far as the kernel
+// supports them.
 func restrict(rules []rule, network, scope uint64) error {
 	abi := LandlockABI()
 	if abi < 1 {

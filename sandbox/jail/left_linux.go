@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxNames is how many names of programs an answer holds.
+// maxNames limits the program names in an answer.
 const maxNames = 5
 
-// clear ends what earlier commands left running that writes to the disk. Where that is a
-// running command, it is the server's to end.
+// clear ends leftover processes of earlier commands that write to the disk. If the writer is a running command, the
+// server ends it.
 func (s *supervisor) clear(m *Message) {
 	answer := &Message{Op: OpCleared, ID: m.ID}
 	var roots []int
@@ -26,11 +26,10 @@ func (s *supervisor) clear(m *Message) {
 	_ = send(answer)
 }
 
-// goneTime is how long processes that were killed may take to go.
+// goneTime limits the wait for killed processes.
 const goneTime = 200 * time.Millisecond
 
-// makeRoom ends what earlier commands left running, if that is what fills the sandbox, and
-// returns how many processes.
+// makeRoom ends leftover processes if they fill the sandbox, and returns their number.
 func (s *supervisor) makeRoom() (ended int) {
 	if s.guard != nil && !s.filled(goneTime) {
 		return 0
@@ -42,8 +41,7 @@ func (s *supervisor) makeRoom() (ended int) {
 	return ended
 }
 
-// filled says whether what earlier commands left running fills the sandbox. Those that were
-// killed a moment ago do not, so it waits for them.
+// filled reports whether leftover processes fill the sandbox. It waits for just killed ones, which don't count.
 func (s *supervisor) filled(limit time.Duration) bool {
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		t, calls := s.look()
@@ -60,8 +58,8 @@ func (s *supervisor) filled(limit time.Duration) bool {
 	return true
 }
 
-// look pictures the processes, with the parents of running commands and the numbers of
-// those. A command starts under the same lock, so none is taken for a left-over.
+// look takes a snapshot of the processes, with the parents of running commands and their numbers. Commands start under
+// the same lock, so none is mistaken for a leftover.
 func (s *supervisor) look() (t tree, calls map[int]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,9 +72,8 @@ func (s *supervisor) look() (t tree, calls map[int]int) {
 	return t, calls
 }
 
-// endLeft ends processes that belong to no running command, but for roots only those that
-// are, or are below, one of them. It returns how many, with names of their programs. As in
-// killBelow, all are stopped first, so that none can outrun it by forking.
+// endLeft kills processes that belong to no running command; with roots, only those and their descendants. It returns
+// their number and program names. As in killBelow, all are stopped first, so none can escape by forking.
 func (s *supervisor) endLeft(limit time.Duration, roots []int) (ended int, names string) {
 	killed, called := map[int]bool{}, map[string]bool{}
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(3 * time.Millisecond) {
@@ -94,7 +91,7 @@ func (s *supervisor) endLeft(limit time.Duration, roots []int) (ended int, names
 				called[printable(bytes.TrimSpace(name))] = true
 			}
 		}
-		// Children first: those of a process that ended are no longer below it.
+		// Children first: those of an ended process are no longer below it.
 		for _, n := range slices.Backward(t.byDepth(left)) {
 			killed[n] = true
 			t.signal(n, unix.SIGKILL)
@@ -103,8 +100,8 @@ func (s *supervisor) endLeft(limit time.Duration, roots []int) (ended int, names
 	return len(killed), strings.Join(slices.Sorted(maps.Keys(called)), ", ")
 }
 
-// left lists the living processes below this one that are not those of running commands,
-// and belong to one of roots if there are any.
+// left lists the living processes below this one that don't belong to running commands, limited to those of roots if
+// given.
 func (s *supervisor) left(roots []int) (tree, []int) {
 	t, calls := s.look()
 	return t, slices.DeleteFunc(t.below(t.self), func(n int) bool {
@@ -128,7 +125,7 @@ func (t tree) byDepth(all []int) []int {
 	return slices.SortedFunc(slices.Values(all), func(a, b int) int { return at[a] - at[b] })
 }
 
-// top is the ancestor of a process right below this one.
+// top returns the ancestor of a process right below this one.
 func (t tree) top(n int) int {
 	for range len(t.parent) {
 		if up, ok := t.parent[n]; !ok || up == t.self {

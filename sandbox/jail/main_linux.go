@@ -73,8 +73,8 @@ func Main() {
 //go:embed *.go
 var sources embed.FS
 
-// Version is a digest of this package's sources: a server and a program that
-// were built from different ones do not understand each other.
+// Version returns a digest of this package's sources: a server and a program that were built from different ones do not
+// understand each other.
 func Version() string {
 	h := fnv.New64a()
 	names, err := fs.Glob(sources, "*.go")

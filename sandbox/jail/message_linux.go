@@ -29,7 +29,7 @@ const (
 	ownPath  = "/proc/self/exe"
 )
 
-// Spec tells setup what to build.
+// Spec describes the sandbox that setup builds.
 type Spec struct {
 	// Init is the path of this program on the host.
 	Init string
@@ -37,26 +37,24 @@ type Spec struct {
 	Binds []Bind
 	// Links and Files are made: name to target, name to content.
 	Links, Files map[string]string
-	// Masks are paths inside whose content is hidden.
+	// Masks are paths inside with hidden content.
 	Masks []string
-	// Loopback brings the loopback of a new network up; Listen makes the listener
-	// there and sends it to the server.
+	// Loopback enables the loopback of a new network; Listen creates the listener there and sends it to the server.
 	Loopback, Listen bool
 	// ScopeSockets refuses abstract sockets of the host, for its own network.
 	ScopeSockets bool
 	// Switch changes to UID; else it is the user already.
 	Switch bool
-	// Plain says that there are no namespaces: nothing is built, binds are only
-	// allowed, and Switch changes to User, with Group as the only further group.
+	// Plain means that there are no namespaces: nothing is mounted, binds are only permitted, and Switch changes to
+	// User, with Group as the only supplementary group.
 	Plain       bool
 	User, Group int
-	// Others are processes of the same user that are none of the sandbox's; the limit
-	// includes them.
+	// Others is the number of the user's processes outside of the sandbox; the limit includes them.
 	Others int64
-	// Cgroup says that a control group bounds memory and processes.
+	// Cgroup means that a control group limits memory and processes.
 	Cgroup bool
-	// Metadata says that the filter leaves changes of modes, owners, times and attributes to
-	// the keeper, which makes them in folders that may be written.
+	// Metadata means that the filter passes changes of modes, owners, times and attributes to the keeper, which makes
+	// them in writable folders.
 	Metadata bool
 	// Seccomp is the filter, 8 bytes for each instruction.
 	Seccomp []byte
@@ -102,15 +100,15 @@ const (
 	OpLayers  = "layers"  // setup: Layers
 	OpReady   = "ready"   // supervisor
 	OpExec    = "exec"    // server: ID, request, output and errors as descriptors, then input and script if any
-	OpExit    = "exit"    // supervisor: ID and what became of the command
+	OpExit    = "exit"    // supervisor: ID and outcome of the command
 	OpKill    = "kill"    // server: ID, Time it may take
 	OpKilled  = "killed"  // supervisor: ID, Procs that are left
 	OpStat    = "stat"    // server and supervisor: ID, Procs, Mem, Tmp, Gone if Disk was asked for
-	OpClear   = "clear"   // server: ID, Time it may take to end what earlier commands left that writes to the disk
+	OpClear   = "clear"   // server: ID, Time limit for ending leftover processes that write to the disk
 	OpCleared = "cleared" // supervisor: ID, Procs that were ended, Detail with their names, Call that writes
 )
 
-// Message is what setup, supervisor and server say to each other.
+// Message is exchanged between setup, supervisor and server.
 type Message struct {
 	Op     string   `json:"op"`
 	ID     int      `json:"id,omitempty"`
@@ -131,15 +129,15 @@ type Message struct {
 	Time time.Duration `json:"time,omitempty"`
 }
 
-// Exit is what became of a command.
+// Exit is the outcome of a command.
 type Exit struct {
 	Code       int    `json:"code"`
 	Signal     int    `json:"signal,omitempty"`
 	Background int    `json:"background,omitempty"`
 	Tampered   bool   `json:"tampered,omitempty"` // the parent of the command was killed or stopped
-	OOM        string `json:"oom,omitempty"`      // what the guard did
+	OOM        string `json:"oom,omitempty"`      // actions of the guard
 	Crowded    bool   `json:"crowded,omitempty"`  // the limit of processes was reached meanwhile
-	Cleared    int    `json:"cleared,omitempty"`  // processes of earlier commands that were ended to make room
+	Cleared    int    `json:"cleared,omitempty"`  // processes of earlier commands ended to make room
 	Error      string `json:"error,omitempty"`    // nothing ran, as the system said it
 	Errno      int    `json:"errno,omitempty"`    // with Error, if the system said it
 	UserUS     int64  `json:"user_us,omitempty"`

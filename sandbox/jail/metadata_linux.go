@@ -40,10 +40,10 @@ const (
 // none stands for an argument that a call does not have.
 const none = -1
 
-// metadataCall says which argument of a system call is what.
+// metadataCall describes the arguments of a system call.
 type metadataCall struct {
 	kind            int
-	dir, path, args int // the descriptor, the path, and the first of those that say what changes
+	dir, path, args int // the descriptor, the path, and the first argument of the change
 	flags           int
 	fixed           uint64 // flags of a call that has no argument for them
 	times           int
@@ -74,8 +74,7 @@ func metadataCalls() map[uint32]metadataCall {
 	return all
 }
 
-// MetadataCalls are the numbers of the system calls that the keeper carries out for commands,
-// in order.
+// MetadataCalls returns the numbers of the system calls that the keeper carries out for commands, in order.
 func MetadataCalls() (numbers []uint32) {
 	for number := range metadataCalls() {
 		numbers = append(numbers, number)
@@ -84,9 +83,8 @@ func MetadataCalls() (numbers []uint32) {
 	return numbers
 }
 
-// metadata carries out changes of metadata for commands that run as the user of the server:
-// what they may change is in their folders, but their user owns more. It opens what a path leads
-// to, looks where that is, and changes what it has opened.
+// metadata performs metadata changes for commands that run as the server's user, which owns more than their folders. It
+// opens the target of a path, checks its location, and changes the opened file.
 type metadata struct {
 	folders []string
 	calls   map[uint32]metadataCall
@@ -104,8 +102,8 @@ func (s *setup) sendListener(fd int) error {
 	return unix.Sendmsg(metadataFD, []byte(strings.Join(folders, "\x00")), unix.UnixRights(fd), nil, 0)
 }
 
-// serveMetadata takes the listener from setup, if it sends one, and answers until nobody is
-// left who asks. Without it the kernel refuses the calls.
+// serveMetadata receives the listener from setup, if it sends one, and answers until all callers are gone. Without it
+// the kernel denies the calls.
 func serveMetadata(socket int) {
 	buf, rights := make([]byte, maxFolders), make([]byte, unix.CmsgSpace(4))
 	n, nr, _, _, err := unix.Recvmsg(socket, buf, rights, unix.MSG_CMSG_CLOEXEC)
@@ -123,7 +121,7 @@ func serveMetadata(socket int) {
 	}
 	m := metadata{calls: metadataCalls()}
 	for _, folder := range strings.Split(string(buf[:n]), "\x00") {
-		// The kernel tells names of files by their real paths.
+		// The kernel reports real paths.
 		if fd, err := unix.Open(folder, unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 			if name, err := os.Readlink(descriptor(fd)); err == nil {
 				m.folders = append(m.folders, name)
@@ -131,7 +129,7 @@ func serveMetadata(socket int) {
 			_ = unix.Close(fd)
 		}
 	}
-	// Where /proc is that of a container around this one, its numbers are those of others.
+	// Inside a container's own /proc, the numbers differ.
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
 		m.folders = nil
 	}
@@ -164,7 +162,7 @@ func (m *metadata) serve(listener int) {
 		q := new(question)
 		_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV,
 			uintptr(unsafe.Pointer(q)))
-		if e == unix.EINTR || e == unix.ENOENT { // who asked is gone
+		if e == unix.EINTR || e == unix.ENOENT { // the caller is gone
 			continue
 		}
 		if e != 0 {
@@ -179,13 +177,13 @@ func (m *metadata) serve(listener int) {
 			}
 			v.errno = -int32(errno)
 		}
-		// It fails when who asked is gone.
+		// It fails if the caller is gone.
 		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND,
 			uintptr(unsafe.Pointer(v)))
 	}
 }
 
-// answer carries out a call or says why not.
+// answer performs a call or returns its error.
 func (m *metadata) answer(listener int, q *question) error {
 	c, ok := m.calls[q.number]
 	if !ok {
@@ -215,14 +213,14 @@ func (m *metadata) answer(listener int, q *question) error {
 	return change(c, q, mem, fd)
 }
 
-// within says whether a file is in a folder that commands may write to.
+// within reports whether a file is in a folder that commands may write to.
 func (m *metadata) within(name string) bool {
 	return slices.ContainsFunc(m.folders, func(folder string) bool {
 		return name == folder || strings.HasPrefix(name, folder+"/")
 	})
 }
 
-// target opens what a call is about, without a right to read or write it.
+// target opens the file of a call, without read or write access.
 func target(c metadataCall, q *question, proc string, mem int) (int, error) {
 	flags := c.fixed
 	if c.flags != none {
@@ -283,7 +281,7 @@ func target(c metadataCall, q *question, proc string, mem int) (int, error) {
 	return fd, err
 }
 
-// ownDescriptor is the number in a path by which libraries name an open file.
+// ownDescriptor returns the number in a path by which libraries name an open file.
 func ownDescriptor(path string) (string, bool) {
 	for _, dir := range []string{"/proc/self/fd/", "/dev/fd/"} {
 		if number, ok := strings.CutPrefix(path, dir); ok {
@@ -294,7 +292,7 @@ func ownDescriptor(path string) (string, bool) {
 	return "", false
 }
 
-// change makes the change that a call asks for.
+// change makes the change requested by a call.
 func change(c metadataCall, q *question, mem, fd int) error {
 	name, args := descriptor(fd), q.args[c.args:]
 	switch c.kind {
@@ -360,7 +358,7 @@ func text(mem int, at uint64, limit int) (string, error) {
 	const page = 4096
 	var b []byte
 	for len(b) < limit {
-		// What lies behind the page of its end may not be there.
+		// The page after its end may be unmapped.
 		part := make([]byte, min(page-int(at%page), limit-len(b)))
 		n, err := unix.Pread(mem, part, int64(at))
 		if err != nil || n == 0 {

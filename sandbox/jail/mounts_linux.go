@@ -15,8 +15,8 @@ import (
 
 func devices() []string { return []string{"null", "zero", "full", "random", "urandom", "tty"} }
 
-// openSources opens what will be shown while names still mean what they mean to
-// the server: neither a swap of names nor the new root can then change it.
+// openSources opens the files to be shown while names still have the server's meaning: neither a swapped name nor the
+// new root can then change them.
 func (s *setup) openSources() error {
 	s.sources = map[string]source{}
 	s.Binds = append(s.Binds, Bind{Src: s.Init, Dst: initPath})
@@ -86,8 +86,8 @@ func (s *setup) bind() error {
 	return nil
 }
 
-// place makes the file or folder that a bind covers. Below an earlier bind it
-// must exist: nothing is made on the disk of the host.
+// place creates the file or folder covered by a bind. Below an earlier bind it must exist: nothing is created on the
+// host's disk.
 func (s *setup) place(dst string, dir bool, earlier []Bind) error {
 	for _, b := range earlier {
 		if _, ok := s.sources[b.Src]; ok && strings.HasPrefix(dst, b.Dst+"/") {
@@ -154,7 +154,7 @@ func (s *setup) hide(name string, dir bool) error {
 	return mount(null.path(), s.base+name, "", unix.MS_BIND, "")
 }
 
-// pivot makes the new root the root and lets go of the old one.
+// pivot switches to the new root and detaches the old one.
 func (s *setup) pivot() error {
 	if err := unix.Chdir(s.base); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)
@@ -197,7 +197,7 @@ func mount(src, dst, kind string, flags uintptr, data string) error {
 	return nil
 }
 
-// setFlags adds flags to a mount, and to those below it.
+// setFlags adds flags to a mount and its submounts.
 func (s *setup) setFlags(dst string, flags uint64, recursive bool) error {
 	how := uint(0)
 	if recursive {

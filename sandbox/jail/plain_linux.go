@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plainSteps are those of a host without namespaces. Files stay where they are,
-// so rules take the place of mounts, and every step must succeed: there is no
-// other wall behind it.
+// plainSteps are the steps on a host without namespaces. Files stay in place, so rules replace mounts, and every step
+// must succeed, because there is no other protection.
 func plainSteps() []step {
 	return []step{
 		{name: "rlimits", run: (*setup).rlimits},
@@ -22,8 +21,7 @@ func plainSteps() []step {
 	}
 }
 
-// reach makes sure that commands, as the user they have now, can get to the
-// folders of their thread.
+// reach makes the thread's folders accessible to commands running as their user.
 func (s *setup) reach() error {
 	for _, b := range s.Binds {
 		fd, err := unix.Open(b.Src, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -39,9 +37,8 @@ func (s *setup) reach() error {
 	return nil
 }
 
-// fence allows the binds and what every program needs, and nothing else. It also
-// keeps signals, TCP and sockets without a path apart from the host, as far as
-// the kernel can. One set of rules holds for all commands of a thread.
+// fence permits the binds and the needs of every program, and nothing else. It also isolates signals, TCP and abstract
+// sockets from the host, as far as the kernel supports it. One rule set applies to all commands of a thread.
 func (s *setup) fence() error {
 	rules := []rule{{"/proc", rightsRead}, {ownPath, rightsExec}}
 	for _, d := range []string{"null", "zero", "full", "random", "urandom"} {

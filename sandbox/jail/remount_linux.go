@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remount does what mount_setattr does, for kernels before 5.12: one mount
-// after the other, keeping the flags that each has, for taking one away is
-// refused.
+// remount replaces mount_setattr on kernels before 5.12: one mount at a time, keeping its flags, since removing one is
+// denied.
 func remount(dst string, flags uint64, recursive bool) error {
 	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Processes beyond the limit of commands for those that keep order: a fork bomb
-// must not keep the supervisor from making the threads it needs to end it.
+// Processes beyond the commands' limit, reserved for the supervisor: a fork bomb must not prevent it from creating the
+// threads it needs to end it.
 const (
 	spareSupervisor = 64
 	spareCall       = 32
@@ -49,7 +49,7 @@ func (s *setup) rlimits() error {
 			return err
 		}
 	}
-	// Commands give way to the server, and go first when memory runs out.
+	// Commands have lower priority than the server, and are the first to end when memory runs out.
 	if err := yield(5, 800); err != nil {
 		return err
 	}
@@ -57,9 +57,8 @@ func (s *setup) rlimits() error {
 	return nil
 }
 
-// yield makes this process at least so nice, and at least so ready to be ended when memory
-// runs out. A server that was itself started nicer must not be asked to climb back, which
-// the kernel refuses.
+// yield raises this process's niceness and OOM score to at least these values. A server that was itself started nicer
+// can't be made less nice, which the kernel refuses.
 func yield(nice, oomScore int) error {
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // the kernel answers 20 less the niceness
 	if err != nil {
@@ -81,7 +80,7 @@ func yield(nice, oomScore int) error {
 	return os.WriteFile(score, []byte(strconv.Itoa(oomScore)), 0)
 }
 
-// lower sets a limit, or leaves a lower one that the server has itself.
+// lower lowers a limit, keeping the server's if that is lower.
 func lower(what int, max uint64) error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(what, &now); err != nil {
@@ -94,8 +93,8 @@ func lower(what int, max uint64) error {
 	return nil
 }
 
-// dropPrivileges leaves an ordinary user who can never be more. The calls act
-// on this thread only, which is the one that goes on.
+// dropPrivileges switches permanently to an ordinary user. The calls affect this thread only, which is the one that
+// continues.
 func (s *setup) dropPrivileges() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP+8; c++ {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && c <= unix.CAP_SETPCAP && !s.powerless() {
@@ -140,8 +139,8 @@ func (s *setup) switchUser() error {
 	return nil
 }
 
-// powerless says that no capability can be had: those of the bounding set do
-// nothing for an ordinary user who can gain no privileges.
+// powerless reports that no capability can be gained: the bounding set has no effect for an ordinary user without new
+// privileges.
 func (s *setup) powerless() bool { return s.Plain && !s.Switch }
 
 // seccomp installs the filter on this thread. Where the keeper carries out some calls, it gets
@@ -150,7 +149,7 @@ func (s *setup) seccomp() error {
 	if len(s.Seccomp) == 0 || len(s.Seccomp)%8 != 0 {
 		return fmt.Errorf("the filter has %d bytes: %w", len(s.Seccomp), unix.EINVAL)
 	}
-	// The kernel wants 8-byte instructions; a fresh []uint64 is aligned for them.
+	// The kernel requires 8-byte aligned instructions, as in a fresh []uint64.
 	program := make([]uint64, len(s.Seccomp)/8)
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&program[0])), len(s.Seccomp)), s.Seccomp)
 	f := struct {
@@ -180,7 +179,7 @@ func (s *setup) seccomp() error {
 	return nil
 }
 
-// uncovered says whether a path lies in none of the binds.
+// uncovered reports whether a path lies in none of the binds.
 func uncovered(name string, binds []Bind) bool {
 	for _, b := range binds {
 		if name == b.Dst || strings.HasPrefix(name, b.Dst+"/") {

@@ -37,9 +37,8 @@ type step struct {
 	run   func(*setup) error
 }
 
-// steps in the only right order: sources are opened in the view of the host,
-// privileges are used before they are dropped, and the filter of system calls
-// comes last because it refuses much of what came before.
+// The order of the steps matters: sources are opened in the host's view, privileges are used before they are dropped,
+// and the system call filter comes last because it refuses much of the rest.
 func steps() []step {
 	return []step{
 		{name: "sources", run: (*setup).openSources},
@@ -110,7 +109,7 @@ func setupMain() {
 	}))
 }
 
-// network says whose the network is.
+// network selects the network of the sandbox.
 func (s *setup) network() string {
 	if s.Loopback && !s.Plain {
 		return "own"
@@ -118,7 +117,7 @@ func (s *setup) network() string {
 	return "host"
 }
 
-// guarded is the memory that the supervisor must watch itself.
+// guarded returns the memory that the supervisor must watch itself.
 func (s *setup) guarded() int64 {
 	if s.Cgroup {
 		return 0
@@ -126,7 +125,7 @@ func (s *setup) guarded() int64 {
 	return s.Limits.Memory
 }
 
-// try runs a part that tests can make fail.
+// try runs a step that tests can make fail.
 func (s *setup) try(name string, run func() error) error {
 	if s.Fail == name {
 		return syscall.Errno(s.FailErrno)
@@ -134,19 +133,19 @@ func (s *setup) try(name string, run func() error) error {
 	return run()
 }
 
-// degrade reports a layer that does not do what it should.
+// degrade reports an incomplete layer.
 func (s *setup) degrade(what string) {
 	s.layers = append(s.layers, "DEGRADED:"+what)
 }
 
-// fail tells the server which step failed with which error number and ends.
+// fail reports the failed step with its error number to the server and exits.
 func fail(step string, err error) {
 	m := &Message{Op: OpFail, Step: step, Detail: err.Error()}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
 		m.Errno = int(errno)
 	}
-	// Without the server there is nobody left to tell.
+	// Without the server, there is nobody to report to.
 	_ = send(m)
 	os.Exit(1)
 }

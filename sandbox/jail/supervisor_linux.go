@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisor is process 1, or below a keeper where there are no namespaces. All
-// restrictions are in force when it starts. It must not use os/exec, whose
-// children its reaper would take away.
+// supervisor is process 1, or below a keeper without namespaces. All restrictions are active when it starts. It must
+// not use os/exec, whose children its reaper would take.
 type supervisor struct {
 	null  *os.File
 	guard *guard
@@ -30,7 +29,7 @@ type running struct {
 	killing bool   // it is stopped by the supervisor; guarded by supervisor.mu
 	oom     string // guarded by supervisor.mu
 	crowded bool   // it met the limit of processes; guarded by supervisor.mu
-	cleared int    // processes that were ended to make room for it
+	cleared int    // processes ended to make room for it
 }
 
 func supervisorMain(plain bool) {
@@ -156,7 +155,7 @@ func (s *supervisor) watch() {
 }
 
 func (s *supervisor) refuse(id int, err error) {
-	// A server that does not listen is gone, which the next read tells.
+	// An unreachable server is detected by the next read.
 	_ = send(&Message{Op: OpExit, ID: id, Exit: refused(err)})
 }
 
@@ -200,7 +199,7 @@ func (s *supervisor) reap() {
 	}
 }
 
-// report reads what the parent of a command wrote before it ended.
+// report reads the message that a command's parent wrote before it exited.
 func report(fd int) *Exit {
 	buf := make([]byte, 4096)
 	n, err := unix.Read(fd, buf)
@@ -222,8 +221,8 @@ func (s *supervisor) kill(id int, limit time.Duration) {
 		}
 	}
 	s.mu.Unlock()
-	// A parent that has not started its command yet has nothing below it: it goes
-	// on, and what it starts is ended in the next round.
+	// A parent that hasn't started its command has no descendants: it continues, and its command is ended in the next
+	// round.
 	for end := time.Now().Add(limit); pid != 0 && left == 0 && s.runs(pid) &&
 		time.Now().Before(end); time.Sleep(time.Millisecond) {
 		left = killBelow(pid, time.Until(end))
@@ -231,7 +230,7 @@ func (s *supervisor) kill(id int, limit time.Duration) {
 	_ = send(&Message{Op: OpKilled, ID: id, Procs: left})
 }
 
-// runs says whether the parent of a command was not waited for yet.
+// runs reports whether the parent of a command was not waited for yet.
 func (s *supervisor) runs(pid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// proc shows the processes of the sandbox only. Where the host hides parts of
-// its own /proc, as containers do, a new one is refused; then that one is
-// shown, and process ids stay apart all the same.
+// proc mounts a /proc with the sandbox's processes only. If the host hides parts of its own /proc, as containers do,
+// the kernel denies a new one; the host's is then shown, and process ids stay separate anyway.
 func (s *setup) proc() error {
 	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	at := s.base + "/proc"
@@ -108,7 +107,7 @@ func (s *setup) dev() error {
 	return s.setFlags(at, unix.MOUNT_ATTR_RDONLY, false)
 }
 
-// scratch is what programs expect to write to, gone with the sandbox.
+// scratch creates the writable temporary folders, which vanish with the sandbox.
 func (s *setup) scratch() error {
 	if err := s.tmpfs("/tmp", 0o1777, "mode=1777,nr_inodes=65536"+size(s.Limits.Tmp), unix.MS_NODEV); err != nil {
 		return err
@@ -139,7 +138,7 @@ func (s *setup) hostname() error {
 	return unix.Sethostname([]byte("sandbox"))
 }
 
-// loopback is all of the new network.
+// loopback brings up the loopback interface of the new network.
 func (s *setup) loopback() error {
 	if !s.Loopback {
 		return nil
@@ -161,8 +160,8 @@ func (s *setup) loopback() error {
 	return nil
 }
 
-// listener is made in the network of the sandbox and served by the server: the
-// only way out, and it knows whose it is.
+// listener is created in the sandbox's network and served by the server: the only way out, and it identifies the
+// sandbox.
 func (s *setup) listener() error {
 	if !s.Listen {
 		return nil

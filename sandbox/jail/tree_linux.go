@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is a picture of the processes. Their numbers are those of /proc, which
-// differ from those that system calls take where the /proc of a container around
-// the sandbox is shown.
+// tree is a snapshot of the processes. Its numbers are those of /proc, which differ from those of system calls if the
+// /proc of an enclosing container is shown.
 type tree struct {
 	self    int // this process
 	foreign bool
@@ -33,7 +32,7 @@ func processes() tree {
 		return t
 	}
 	defer dir.Close()
-	// A partial list is better than none: whoever needs all asks again.
+	// A partial list is better than none: callers that need all of it retry.
 	names, _ := dir.Readdirnames(-1)
 	for _, name := range names {
 		n, err := strconv.Atoi(name)
@@ -49,8 +48,8 @@ func processes() tree {
 	return t
 }
 
-// stat reads parent, number of threads and state. The name of the program may hold
-// anything, so what follows its last bracket counts.
+// stat reads the parent, thread count and state. The program's name may contain anything, so parsing starts after its
+// last bracket.
 func stat(name string) (parent, tasks int, state byte, ok bool) {
 	b, err := os.ReadFile("/proc/" + name + "/stat")
 	if err != nil {
@@ -64,8 +63,7 @@ func stat(name string) (parent, tasks int, state byte, ok bool) {
 	return parent, int(number(f[17])), f[0][0], err == nil
 }
 
-// load counts what the limit of processes counts: this process and all below it, with
-// their threads, and those that nobody has waited for.
+// load counts the tasks of the process limit: this process and its descendants with their threads, and zombies.
 func (t tree) load() (sum int) {
 	for n, tasks := range t.tasks {
 		if t.under(t.self, n) {
@@ -75,7 +73,7 @@ func (t tree) load() (sum int) {
 	return sum
 }
 
-// await waits until a process that was killed has let go of everything, or for a moment.
+// await waits a limited time until a killed process has released everything.
 func await(n int, limit time.Duration) {
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		_, tasks, state, ok := stat(strconv.Itoa(n))
@@ -123,7 +121,7 @@ func (t tree) child(pid int) int {
 	return -1
 }
 
-// inner is the process id that the process has in its own namespace.
+// inner returns the process id that the process has in its own namespace.
 func inner(n int) int {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(n) + "/status")
 	if err != nil {
@@ -156,10 +154,9 @@ func (t tree) signal(n int, sig unix.Signal) {
 	_ = unix.Close(fd)
 }
 
-// killBelow ends all descendants of a child of this process and returns how
-// many are left. All are stopped first, so that none can outrun it by forking.
-// The child itself is stopped meanwhile: it would end with the command, and what
-// was forked at the last moment would no longer be below it.
+// killBelow kills all descendants of a child of this process and returns the number left. All are stopped first, so
+// none can escape by forking. The child itself is stopped meanwhile: otherwise it would exit with the command, and
+// last-moment forks would no longer be below it.
 func killBelow(child int, limit time.Duration) int {
 	t := processes()
 	if root := t.child(child); root >= 0 {

@@ -1,4 +1,3 @@
-// Package landlock keeps threads apart where Linux has no namespaces to give: by rules about files, a
-// filter of system calls, and a user of their own if the server is root. Whatever it shares with
-// namespaces is in package ns.
+// Package landlock isolates threads on hosts without namespaces: by file rules, a system call filter, and separate
+// users if the server is root. Code shared with namespaces is in package ns.
 package landlock

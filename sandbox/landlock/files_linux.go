@@ -17,9 +17,8 @@ import (
 	"fawn/sandbox/ns"
 )
 
-// plainSpec describes the sandbox of the thread whose folder is base. Rules
-// cannot take anything away below a folder that they allow, so folders that
-// hold secrets are allowed piece by piece.
+// plainSpec describes the sandbox of the thread with folder base. Rules can't exclude anything below an allowed folder,
+// so folders with secrets are allowed piece by piece.
 func plainSpec(s *ns.System, cfg sandbox.Config, base string, p sandbox.Policy) (jail.Spec, error) {
 	shown := slices.Clone(s.Binds)
 	for _, name := range []string{"passwd", "group", "hosts", "nsswitch.conf"} {
@@ -62,10 +61,10 @@ func plainSpec(s *ns.System, cfg sandbox.Config, base string, p sandbox.Policy) 
 	}, nil
 }
 
-// maxPieces bounds what the pieces of folders take of the message to a new sandbox, in bytes.
+// maxPieces limits the size of folder pieces in the message to a new sandbox, in bytes.
 const maxPieces = 80 << 10
 
-// pieces collects what may be seen of folders in which secrets lie.
+// pieces collects the visible parts of folders with secrets.
 type pieces struct {
 	secrets []string
 	room    int
@@ -73,8 +72,8 @@ type pieces struct {
 	left    []string // folders that would take too many pieces
 }
 
-// add splits a folder into what lies beside the secrets in it. Names in it can still be
-// listed, unless a folder below it is secret: the right to list holds for all below.
+// add splits a folder into the parts other than its secrets. Their names can still be listed, unless a folder below is
+// secret, since list rights apply recursively.
 func (p *pieces) add(b jail.Bind) error {
 	var inside []string
 	for _, secret := range p.secrets {
@@ -106,7 +105,7 @@ func (p *pieces) add(b jail.Bind) error {
 		piece := jail.Bind{Src: filepath.Join(b.Src, e.Name()), Dst: b.Dst + "/" + e.Name(), Write: b.Write,
 			Optional: true}
 		if e.Type()&fs.ModeSymlink != 0 || slices.Contains(p.secrets, piece.Src) {
-			continue // a link leads to what is allowed or not by itself
+			continue // links have no rights of their own
 		}
 		if err := p.add(piece); err != nil {
 			return err
@@ -120,14 +119,14 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// temps counts who uses the temporary folder of a thread: it is new for the
-// first sandbox and goes with the last.
+// temps counts the users of a thread's temporary folder, which is created for the first sandbox and removed with the
+// last.
 type temps struct {
 	mu   sync.Mutex
 	used map[string]int // guarded by mu
 }
 
-// useTmp makes the temporary folder, to be removed when the box is over.
+// useTmp creates the temporary folder, to be removed with the box.
 func (l *provider) useTmp(base string, at *ns.Launch) error {
 	l.temps.mu.Lock()
 	defer l.temps.mu.Unlock()
@@ -156,8 +155,7 @@ func (l *provider) useTmp(base string, at *ns.Launch) error {
 	return nil
 }
 
-// removeTmp removes what commands left. They may have closed folders to
-// themselves, and to a server that is not root.
+// removeTmp removes files left by commands, which may have removed permissions; the server may not be root.
 func removeTmp(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
@@ -165,8 +163,8 @@ func removeTmp(dir string) error {
 	return errors.Join(files.Loosen(dir), os.RemoveAll(dir))
 }
 
-// freshTmp makes an empty temporary folder. What lies above it belongs to the
-// server, so commands cannot put a link in its place.
+// freshTmp creates an empty temporary folder. Its parent belongs to the server, so commands can't replace it with a
+// link.
 func freshTmp(dir string, owner int) error {
 	err := removeTmp(dir)
 	if err == nil {
@@ -184,11 +182,11 @@ func freshTmp(dir string, owner int) error {
 // errShared is a folder that others may use already.
 var errShared = errors.New("the folder belongs to a group that may use it")
 
-// openWay lets the users of threads pass through the folders above their own,
-// without seeing what is in there. Only they are in the group that may.
+// openWay lets the threads' users traverse the folders above their own without listing them. Only they are in the
+// permitted group.
 func (l *provider) openWay(base string, project sandbox.Bind) error {
 	root := l.Root()
-	run := filepath.Join(root, "run") // is not there if the build did not embed what sandboxes start
+	run := filepath.Join(root, "run") // missing if the build doesn't embed the sandbox program
 	dirs := []string{root, run, filepath.Dir(base), base, filepath.Join(base, "sandbox")}
 	if above := l.Above(); above != root {
 		dirs = append(dirs, above)

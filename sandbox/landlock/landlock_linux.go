@@ -19,18 +19,16 @@ const landlockABI = 3
 // plainTmp stands for the temporary folder of a thread in the table of binds.
 const plainTmp = "/tmp"
 
-// provider keeps threads apart where the host has no namespaces to give: rules
-// about files, a filter of system calls, and a user of their own if the server
-// is root. Commands live among the processes of the host, see no network, and
-// find their files by translated paths. It shares the start of programs, users
-// and control groups with namespaces.
+// provider isolates threads on hosts without namespaces: by file rules, a system call filter, and separate users if the
+// server is root. Commands run among the host's processes, have no network, and find their files by translated paths.
+// Programs, users and control groups are shared with package ns.
 type provider struct {
 	*ns.Base
 	group int // may pass through the data folder, if the server is root
 	temps temps
 }
 
-// New makes the provider.
+// New returns the provider.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	l := &provider{}
 	l.Base = ns.NewBase(cfg, sandbox.ProviderLandlock, "sandbox", l.start, l.probe)
@@ -43,16 +41,14 @@ func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	return l, nil
 }
 
-// plainEnvironment is what commands start with. Git ends where it may not look
-// for the settings of the system.
+// plainEnvironment is the initial environment of commands. Git fails if it may not read the system's settings.
 func plainEnvironment() map[string]string {
 	env := ns.CommandEnvironment(sandbox.NetworkNone)
 	env["GIT_CONFIG_NOSYSTEM"] = "1"
 	return env
 }
 
-// paths are those of the folders that commands may use. A folder whose path
-// means something to a shell cannot be translated.
+// paths returns the folders that commands may use. A path with shell metacharacters can't be translated.
 func (l *provider) paths(thread string) sandbox.PathMapper {
 	base := filepath.Join(l.Above(), "threads", thread)
 	folders := map[string]string{
@@ -71,7 +67,7 @@ func (l *provider) paths(thread string) sandbox.PathMapper {
 	return pool.NewTranslator(folders)
 }
 
-// start is the starter of the pool.
+// start returns the starter of the pool.
 func (l *provider) start(ctx context.Context, thread string, p sandbox.Policy) (pool.Box, error) {
 	b, err := l.startBox(ctx, thread, p)
 	if err != nil {
@@ -108,7 +104,7 @@ func (l *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 		at.Spec.Switch, at.Spec.User, at.Spec.Group = true, at.Owner, l.group
 		err = l.openWay(base, p.Project)
 	} else if at.Spec.Limits.Pids > 0 {
-		// The limit counts all processes of the user, also those outside.
+		// The limit counts all processes of the user, including those outside.
 		at.Spec.Others = ns.TasksOf(os.Getuid(), 0)
 		at.Spec.Limits.Pids += at.Spec.Others
 		at.Spare = l.spare
@@ -133,11 +129,11 @@ func (l *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 	return b, nil
 }
 
-// perSandbox is about what a sandbox takes with an ordinary command: its threads and those of its parents.
+// perSandbox is the approximate number of tasks of a sandbox with an ordinary command, including its parents.
 const perSandbox = 32
 
-// spare is room for the processes of all sandboxes that may begin while a command runs: without it, the
-// commands of many threads at once would take each other's. One that is alone needs none.
+// spare returns the tasks reserved for sandboxes that may start during a command: without it, concurrent commands of
+// many threads would use up each other's. A single thread needs none.
 func (l *provider) spare() int64 {
 	if l.Pool.Busy() < 2 {
 		return 0
@@ -145,7 +141,7 @@ func (l *provider) spare() int64 {
 	return int64(perSandbox * (l.Config.MaxSandboxes - 1))
 }
 
-// gaps are the layers that limits have and those that are missing here.
+// gaps returns the layers of limits that are missing here.
 func (l *provider) gaps(at ns.Launch, p sandbox.Policy) []string {
 	layers := append(ns.LimitLayers(at.Spec, l.Groups != nil), "no_network", "DEGRADED:no-mountns", "DEGRADED:no-pidns",
 		"DEGRADED:path-translation",

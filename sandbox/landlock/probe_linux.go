@@ -21,9 +21,8 @@ import (
 	"fawn/sandbox/pool"
 )
 
-// plainTest runs in a sandbox without namespaces and prints a line for each
-// wall that does not stand. What exists is opened: rules about files do not
-// answer questions about permissions.
+// plainTest runs in a sandbox without namespaces and prints a line for each missing protection. It opens existing
+// files, since file rules don't affect permission queries.
 const plainTest = `
 miss() { echo "miss $1"; }
 [ "$UID" = "$WANT_UID" ] || miss uid
@@ -60,8 +59,8 @@ func (l *provider) probe(ctx context.Context) sandbox.Report {
 	return r
 }
 
-// hideServer takes what /proc tells of the server itself away from its user, whose commands
-// are among the processes of the host: not even the numbers of its open files are left.
+// hideServer hides the server's own /proc data from its user, whose commands are among the host's processes, including
+// the numbers of its open files.
 func hideServer(r sandbox.Report) sandbox.Report {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		r.Degraded = append(r.Degraded, "the server's open files can be counted")
@@ -133,7 +132,7 @@ func (l *provider) tryOut(ctx context.Context, thread, other string) (r sandbox.
 	neighbour := filepath.Join(l.Above(), "threads", other, "private")
 	err = os.Mkdir(filepath.Dir(neighbour), 0o700)
 	if err == nil {
-		// Open to everybody, so that it is the rules about files that are tested.
+		// Accessible to everyone, so that only the file rules are tested.
 		err = errors.Join(os.Chmod(filepath.Dir(neighbour), 0o777), os.WriteFile(neighbour, nil, 0o644))
 	}
 	var missed []string
@@ -149,7 +148,7 @@ func (l *provider) tryOut(ctx context.Context, thread, other string) (r sandbox.
 	return r, nil
 }
 
-// check returns the names of what does not hold.
+// check returns the names of failed checks.
 func (l *provider) check(ctx context.Context, b *ns.Box, paths sandbox.PathMapper,
 	env map[string]string) ([]string, error) {
 	for name, value := range plainEnvironment() {
@@ -159,7 +158,7 @@ func (l *provider) check(ctx context.Context, b *ns.Box, paths sandbox.PathMappe
 	return l.RunTest(ctx, b, plainTest, paths.In(files.Workspace), env)
 }
 
-// plainHint says what the owner can do.
+// plainHint advises the owner.
 func plainHint(reason string) string {
 	switch reason {
 	case "not supported":

@@ -1,5 +1,4 @@
-// Package linediff compares two texts line by line. Where the texts come from and how differences look is decided by
-// its callers.
+// Package linediff compares two texts line by line. Its callers provide the texts and format the differences.
 package linediff
 
 import (
@@ -8,11 +7,10 @@ import (
 	"strings"
 )
 
-// maxCells bounds the work of comparing two texts; larger ones are shown as one text in place
-// of the other.
+// maxCells limits the work of comparing two texts; larger ones are shown as one text in place of the other.
 const maxCells = 1 << 20
 
-// Context is how many unchanged lines stand around a change.
+// Context is the number of unchanged lines around a change.
 const Context = 3
 
 // Line is a line of a comparison: Sign is ' ', '-' or '+', or '@' for lines left out, which Text
@@ -22,7 +20,7 @@ type Line struct {
 	Text string
 }
 
-// Compare says which lines of a text another one takes away and adds.
+// Compare reports which lines of a text another one takes away and adds.
 func Compare(from, to string) []Line {
 	a, b := split(from), split(to)
 	var out []Line
@@ -70,7 +68,7 @@ func middle(a, b []string) (out []Line) {
 	return out
 }
 
-// split gives the lines of a text; an empty text has none.
+// split returns the lines of a text; an empty text has none.
 func split(s string) []string {
 	if s == "" {
 		return nil
@@ -78,7 +76,7 @@ func split(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// Count is how many lines a comparison adds and takes away.
+// Count returns the number of added and removed lines.
 func Count(lines []Line) (added, deleted int) {
 	for _, l := range lines {
 		switch l.Sign {
@@ -94,7 +92,7 @@ func Count(lines []Line) (added, deleted int) {
 // span is a range of lines that is shown.
 type span struct{ from, to int }
 
-// spans are the changes of a comparison with the lines around them.
+// spans returns the changes of a comparison with the lines around them.
 func spans(lines []Line) []span {
 	var out []span
 	for i, l := range lines {
@@ -129,8 +127,8 @@ func Fold(lines []Line) []Line {
 	return out
 }
 
-// Unified writes a comparison as patches are written, at most limit bytes of it. The names say
-// what is compared; /dev/null stands for nothing.
+// Unified returns a comparison in unified diff format, at most limit bytes. The names identify the sides; /dev/null is
+// an absent one.
 func Unified(lines []Line, from, to string, limit int) (text string, cut bool) {
 	var b strings.Builder
 	put := func(s string) bool {
@@ -142,7 +140,7 @@ func Unified(lines []Line, from, to string, limit int) (text string, cut bool) {
 	put("--- " + from + "\n+++ " + to + "\n")
 	oldLine, newLine, at := 1, 1, 0
 	for _, s := range spans(lines) {
-		oldLine, newLine = oldLine+s.from-at, newLine+s.from-at // what lies between has not changed
+		oldLine, newLine = oldLine+s.from-at, newLine+s.from-at // the lines in between are unchanged
 		added, deleted := Count(lines[s.from:s.to])
 		same := s.to - s.from - added - deleted
 		if !put(fmt.Sprintf("@@ -%s +%s @@\n", extent(oldLine, same+deleted), extent(newLine, same+added))) {
@@ -158,7 +156,7 @@ func Unified(lines []Line, from, to string, limit int) (text string, cut bool) {
 	return b.String(), cut
 }
 
-// extent is a range of lines in the head of a patch.
+// extent returns a range of lines in the head of a patch.
 func extent(first, n int) string {
 	if n == 0 {
 		first--

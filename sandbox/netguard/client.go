@@ -17,14 +17,13 @@ import (
 var (
 	// ErrURL marks a URL that web tools may not fetch.
 	ErrURL = errors.New("address cannot be fetched")
-	// ErrTooLarge marks a body over the limit; what was read before is good.
+	// ErrTooLarge marks a body over the limit; the part read before is valid.
 	ErrTooLarge = errors.New("response is too large")
 	// ErrType marks a response of a type, or in an encoding, that was not asked for.
 	ErrType = errors.New("response has an unwanted type")
 )
 
-// ClientLimits bounds what [Client] does. A field at its zero value stands for
-// the default.
+// ClientLimits are limits of [Client]. Zero values mean defaults.
 type ClientLimits struct {
 	Body      int64          // bytes of a decompressed body, 10 MB
 	Time      time.Duration  // from the request to the end of the body, 20 s
@@ -63,7 +62,7 @@ func Client(g *Guard, l ClientLimits) *http.Client {
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 		ForceAttemptHTTP2:      true,
-		// Tools fetch a page here and there; nobody would close idle connections.
+		// Tools rarely fetch from the same host, so idle connections would accumulate.
 		DisableKeepAlives: true,
 	}
 	return &http.Client{
@@ -89,14 +88,13 @@ type fetcher struct {
 func (f *fetcher) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := f.checkURL(req.URL); err != nil {
 		if req.Body != nil {
-			_ = req.Body.Close() // nothing was sent; the error above tells why
+			_ = req.Body.Close() // nothing was sent; the error above explains it
 		}
 		return nil, err
 	}
 	req = req.Clone(req.Context())
 	req.Header.Del("Cookie")
-	// The transport must be the one that decompresses, or the limit would count
-	// compressed bytes.
+	// The transport must decompress, or the limit would count compressed bytes.
 	req.Header.Del("Accept-Encoding")
 	resp, err := f.transport.RoundTrip(req)
 	if err != nil {
@@ -178,7 +176,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, ErrTooLarge
 	}
-	// One byte more than allowed tells a body at the limit from one over it.
+	// One extra byte distinguishes a body at the limit from one over it.
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}

@@ -11,22 +11,20 @@ import (
 )
 
 const (
-	// dialTries bounds how many of a name's addresses are tried.
+	// dialTries limits the addresses tried for a name.
 	dialTries = 4
-	// dialShare is how long one address may take while others are left.
+	// dialShare limits the time for one address while others remain.
 	dialShare = 4 * time.Second
-	// dialLimit is how long resolving and dialling may take together.
+	// dialLimit limits resolving and dialing together.
 	dialLimit = 15 * time.Second
 )
 
 // ErrUnresolved marks a name without an address.
 var ErrUnresolved = errors.New("name does not resolve")
 
-// DialContext connects to "host:port" over TCP, for [net/http.Transport] and
-// its like: the name is resolved once, each address is judged, and the first
-// permitted one that answers is connected to. The error is or wraps
-// [*Refused], [ErrHost], [ErrUnresolved], or one of the network's. It gives up
-// after 15 seconds.
+// DialContext connects to "host:port" over TCP, for [net/http.Transport] and the like: it resolves the name once,
+// checks each address, and connects to the first permitted one that answers. The error is or wraps [*Refused],
+// [ErrHost], [ErrUnresolved], or a network error. It gives up after 15 seconds.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
@@ -64,8 +62,8 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, fmt.Errorf("connect to %s port %d: %w", host, port, failed)
 }
 
-// Judge tells whether a connection to "host:port" would be refused; the error is or wraps [*Refused] or [ErrHost]. A name
-// without an address is none.
+// Judge reports whether a connection to "host:port" would be refused; the error is or wraps [*Refused] or [ErrHost]. A
+// name without an address counts as not refused.
 func (g *Guard) Judge(ctx context.Context, address string) error {
 	host, port, err := Authority(address)
 	if err != nil {

@@ -11,17 +11,16 @@ import (
 	"syscall"
 )
 
-// Guard refuses addresses and names that are not the public internet. The zero
-// value refuses all of them. Its fields are set before use; its methods may be
-// called from any goroutine.
+// Guard refuses addresses and names that are not the public internet. The zero value refuses all of them. Its fields
+// are set before use; it is safe for concurrent use.
 type Guard struct {
 	// AllowPrivate opens networks that would be refused. An entry counts only
 	// inside one of the refused blocks: 192.168.1.0/24 opens that network, and
 	// 0.0.0.0/0 opens nothing. An entry opens this host's own addresses in it
 	// too, but never the ports of Own.
 	AllowPrivate []netip.Prefix
-	// Private opens all that is not the public internet but for metadata services of clouds, for what the owner of a
-	// server chose. Own still counts.
+	// Private permits all non-public addresses except cloud metadata services, for choices of a server's owner. Own
+	// still applies.
 	Private bool
 	// Own returns the addresses that the server listens on. They are refused
 	// even in networks that AllowPrivate opens; an unspecified address stands
@@ -39,14 +38,13 @@ type Guard struct {
 type Refused struct {
 	Addr   netip.Addr // the address; not valid when the name itself is refused
 	Host   string     // the name that was asked for, if any
-	Reason string     // what the address or name is, such as "loopback"
+	Reason string     // kind of the address or name, such as "loopback"
 }
 
-// Metadata is the reason of a [Refused] about a service that gives a cloud's keys to whoever asks from within.
+// Metadata is the reason of a [Refused] for a service that gives cloud credentials to any local caller.
 const Metadata = "cloud metadata"
 
-// Error names what was asked for, not the address it led to, since the text
-// is shown to models.
+// Error names the requested host rather than its address, since the text is shown to models.
 func (r *Refused) Error() string {
 	what := r.Host
 	if what == "" {
@@ -80,7 +78,7 @@ func (g *Guard) Check(addr netip.Addr) error {
 	if err != nil {
 		return &Refused{Addr: addr, Reason: "the addresses of this host are unknown"}
 	}
-	// Nobody opens a public address by accident with an entry this narrow.
+	// A public address isn't opened by accident with an entry this narrow.
 	if own && !g.opens(addr, 8) {
 		return &Refused{Addr: addr, Reason: "address of this host"}
 	}
@@ -153,8 +151,7 @@ func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	return g.CheckPort(ap)
 }
 
-// opens tells whether an entry of AllowPrivate with at least so many bits
-// holds addr.
+// opens reports whether an entry of AllowPrivate with at least so many bits holds addr.
 func (g *Guard) opens(addr netip.Addr, bits int) bool {
 	return slices.ContainsFunc(g.AllowPrivate, func(p netip.Prefix) bool {
 		a, n := p.Addr(), p.Bits()
@@ -165,7 +162,7 @@ func (g *Guard) opens(addr netip.Addr, bits int) bool {
 	})
 }
 
-// isLocal tells whether addr belongs to an interface of this host.
+// isLocal reports whether addr belongs to an interface of this host.
 func (g *Guard) isLocal(addr netip.Addr) (bool, error) {
 	if g.Local != nil {
 		addrs, err := g.Local()
@@ -185,7 +182,7 @@ func (g *Guard) isLocal(addr netip.Addr) (bool, error) {
 	return false, nil
 }
 
-// named returns a refusal that tells the name which was asked for.
+// named returns a refusal with the requested name.
 func named(err error, host string) error {
 	if r := (*Refused)(nil); errors.As(err, &r) {
 		return &Refused{Addr: r.Addr, Host: host, Reason: r.Reason}

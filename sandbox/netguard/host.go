@@ -46,7 +46,7 @@ func Host(raw string) (string, error) {
 	return name, checkLabels(name)
 }
 
-// literal reads an IPv6 address; one that carries an IPv4 address becomes that.
+// literal parses an IPv6 address; one with an embedded IPv4 address becomes that.
 func literal(s string) (string, error) {
 	addr, err := netip.ParseAddr(s)
 	if err != nil || addr.Zone() != "" {
@@ -106,8 +106,8 @@ func checkLabels(name string) error {
 	return nil
 }
 
-// numeric tells whether C resolvers could read a last label as part of an IPv4
-// address, as they do with 2130706433, 127.1 and 0x7f.0.0.1.
+// numeric reports whether C resolvers could read a last label as part of an IPv4 address, as they do with 2130706433,
+// 127.1 and 0x7f.0.0.1.
 func numeric(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""
@@ -142,13 +142,13 @@ func portNumber(s string) (int, error) {
 	return int(n), nil
 }
 
-// IsAddress tells whether a normalised host is an address, not a name.
+// IsAddress reports whether a normalised host is an address, not a name.
 func IsAddress(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil
 }
 
-// Join is the authority of a host that [Host] returned.
+// Join returns the authority of a host that [Host] returned.
 func Join(host string, port int) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }

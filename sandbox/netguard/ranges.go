@@ -55,7 +55,7 @@ var (
 	global6 = sync.OnceValue(func() netip.Prefix { return netip.MustParsePrefix("2000::/3") })
 )
 
-// metadata tells whether an address is that of a cloud's metadata service, also where it is carried in another one.
+// metadata reports whether an address belongs to a cloud's metadata service, also if embedded in another one.
 func metadata(addr netip.Addr) bool {
 	if addr.Is6() {
 		raw := addr.As16()
@@ -123,7 +123,7 @@ func special(addr netip.Addr) (span, bool) {
 		}
 		return span{}, false
 	}
-	// ISATAP puts the IPv4 address behind this mark into any prefix.
+	// ISATAP appends the IPv4 address after this mark to any prefix.
 	if raw[8]&^2 == 0 && raw[9] == 0 && raw[10] == 0x5e && raw[11] == 0xfe {
 		if s, bad := special(netip.AddrFrom4([4]byte(raw[12:]))); bad {
 			return span{netip.PrefixFrom(addr, 64), "ISATAP to " + s.reason}, true

@@ -14,12 +14,11 @@ import (
 	"fawn/sandbox/pool"
 )
 
-// retries is how many sandboxes must fail to start in a row before the host is
-// probed again.
+// retries is the number of consecutive failed starts after which the host is probed again.
 const retries = 3
 
-// Base is what the providers of Linux have in common: the program that their sandboxes start,
-// what of the host those show, users for threads, and a probe whose answer is remembered.
+// Base is the common part of Linux providers: the program started in sandboxes, the visible part of the host, users for
+// threads, and a cached probe.
 type Base struct {
 	Config *sandbox.Config
 	Pool   *pool.Pool
@@ -36,8 +35,7 @@ type Base struct {
 	report sandbox.Report
 }
 
-// NewBase makes the common part of a provider that starts a box of its kind, called what, and
-// probes the host in its own way.
+// NewBase returns the common part of a provider that starts boxes of the kind what and has its own probe.
 func NewBase(cfg sandbox.Config, name, what string, start pool.Starter,
 	probe func(context.Context) sandbox.Report) *Base {
 	b := &Base{Config: &cfg, Users: newOwners("/proc", cfg.UIDBase), name: name, try: probe}
@@ -60,7 +58,7 @@ func (b *Base) UseGroups() {
 	b.Groups = groups
 }
 
-// failed tells the owner that a box did not start, and probes the host again after several.
+// failed reports a failed start to the owner, and probes the host again after several.
 func (b *Base) failed(ctx context.Context, what, thread string, err error) error {
 	var init *sandbox.InitError
 	if !errors.As(err, &init) {
@@ -76,10 +74,10 @@ func (b *Base) failed(ctx context.Context, what, thread string, err error) error
 	return err
 }
 
-// Name is that of the provider.
+// Name returns the provider's name.
 func (b *Base) Name() string { return b.name }
 
-// Probe tries what the provider needs and remembers the answer.
+// Probe tests the provider's requirements and caches the result.
 func (b *Base) Probe(ctx context.Context) sandbox.Report {
 	start := time.Now()
 	r := b.try(ctx)
@@ -90,7 +88,7 @@ func (b *Base) Probe(ctx context.Context) sandbox.Report {
 	return r
 }
 
-// Prepare finds what starts need. The caller probes.
+// Prepare gathers the requirements of starts. The caller probes.
 func (b *Base) Prepare(ctx context.Context) error {
 	if err := os.MkdirAll(b.Config.Dirs.Root, 0o700); err != nil {
 		return fmt.Errorf("data folder: %w", err)
@@ -117,14 +115,14 @@ func (b *Base) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Found is what the last probe found: the host, and the program that sandboxes start.
+// Found is the result of the last probe: the host, and the program that sandboxes start.
 func (b *Base) Found() (System, string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.system, b.init
 }
 
-// Root is the data folder without links, once it was found.
+// Root returns the data folder without links, once it was found.
 func (b *Base) Root() string {
 	sys, _ := b.Found()
 	if len(sys.Secrets) == 0 {
@@ -133,10 +131,10 @@ func (b *Base) Root() string {
 	return sys.Secrets[0]
 }
 
-// Above is the folder without links that holds threads/, once it was found.
+// Above returns the folder without links that holds threads/, once it was found.
 func (b *Base) Above() string { return cmp.Or(b.Config.Dirs.Shared, b.Root()) }
 
-// Acquire returns the sandbox of a thread whose folders it makes.
+// Acquire returns a thread's sandbox and creates its folders.
 func (b *Base) Acquire(ctx context.Context, thread sandbox.ThreadRef, policy sandbox.Policy) (sandbox.Sandbox, error) {
 	b.mu.Lock()
 	report := b.report
@@ -157,18 +155,18 @@ func (b *Base) Acquire(ctx context.Context, thread sandbox.ThreadRef, policy san
 	return m, nil
 }
 
-// Destroy ends what a thread runs and forgets it.
+// Destroy ends a thread's processes and forgets its sandbox.
 func (b *Base) Destroy(_ context.Context, thread sandbox.ThreadRef, reason string) error {
 	b.Pool.Destroy(thread.ID, reason)
 	return nil
 }
 
-// Restart ends what a thread runs.
+// Restart ends a thread's processes.
 func (b *Base) Restart(_ context.Context, thread sandbox.ThreadRef, reason string) (bool, error) {
 	return b.Pool.Restart(thread.ID, reason)
 }
 
-// Close ends what all threads run.
+// Close ends the processes of all threads.
 func (b *Base) Close(context.Context) error {
 	b.Pool.Close()
 	return nil

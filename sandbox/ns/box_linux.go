@@ -21,10 +21,10 @@ import (
 	"fawn/sandbox/jail"
 )
 
-// startTime bounds the start of a sandbox, which takes milliseconds, and seconds where many start on a busy machine.
+// startTime limits the start of a sandbox, which takes milliseconds, and seconds where many start on a busy machine.
 const startTime = 30 * time.Second
 
-// Box is a running sandbox in namespaces of its own.
+// Box is a running sandbox in its own namespaces.
 type Box struct {
 	cmd    *exec.Cmd
 	conn   *net.UnixConn
@@ -39,7 +39,7 @@ type Box struct {
 	about  []string
 	stderr *LastBytes
 	proxy  net.Listener
-	// killTime is what the supervisor gets to end a command.
+	// killTime limits the supervisor's time to end a command.
 	killTime time.Duration
 	line     *os.File       // its end is the end of the keeper; nil where there are namespaces
 	work     sync.WaitGroup // receiver and proxy
@@ -53,7 +53,7 @@ type Box struct {
 	calls  map[int]call               // guarded by mu
 }
 
-// Launch is what the start of a box needs besides its spec.
+// Launch holds the parameters of a box's start besides its spec.
 type Launch struct {
 	Spec  jail.Spec
 	Shell string
@@ -61,16 +61,15 @@ type Launch struct {
 	Owner int
 	Group *Cgroup
 	Proxy func(net.Listener)
-	// KillTime is how long ending a command may take; 0 means the usual time.
+	// KillTime limits the time to end a command; 0 means the default.
 	KillTime time.Duration
 	// Spare is room for processes of other sandboxes that begin after a command, where the system
 	// counts them for its limit; may be nil.
 	Spare   func() int64
-	Release func() // called when all is over, also after a failed start
+	Release func() // called at the end, also after a failed start
 }
 
-// StartBox starts the processes and waits until commands can run. Errors match
-// ErrInit or are those of ctx.
+// StartBox starts the processes and waits until commands can run. Errors match ErrInit or are those of ctx.
 func StartBox(ctx context.Context, l Launch) (*Box, error) {
 	b := &Box{
 		shell: l.Shell, roots: l.Roots, limits: l.Spec.Limits, pids: l.Spec.Limits.Pids - l.Spec.Others,
@@ -90,8 +89,7 @@ func StartBox(ctx context.Context, l Launch) (*Box, error) {
 		close(b.dead)
 	}
 	go func() {
-		// The exit of process 1 comes after that of all others inside. Its status
-		// says nothing that its last message did not.
+		// Process 1 exits last. Its status adds nothing to its last message.
 		err := b.cmd.Wait()
 		if b.line != nil {
 			b.dismissed(err, l)
@@ -117,7 +115,7 @@ func StartBox(ctx context.Context, l Launch) (*Box, error) {
 	return b, nil
 }
 
-// spawn makes the namespaces and the first process in them.
+// spawn creates the namespaces with their first process.
 func (b *Box) spawn(spec jail.Spec) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -157,7 +155,7 @@ func (b *Box) spawn(spec jail.Spec) error {
 	return nil
 }
 
-// attributes are the namespaces and users of the first process.
+// attributes returns the namespaces and users of the first process.
 func (b *Box) attributes(spec jail.Spec) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{
 		Setsid: true,
@@ -191,8 +189,8 @@ func mapUsers(a *syscall.SysProcAttr, owner int) {
 		unix.CAP_DAC_OVERRIDE, unix.CAP_SYS_CHROOT}
 }
 
-// spawnError finds out which part of the start was refused, for Go tells only
-// the error number: it makes a user namespace and nothing else.
+// spawnError finds the part of the start that was denied, since Go reports only the error number: it creates just a
+// user namespace.
 func spawnError(err error, spec jail.Spec, owner int) error {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -292,7 +290,7 @@ func (b *Box) listen(fd int, serve func(net.Listener)) error {
 	return nil
 }
 
-// read returns one message and the descriptor that came with it, or -1.
+// read returns one message and its descriptor, or -1.
 func (b *Box) read() (*jail.Message, int, error) {
 	buf := make([]byte, 32<<10)
 	rights := make([]byte, unix.CmsgSpace(4))
@@ -321,7 +319,7 @@ func (b *Box) read() (*jail.Message, int, error) {
 	return m, fd, nil
 }
 
-// receive hands messages to those who wait for them.
+// receive delivers messages to their waiters.
 func (b *Box) receive() {
 	defer close(b.dead)
 	for {
@@ -330,7 +328,7 @@ func (b *Box) receive() {
 			_ = unix.Close(fd)
 		}
 		if err != nil {
-			// Without its answers the box is of no use.
+			// Without its answers the box is useless.
 			b.end()
 			return
 		}
@@ -348,7 +346,7 @@ func (b *Box) receive() {
 // Add notes more layers, before the box is used.
 func (b *Box) Add(layers ...string) { b.about = append(b.about, layers...) }
 
-// User is the user id of commands on the host, -1 for that of the server.
+// User returns the user id of commands on the host, -1 for that of the server.
 func (b *Box) User() int { return b.owner }
 
 // Layers implements pool.Box.
@@ -372,7 +370,7 @@ func (b *Box) end() {
 	_ = b.cmd.Process.Kill()
 }
 
-// LastBytes keeps the end of what is written to it.
+// LastBytes keeps the last bytes written to it.
 type LastBytes struct {
 	mu sync.Mutex
 	b  []byte // guarded by mu
@@ -391,7 +389,7 @@ func (l *LastBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the end of what was written.
+// String returns the last bytes.
 func (l *LastBytes) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	// killSlack is how much longer than it was given the supervisor may take to
-	// end a command, before the whole sandbox is ended.
+	// killSlack is the supervisor's extra time to end a command before the whole sandbox is ended.
 	killSlack = 500 * time.Millisecond
 	// Linux takes no argument of 128 KiB or more.
 	MaxArgument = 100 << 10
@@ -67,8 +66,7 @@ func (b *Box) Run(ctx context.Context, j pool.Job) (pool.Exit, error) {
 	}
 }
 
-// kill ends the processes of a command: through the supervisor, so that those
-// of other commands live on, or else with all others.
+// kill ends the processes of a command: through the supervisor, which spares other commands, or else with all others.
 func (b *Box) kill(id int, j pool.Job, answers <-chan *jail.Message, kills int64) pool.Exit {
 	if _, err := b.write(&jail.Message{Op: jail.OpKill, ID: id, Time: b.killTime}); err != nil {
 		return b.lose("it did not end a command")
@@ -202,7 +200,7 @@ func (b *Box) send(id int, j pool.Job) error {
 			return fmt.Errorf("prepare output: %w", err)
 		}
 		if b.owner >= 0 {
-			// Commands open /dev/stdout and the like anew, as their own user.
+			// Commands reopen /dev/stdout and the like as their own user.
 			if err := out.Chown(b.owner, b.owner); err != nil {
 				return fmt.Errorf("give output to user: %w", err)
 			}
@@ -217,7 +215,7 @@ func (b *Box) send(id int, j pool.Job) error {
 	return err
 }
 
-// room is the limit of processes as the system counts them now.
+// room returns the limit of processes as the system counts them now.
 func (b *Box) room() int64 {
 	if !b.shared {
 		return b.limits.Pids
@@ -261,8 +259,7 @@ func unnamedFile(name string, content []byte) (*os.File, error) {
 	return f, nil
 }
 
-// wait returns a new number and what the supervisor answers to it: an exit, an
-// answer to a kill, or figures.
+// wait returns a new number and the channel for the supervisor's answer: an exit, the answer to a kill, or figures.
 func (b *Box) wait() (int, <-chan *jail.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"fawn/sandbox/pool"
 )
 
-// NoGroups tells the owner what there is instead of control groups, and how to get them.
+// NoGroups tells the owner the alternative to control groups, and how to enable them.
 func NoGroups(why string) string {
 	manager := "--user "
 	if os.Geteuid() == 0 {
@@ -29,30 +29,29 @@ func NoGroups(why string) string {
 		"or from a terminal with: systemd-run " + manager + "--scope -p Delegate=yes fawn"
 }
 
-// Cgroups makes control groups for sandboxes below a folder that was delegated
-// to the server. Only version 2 counts.
+// Cgroups creates control groups for sandboxes below a folder delegated to the server. Only version 2 is supported.
 type Cgroups struct {
 	dir  string
 	cpu  bool
 	next atomic.Int64
 }
 
-// Cgroup bounds one sandbox.
+// Cgroup limits one sandbox.
 type Cgroup struct {
 	dir    string
 	fd     int
 	memory int64
 }
 
-// openCgroups finds and prepares the delegated folder. It never takes one that
-// other programs use: the error then says why there is none.
+// openCgroups finds and prepares the delegated folder. It never uses one shared with other programs: the error then has
+// the reason.
 func openCgroups(proc string) (*Cgroups, error) {
 	dir, top, err := pool.OwnCgroup(proc)
 	if err != nil {
 		return nil, err
 	}
-	// systemd can start the server in a leaf of the folder that it delegates, and so does who enters a
-	// container whose server has moved into one.
+	// The server may start in a leaf of the delegated folder: systemd can do that, and a shell that enters a container
+	// joins the leaf of its server.
 	if filepath.Base(dir) == "server" && dir != top && delegated(filepath.Dir(dir), top) {
 		dir = filepath.Dir(dir)
 	}
@@ -75,9 +74,8 @@ func openCgroups(proc string) (*Cgroups, error) {
 	return c, nil
 }
 
-// delegated asks for the mark that systemd leaves. A user who may write here
-// needs none: the folder of another is not writable. Nor does root at the top of
-// what a container sees, if it may write there: that group is the container's.
+// delegated checks for systemd's mark. A user with write access needs none, since other users' folders aren't writable.
+// Neither does root at the top of a container's view with write access: that group belongs to the container.
 func delegated(dir, top string) bool {
 	mark := make([]byte, 1)
 	for _, name := range []string{"trusted.delegate", "user.delegate"} {
@@ -91,14 +89,14 @@ func delegated(dir, top string) bool {
 	return os.Geteuid() != 0 || dir == top && !rootCgroup(dir)
 }
 
-// rootCgroup tells whether a group is that of the whole machine: only there is no such file.
+// rootCgroup reports whether a group is the machine's root, the only one without this file.
 func rootCgroup(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "cgroup.type"))
 	return err != nil
 }
 
-// enable gives the controllers to groups below. A group with processes cannot
-// do that, so the server moves into one of its own if it is alone.
+// enable delegates the controllers to child groups. A group with processes can't do that, so the server moves to its
+// own child group if it is alone.
 func (c *Cgroups) enable() error {
 	procs, err := words(filepath.Join(c.dir, "cgroup.procs"))
 	if err != nil {
@@ -123,7 +121,7 @@ func (c *Cgroups) enable() error {
 	return put(c.dir, "cgroup.subtree_control", want)
 }
 
-// Create makes the group of one sandbox.
+// Create creates the group of one sandbox.
 func (c *Cgroups) Create(l sandbox.Limits) (*Cgroup, error) {
 	dir := filepath.Join(c.dir, fmt.Sprintf("sandbox-%d-%d", os.Getpid(), c.next.Add(1)))
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -158,7 +156,7 @@ func (c *Cgroups) Create(l sandbox.Limits) (*Cgroup, error) {
 	return g, nil
 }
 
-// oomKills is how often the kernel ended a process for its memory.
+// oomKills returns the number of processes killed for their memory.
 func (g *Cgroup) oomKills() int64 {
 	w, err := words(filepath.Join(g.dir, "memory.events"))
 	if err != nil {
@@ -174,7 +172,7 @@ func (g *Cgroup) oomKills() int64 {
 	return 0
 }
 
-// remove ends what is left in the group and deletes it.
+// remove ends the remaining processes of the group and deletes it.
 func (g *Cgroup) remove() {
 	if g.fd >= 0 {
 		_ = unix.Close(g.fd)

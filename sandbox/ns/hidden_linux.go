@@ -20,11 +20,10 @@ const (
 	maxHiddenLen = 32 << 10 // bytes of their paths, which are told to every new sandbox
 )
 
-// findHidden looks for files and folders that are not meant for everybody, below folders
-// where people put programs of their own: what only the user own may read, what has the
-// name of a key or of a file of credentials, and what holds a secret whatever its name. Folders of the result are hidden whole; full
-// says that there was too much, so some of them hold other things too. A negative own says that
-// commands run as a user of their own, to whom the files of others are closed anyway.
+// findHidden searches folders of user-installed programs for private files and folders: those readable by their owner
+// only, those named like keys or credentials, and those that contain a secret. Folders of the result are hidden
+// entirely; full means that some hold other files too, because there were too many. A negative own means that commands
+// run as a separate user, who can't read others' private files anyway.
 func findHidden(ctx context.Context, dirs []string, own int) (hidden []string, full bool, err error) {
 	for _, top := range dirs {
 		left, room := maxLooked, maxRead
@@ -50,7 +49,7 @@ func findHidden(ctx context.Context, dirs []string, own int) (hidden []string, f
 					(privateFile(name) || closed(e, own)):
 					hidden = append(hidden, name)
 				case e.Type().IsRegular() && !ofTests(name) && !ofProgram(name) && !example(e.Name()):
-					if room <= 0 { // nobody knows what is in it
+					if room <= 0 { // its content is unknown
 						hidden, full = append(hidden, name), true
 						continue
 					}
@@ -70,7 +69,7 @@ func findHidden(ctx context.Context, dirs []string, own int) (hidden []string, f
 	return hidden, full, nil
 }
 
-// closed says whether only one user may read a file or use a folder.
+// closed reports whether only one user may read a file or use a folder.
 func closed(e fs.DirEntry, own int) bool {
 	if own < 0 {
 		return false
@@ -91,9 +90,8 @@ func privateFolder(name string) bool {
 	return slices.Contains([]string{".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker"}, name)
 }
 
-// privateFile knows files of credentials by their names. Certificates have the same ending
-// as keys, and programs need them, so those are looked into. What has its place among the
-// tests of a program is no secret.
+// privateFile reports whether a name is that of a credentials file. Certificates share the extension of keys but are
+// needed, so those are inspected. Test files of programs are no secrets.
 func privateFile(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	ext := filepath.Ext(name)
@@ -120,18 +118,17 @@ func privateFile(path string) bool {
 	return false
 }
 
-// ofTests tells whether a file has its place among the tests of a program.
+// ofTests reports whether a file has its place among the tests of a program.
 func ofTests(path string) bool {
 	return strings.Contains(path, "/testdata/") || strings.Contains(path, "/test/") || strings.Contains(path, "/tests/")
 }
 
-// example tells whether a file shows what another one may look like.
+// example reports whether a file is an example of another.
 func example(name string) bool {
 	return slices.Contains([]string{".example", ".sample", ".template", ".dist"}, filepath.Ext(name))
 }
 
-// holdsKey says whether a file has a private key near its beginning. One that cannot be read
-// may have.
+// holdsKey reports whether a file starts with a private key. An unreadable one may.
 func holdsKey(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -150,7 +147,7 @@ func tooMany(paths []string) bool {
 	return len(paths) > maxHidden || n > maxHiddenLen
 }
 
-// fold replaces those paths that lie deepest by their folders, but never goes above top.
+// fold replaces the deepest paths by their folders, but never above top.
 func fold(paths, top []string) []string {
 	deepest := 0
 	for _, p := range paths {

@@ -37,9 +37,8 @@ func Reexec() {
 	reexec.Store(true)
 }
 
-// installInit puts the program that sandboxes start into a folder and returns
-// its path. Where it cannot run it returns the path of this program instead and
-// says why. own names a file to take in place of the embedded one.
+// installInit writes the program that sandboxes start to a folder and returns its path. If it can't run, it returns the
+// path of this program instead, with the reason. own is a file to use instead of the embedded one.
 func installInit(ctx context.Context, dir, own string) (path, why string, err error) {
 	if own != "" {
 		path, err = writeOwn(dir, own)
@@ -97,9 +96,8 @@ func writeEmbedded(dir string) (string, error) {
 	return writeInit(dir, h.Sum(nil), size, initbin.Read)
 }
 
-// writeInit keeps a program of that many bytes under a digest and removes those of other
-// versions; it is read only if it is not there. Nobody may read it: Linux then hides the memory
-// of a process that runs it from the first moment on.
+// writeInit stores a program under its digest, which is read only if it is missing, and removes other versions. It
+// isn't readable: Linux then hides the memory of its processes from the start.
 func writeInit(dir string, digest []byte, size int64, read func() ([]byte, error)) (string, error) {
 	name := "sbxinit-" + hex.EncodeToString(digest[:8])
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -139,8 +137,7 @@ func writeInit(dir string, digest []byte, size int64, read func() ([]byte, error
 	return path, nil
 }
 
-// checkInit starts the program once. That tells a folder from which nothing may
-// be executed, another architecture, and one of other sources.
+// checkInit runs the program once. That detects a noexec folder, a wrong architecture, and a build from other sources.
 func checkInit(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

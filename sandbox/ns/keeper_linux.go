@@ -15,9 +15,8 @@ import (
 	"fawn/sandbox/pool"
 )
 
-// keep makes the first process a keeper, which a box without namespaces has in
-// place of process 1. The caller closes the end of the line that is returned
-// once the keeper has it.
+// keep makes the first process a keeper, which replaces process 1 in a box without namespaces. The caller closes the
+// returned end of the line once the keeper has it.
 func (b *Box) keep(spec jail.Spec) (*os.File, error) {
 	listening, line, err := os.Pipe()
 	if err != nil {
@@ -36,8 +35,7 @@ func (b *Box) keep(spec jail.Spec) (*os.File, error) {
 	return listening, nil
 }
 
-// dismiss lets the keeper end all processes and then itself. One that does not
-// do it in time is killed.
+// dismiss lets the keeper end all processes and then itself. After a timeout it is killed.
 func (b *Box) dismiss() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,16 +62,15 @@ func (b *Box) dismissed(err error, l Launch) {
 	}
 }
 
-// endStrays looks for processes of a thread whose keeper was killed. Those of a
-// user of their own are all found; others by the environment that they were
-// started with, unless they have hidden it.
+// endStrays ends processes of a thread whose keeper was killed. Those of a separate user are all found; others by their
+// initial environment, unless they hide it.
 func endStrays(l Launch) {
 	if l.Owner >= 0 {
 		cmd := exec.Command(l.Spec.Init)
 		cmd.Args, cmd.Env, cmd.Dir = []string{jail.RoleEnd}, []string{}, "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true,
 			Credential: &syscall.Credential{Uid: uint32(l.Spec.User), Gid: uint32(l.Spec.Group)}}
-		// It fails where nothing is left to end.
+		// It fails if there is nothing to end.
 		_ = cmd.Run()
 		return
 	}
@@ -100,7 +97,7 @@ func endStrays(l Launch) {
 	}
 }
 
-// homeOf is the home of commands on the host.
+// homeOf returns the home of commands on the host.
 func homeOf(s jail.Spec) string {
 	for _, b := range s.Binds {
 		if b.Dst == jail.Home {

@@ -10,11 +10,11 @@ import (
 	"fawn/sandbox/pool"
 )
 
-// provider keeps each thread in namespaces of its own: files, processes,
-// network and users. It needs neither root nor any program but bash.
+// provider keeps each thread in its own namespaces: files, processes, network and users. It needs neither root nor any
+// program but bash.
 type provider struct{ *Base }
 
-// New makes the provider.
+// New returns the provider.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	n := &provider{}
 	n.Base = NewBase(cfg, sandbox.ProviderNamespace, "sandbox", n.start, n.probe)
@@ -23,7 +23,7 @@ func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	return n, nil
 }
 
-// CreateFolders makes the folders of a thread, its home included.
+// CreateFolders creates the folders of a thread, its home included.
 func CreateFolders(d files.Dirs, thread string) error {
 	if err := d.Create(thread); err != nil {
 		return err
@@ -31,7 +31,7 @@ func CreateFolders(d files.Dirs, thread string) error {
 	return createHome(d, thread)
 }
 
-// start is the starter of the pool.
+// start returns the starter of the pool.
 func (n *provider) start(ctx context.Context, thread string, p sandbox.Policy) (pool.Box, error) {
 	b, err := n.startBox(ctx, thread, p)
 	if err != nil {
@@ -66,7 +66,7 @@ func (n *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 		}
 		l.Spec.Switch = true
 	} else if major, minor := kernel(); major < 5 || major == 5 && minor < 14 {
-		// There the limit counts all processes of the user, also those outside.
+		// The limit would count all processes of the user, including those outside.
 		l.Spec.Limits.Pids = 0
 	}
 	if n.Groups != nil {
@@ -90,7 +90,7 @@ func (n *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 	return b, nil
 }
 
-// OwnFolders are those of the thread on the host.
+// OwnFolders returns the thread's folders on the host.
 func OwnFolders(spec jail.Spec) (dirs []string) {
 	for _, b := range spec.Binds {
 		if b.Dst == jail.Home || files.Under(files.UserData, b.Dst) && b.Dst != files.Project {
@@ -100,7 +100,7 @@ func OwnFolders(spec jail.Spec) (dirs []string) {
 	return dirs
 }
 
-// LimitLayers tells what enforces the limits of a whole sandbox.
+// LimitLayers returns the layers that enforce the limits of a whole sandbox.
 func LimitLayers(spec jail.Spec, group bool) []string {
 	var layers []string
 	if spec.Limits.Memory > 0 {

@@ -17,16 +17,14 @@ import (
 	"fawn/sandbox/files"
 )
 
-// uidRange is how many user ids threads are spread over, and uidFew how many
-// are worth it.
+// uidRange is the number of user ids that threads are spread over, and uidFew the minimum that is useful.
 const (
 	uidRange = 1 << 16
 	uidFew   = 1 << 10
 )
 
-// Owners gives each running thread a user id of the host that no other running
-// thread has, so that even a hole in all other walls leaves threads apart. It
-// is for a server that is root.
+// Owners assigns each running thread a unique user id of the host, so that threads stay isolated even if other
+// protections fail. It is for a root server.
 type Owners struct {
 	base, n int
 	mu      sync.Mutex
@@ -38,9 +36,8 @@ type tenant struct {
 	boxes  int
 }
 
-// newOwners returns nil for a server that is not root, or that is root of a
-// container with no ids to give away. There base may not exist; the upper half
-// of those that do are taken then.
+// newOwners returns nil for a server that isn't root, or is root of a container without ids to assign. In a container,
+// base may not exist; the upper half of the existing ids is used then.
 func newOwners(proc string, base int) *Owners {
 	if os.Geteuid() != 0 {
 		return nil
@@ -64,11 +61,10 @@ func (o *Owners) TakeLast() int {
 	return o.base + o.n
 }
 
-// Has says whether a user id is one of those that threads get.
+// Has reports whether a user id is reserved for threads.
 func (o *Owners) Has(uid int) bool { return uid >= o.base && uid < o.base+o.n }
 
-// widest is the longest range of ids in a map: its first, and the one after its
-// last.
+// widest returns the longest range of ids in a map: its first, and the one after its last.
 func widest(file string) (r [2]int) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -83,9 +79,8 @@ func widest(file string) (r [2]int) {
 	return r
 }
 
-// Claim finds the user id of a thread and makes it the owner of its files. A
-// thread keeps the one that owns its files already if it can. release must be
-// called when no process of the thread is left.
+// Claim selects a thread's user id and makes it the owner of its files. A thread keeps its previous id if possible.
+// Call release when all processes of the thread have ended.
 func (o *Owners) Claim(ctx context.Context, d files.Dirs, thread string) (uid int, release func(), err error) {
 	base, err := d.Folder(thread)
 	if err != nil {
@@ -104,8 +99,7 @@ func (o *Owners) Claim(ctx context.Context, d files.Dirs, thread string) (uid in
 	if int(st.Uid) == uid && int(sth.Uid) == uid {
 		return uid, release, nil
 	}
-	// New files follow the owner of the first folder. The home comes last and
-	// tells that all was done.
+	// New files follow the owner of the first folder. The home is changed last and marks completion.
 	err = os.Lchown(data, uid, uid)
 	for _, dir := range []string{data, home} {
 		if err == nil {
@@ -163,8 +157,8 @@ func (o *Owners) release(uid int) {
 	}
 }
 
-// createHome makes the home of a thread's commands, which belongs to the disk
-// space of the thread but is no file of the user.
+// createHome creates the home of a thread's commands, which belongs to the disk space of the thread but is no file of
+// the user.
 func createHome(d files.Dirs, thread string) error {
 	base, err := d.Folder(thread)
 	if err != nil {
@@ -179,7 +173,7 @@ func createHome(d files.Dirs, thread string) error {
 	return nil
 }
 
-// kernel is the version of the running one.
+// kernel returns the version of the running one.
 func kernel() (major, minor int) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

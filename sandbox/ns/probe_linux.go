@@ -47,8 +47,7 @@ for path in /root /home/*/.ssh /var/run /var/lib /sys/kernel /run/*; do [ ! -e "
 // steps, and runs a self test inside.
 func (n *provider) probe(ctx context.Context) sandbox.Report {
 	if n.Users == nil {
-		// The landlock provider may have hidden the server, who could then not give users to
-		// a new namespace.
+		// The landlock provider may have made the server undumpable, which prevents mapping users into a new namespace.
 		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)
 	}
 	if err := n.Prepare(ctx); err != nil {
@@ -57,7 +56,7 @@ func (n *provider) probe(ctx context.Context) sandbox.Report {
 	if sys, _ := n.Found(); sys.Shell == "" {
 		return sandbox.Report{Reason: "no_bash", Hint: Hint("no_bash")}
 	}
-	// A sandbox of the same make, with a thread of its own.
+	// An equal sandbox for a temporary thread.
 	thread := "probe-" + strings.ToLower(rand.Text()[:12])
 	policy := sandbox.DefaultPolicy()
 	policy.Network, policy.Limits.Memory, policy.Limits.Disk = sandbox.NetworkNone, 256<<20, 0
@@ -89,7 +88,7 @@ func (n *provider) probe(ctx context.Context) sandbox.Report {
 	return r
 }
 
-// selfTest returns the names of what does not hold.
+// selfTest returns the names of failed checks.
 func (n *provider) selfTest(ctx context.Context, b *Box, layers []string) (missed []string, err error) {
 	env := CommandEnvironment(sandbox.NetworkNone)
 	env["WANT_SECCOMP"] = "0"
@@ -99,10 +98,10 @@ func (n *provider) selfTest(ctx context.Context, b *Box, layers []string) (misse
 	return n.RunTest(ctx, b, selfTest, files.Workspace, env)
 }
 
-// RunTest runs a test in a box and returns the names of what does not hold.
+// RunTest runs a test in a box and returns the names of failed checks.
 func (b *Base) RunTest(ctx context.Context, in pool.Box, test, cwd string,
 	env map[string]string) (missed []string, err error) {
-	// What commands must not reach: a port of the host and a process outside.
+	// Targets that commands must not reach: a port of the host and a process outside.
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
@@ -142,7 +141,7 @@ func (b *Base) RunTest(ctx context.Context, in pool.Box, test, cwd string,
 	return missed, nil
 }
 
-// canary starts a process outside whose environment must not be seen inside.
+// canary starts a process outside whose environment must not be visible inside.
 func (b *Base) canary(ctx context.Context) (pid int, end func(), err error) {
 	_, init := b.Found()
 	cmd := exec.CommandContext(ctx, init)
@@ -216,13 +215,13 @@ func restrictedByAppArmor() bool {
 	return err == nil && strings.TrimSpace(string(b)) == "1"
 }
 
-// filtered says whether a seccomp filter holds this process.
+// filtered reports whether a seccomp filter holds this process.
 func filtered() bool {
 	b, err := os.ReadFile("/proc/self/status")
 	return err == nil && strings.Contains(string(b), "\nSeccomp:\t2\n")
 }
 
-// Hint says what the owner can do.
+// Hint advises the owner.
 func Hint(reason string) string {
 	switch reason {
 	case "no_bash":

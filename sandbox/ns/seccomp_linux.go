@@ -20,15 +20,15 @@ const (
 	filterKill  = 0x80000000
 )
 
-// Offsets in what a filter looks at.
+// Offsets in the data that a filter examines.
 const (
 	offsetNumber = 0
 	offsetArch   = 4
 	offsetArgs   = 16
 )
 
-// condition compares the low half of an argument, masked. Linux itself looks at
-// the low half of all arguments that rules are about.
+// condition compares the low half of an argument, masked. Linux itself uses only the low half of the arguments in the
+// rules.
 type condition struct {
 	arg       int
 	mask, val uint32
@@ -44,7 +44,7 @@ type refusalRule struct {
 	ask        bool
 }
 
-// answer is what the filter returns.
+// answer is a filter's return value.
 func (r refusalRule) answer() uint32 {
 	if r.ask {
 		return filterAsk
@@ -60,9 +60,8 @@ const (
 	tiocLinux       = 0x541c
 )
 
-// refusedCalls are refused with EPERM: what changes mounts or namespaces, looks
-// into other processes, or reaches rarely used and often broken parts of the
-// kernel. Owners may allow some by name.
+// refusedCalls are denied with EPERM: calls that change mounts or namespaces, inspect other processes, or reach rarely
+// used and vulnerable parts of the kernel. Owners may allow some by name.
 func refusedCalls() map[string]uint32 {
 	all := map[string]uint32{
 		"mount": unix.SYS_MOUNT, "umount2": unix.SYS_UMOUNT2, "pivot_root": unix.SYS_PIVOT_ROOT,
@@ -93,22 +92,20 @@ func refusedCalls() map[string]uint32 {
 	return all
 }
 
-// FilterOptions are what owners decide about a filter.
+// FilterOptions are an owner's choices for a filter.
 type FilterOptions struct {
 	Allow []string
-	// UnnamedFiles may be made, and buffers of sockets be larger than usual; without a control
-	// group they would be memory that nobody counts.
+	// UnnamedFiles may be created, and socket buffers may exceed the default; without a control group they would be
+	// unaccounted memory.
 	UnnamedFiles bool
-	// Shared is a sandbox without namespaces: network, messages and processes are
-	// those of the host.
+	// Shared means a sandbox without namespaces: it shares network, messages and processes with the host.
 	Shared bool
 	// Metadata asks the keeper about changes of modes, owners, times and attributes, see
 	// [jail.MetadataCalls].
 	Metadata bool
 }
 
-// NewFilter builds the filter for this system, 8 bytes for each instruction.
-// Names that it does not know give ErrConfig.
+// NewFilter builds the filter for this system, 8 bytes per instruction. Unknown names return ErrConfig.
 func NewFilter(o FilterOptions) ([]byte, error) {
 	rules, err := refusals(o)
 	if err != nil {
@@ -146,8 +143,7 @@ func refusals(o FilterOptions) ([]refusalRule, error) {
 	for _, number := range slices.Sorted(maps.Values(calls)) {
 		rules = append(rules, refusalRule{number: number, errno: unix.EPERM})
 	}
-	// What these are asked for lies in memory, where a filter cannot look;
-	// programs fall back to the older calls.
+	// These calls pass their arguments in memory, which a filter can't read; programs fall back to older calls.
 	rules = append(rules,
 		refusalRule{number: unix.SYS_CLONE3, errno: unix.ENOSYS},
 		refusalRule{number: unix.SYS_OPENAT2, errno: unix.ENOSYS})
@@ -180,8 +176,7 @@ func when(number uint32, errno unix.Errno, all ...condition) refusalRule {
 	return refusalRule{number: number, errno: errno, conditions: all}
 }
 
-// changesIdentity refuses to make files that run as their owner or group, for
-// another user of the host could be the one who runs them.
+// changesIdentity denies creating set-user-id and set-group-id files, which another user of the host might run.
 func changesIdentity(bit uint32) []refusalRule {
 	mode := func(arg int) condition { return condition{arg: arg, mask: bit, val: bit} }
 	creates := func(arg int) condition { return condition{arg: arg, mask: unix.O_CREAT, val: unix.O_CREAT} }
@@ -209,8 +204,8 @@ func usualBuffers() (rules []refusalRule) {
 	return rules
 }
 
-// sockets allows the families that the network namespace contains. Others, such
-// as those that talk to the hypervisor, know no namespaces.
+// sockets allows the families confined to the network namespace. Others, such as those for the hypervisor, ignore
+// namespaces.
 func sockets() []refusalRule {
 	var other []condition
 	for _, family := range []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK} {

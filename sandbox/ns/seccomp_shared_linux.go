@@ -8,11 +8,9 @@ import (
 	"fawn/sandbox/jail"
 )
 
-// sharedCalls are refused where nothing keeps a command's messages apart from
-// those of the host. Services of the host, such as the one that starts programs
-// for its user, listen on sockets with a path, and no rule about files stands
-// between: so no socket can be connected. Nor is there one between a command and
-// news of folders that it may not list.
+// sharedCalls are denied if a command isn't isolated from the host's messages. Services of the host, such as the one
+// that starts a user's programs, listen on path sockets, which file rules don't cover: so no socket may connect.
+// Notifications about folders that may not be listed are denied too.
 func sharedCalls() map[string]uint32 {
 	all := map[string]uint32{
 		"connect": unix.SYS_CONNECT,
@@ -27,7 +25,7 @@ func sharedCalls() map[string]uint32 {
 	return all
 }
 
-// Numbers newer than some kernels; what they change lies in memory, where a filter cannot look.
+// Calls newer than some kernels; their arguments are in memory, which a filter can't read.
 const (
 	sysSetxattrat    = 463
 	sysRemovexattrat = 466
@@ -45,14 +43,13 @@ func metadataRules() (rules []refusalRule) {
 	return rules
 }
 
-// sharedRules refuse what the calls of all systems do to others: sockets other
-// than local pairs and streams, and settings of other processes, the server's
-// among them.
+// sharedRules deny calls with effects on other processes: sockets other than local pairs and streams, and settings of
+// other processes, including the server's.
 func sharedRules() []refusalRule {
 	const kind = 0xf // the type of a socket without its flags
 	var rules []refusalRule
-	// What can be asked of an open file changes more than its content, whatever it was opened
-	// for: flags, versions, projects, snapshots. The letters are those of file systems.
+	// Ioctls of an open file can change more than its content, regardless of its mode: flags, versions, projects,
+	// snapshots. The letters are those of file systems.
 	for _, letter := range []uint32{'f', 'v', 'X', 0x94} {
 		rules = append(rules, when(unix.SYS_IOCTL, unix.ENOTTY, condition{arg: 1, mask: 0xff00, val: letter << 8}))
 	}
@@ -68,8 +65,7 @@ func sharedRules() []refusalRule {
 		unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY} {
 		rules = append(rules, when(call, unix.EPERM, condition{arg: 0, mask: allBits, differs: true}))
 	}
-	// The first argument says what the second is the number of; a user is none of
-	// the things that a command may change.
+	// The first argument is the type of the second; commands may not change settings of a whole user.
 	const priorityOfProcess, ioOfProcess = unix.PRIO_PROCESS, 1
 	for call, which := range map[uint32]uint32{unix.SYS_SETPRIORITY: priorityOfProcess,
 		unix.SYS_IOPRIO_SET: ioOfProcess} {

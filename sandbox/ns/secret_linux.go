@@ -21,9 +21,9 @@ const (
 	maxRead = 512 << 20 // bytes of all files in each folder of programs
 )
 
-// holdsSecret tells by its beginning whether a file holds a secret: a private key, a token of a known service, an address
-// with a password in it, or a setting whose name says that it is secret and whose value is no placeholder. read is how
-// many bytes it has looked at. A file that can't be read may hold one.
+// holdsSecret reports whether the beginning of a file contains a secret: a private key, a token of a known service, an
+// address with a password, or a setting with a secret's name and no placeholder value. read is the number of bytes
+// examined. An unreadable file may contain one.
 func holdsSecret(path string) (holds bool, read int) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -40,7 +40,7 @@ func holdsSecret(path string) (holds bool, read int) {
 	return secretIn(b, isScript(path, b)), len(b)
 }
 
-// secretIn tells whether a text holds a secret. In scripts, which have names such as password in their code, settings
+// secretIn reports whether a text holds a secret. In scripts, which have names such as password in their code, settings
 // and addresses count for nothing.
 func secretIn(b []byte, script bool) bool {
 	r := secretRules()
@@ -104,7 +104,7 @@ type rules struct{ key, token, login *regexp.Regexp }
 
 var secretRules = sync.OnceValue(func() rules {
 	return rules{
-		// A private key with what is in it, or the file of a key of PuTTY, age, or a client of Kubernetes.
+		// A private key with its content, or the key file of PuTTY, age, or a Kubernetes client.
 		key: regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----\\?[rn\s]+` +
 			`(?:[A-Za-z-]+: [^\n]*\n)*\s*[A-Za-z0-9+/=]{40}|(?m:^PuTTY-User-Key-File-\d)|AGE-SECRET-KEY-1[A-Z0-9]{50}|` +
 			`client-key-data: *[A-Za-z0-9+/=]{40}`),
@@ -116,8 +116,8 @@ var secretRules = sync.OnceValue(func() rules {
 	}
 })
 
-// secretSetting tells whether a text has a setting that should be secret with a value that is: name, then = or : or the
-// end of a tag, then the value, all on one line.
+// secretSetting reports whether a text has a setting that should be secret with a value that is: name, then = or : or
+// the end of a tag, then the value, all on one line.
 func secretSetting(b []byte) bool {
 	for at := 0; at < len(b); at++ {
 		next := bytes.IndexAny(b[at:], "=:>")
@@ -131,7 +131,7 @@ func secretSetting(b []byte) bool {
 	return false
 }
 
-// settingName is the name at the end of a text.
+// settingName returns the name at the end of a text.
 func settingName(b []byte) []byte {
 	b = bytes.TrimRight(bytes.TrimRight(b, " \t"), `"'`)
 	from := len(b)
@@ -145,7 +145,7 @@ func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }
 
-// settingValue is the value at the beginning of a text.
+// settingValue returns the value at the beginning of a text.
 func settingValue(b []byte) []byte {
 	b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte(">")), " \t")
 	if len(b) > 1 && (b[0] == '"' || b[0] == '\'') {
@@ -180,7 +180,8 @@ func secretName(name []byte) bool {
 		strings.HasSuffix(string(name), "_PASS") || strings.HasSuffix(string(name), "_PWD")
 }
 
-// secretValue tells whether the value of a setting that should be secret is one, and not a name, a word or a placeholder.
+// secretValue reports whether the value of a setting that should be secret is one, and not a name, a word or a
+// placeholder.
 func secretValue(v []byte) bool {
 	if len(v) < 6 || placeholder(v) || bytes.ContainsAny(v, " \t(){}[]<>*\\") || v[0] == '/' || v[0] == '.' ||
 		bytes.Contains(v, []byte("://")) {
@@ -194,7 +195,7 @@ func secretValue(v []byte) bool {
 	return digits && letters && entropy(v) > 2
 }
 
-// placeholder tells whether a value stands for one that people put in.
+// placeholder reports whether a value is a placeholder for a real one.
 func placeholder(v []byte) bool {
 	low := strings.ToLower(string(v))
 	for _, word := range []string{"example", "sample", "changeme", "change_me", "placeholder", "your", "xxxx", "....",
@@ -206,7 +207,7 @@ func placeholder(v []byte) bool {
 	return low == "" || strings.ContainsRune("$%{<[", rune(low[0]))
 }
 
-// entropy is how many bits each byte of v holds, judged by how often bytes occur in it.
+// entropy returns how many bits each byte of v holds, judged by how often bytes occur in it.
 func entropy(v []byte) (bits float64) {
 	var seen [256]int
 	for _, c := range v {
@@ -221,15 +222,15 @@ func entropy(v []byte) (bits float64) {
 	return bits
 }
 
-// isScript tells whether a file is a program of the shell or the like.
+// isScript reports whether a file is a program of the shell or the like.
 func isScript(path string, b []byte) bool {
 	return bytes.HasPrefix(b, []byte("#!")) ||
 		slices.Contains([]string{".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".cmd"},
 			strings.ToLower(filepath.Ext(path)))
 }
 
-// ofProgram tells by its name whether a file is a part of a program that is not looked into: code, documents, pictures,
-// archives, lists of packages. All others may be settings, whatever they are called.
+// ofProgram reports whether a name is that of a program's part that isn't inspected: code, documents, images, archives,
+// package lists. Any other file may hold settings.
 func ofProgram(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	switch name {
@@ -250,7 +251,7 @@ func ofProgram(path string) bool {
 	return ext != "" && strings.Contains(programEndings, ext+" ")
 }
 
-// programEndings are those of files that ofProgram knows, each with a space behind it.
+// programEndings are the extensions known to ofProgram, each followed by a space.
 const programEndings = ".go .c .cc .cpp .cxx .h .hh .hpp .hxx .inc .inl .s .asm .cu .cuh .ptx .py .pyi .pyx .pxd .js " +
 	".mjs .cjs .jsx .ts .tsx .mts .cts .map .vue .java .kt .scala .groovy .rb .pl .pm .pod .t .php .lua .rs .swift .m .mm " +
 	".r .jl .hs .ml .mli .el .lisp .scm .clj .ex .exs .erl .vim .tcl .tm .d .zig .nim .f .f90 .html .htm .xhtml .css .scss " +

@@ -16,19 +16,18 @@ import (
 	"fawn/sandbox/jail"
 )
 
-// System is what of the host's programs every sandbox sees, and what must stay
-// hidden. It is found once for each probe.
+// System is the part of the host's programs visible in every sandbox, and the exceptions. It is determined once per
+// probe.
 type System struct {
 	Binds   []jail.Bind
 	links   map[string]string
 	Secrets []string // resolved paths of the host
-	Hidden  []string // what else is not shown of the folders of programs
+	Hidden  []string // other exceptions in the program folders
 	Shell   string   // path of bash, inside and outside
-	bound   []string // what the folders of programs are on the host
+	bound   []string // the program folders' paths on the host
 }
 
-// etc is the part of /etc that programs need to work: no accounts, keys or
-// configuration of services.
+// etc returns the part of /etc that programs need to work: no accounts, keys or configuration of services.
 func etc() []string {
 	return []string{
 		"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "ca-certificates",
@@ -39,8 +38,8 @@ func etc() []string {
 	}
 }
 
-// findSystem looks at the host, for commands of the user own, or of users of their own if it is
-// negative. A data folder that would be shown whole is refused.
+// findSystem examines the host for commands of the user own, or of separate users if it is negative. A data folder that
+// would be shown entirely is refused.
 func findSystem(ctx context.Context, cfg sandbox.Config, own int) (System, error) {
 	s := System{links: map[string]string{}}
 	for _, dir := range []string{"/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
@@ -83,8 +82,7 @@ func findSystem(ctx context.Context, cfg sandbox.Config, own int) (System, error
 	return s, s.findPrivate(ctx, cfg, own)
 }
 
-// findPrivate looks for files that are not meant for everybody where people put programs of
-// their own.
+// findPrivate finds private files among user-installed programs.
 func (s *System) findPrivate(ctx context.Context, cfg sandbox.Config, own int) error {
 	var tops []string
 	for _, dir := range []string{"/opt", "/usr/local"} {
@@ -105,12 +103,12 @@ func (s *System) findPrivate(ctx context.Context, cfg sandbox.Config, own int) e
 	return nil
 }
 
-// shows says whether a folder is one of programs or lies in one.
+// shows reports whether a folder is one of programs or lies in one.
 func (s *System) shows(dir string) bool {
 	return slices.ContainsFunc(s.bound, func(b string) bool { return dir == b || files.Under(b, dir) })
 }
 
-// findSecrets lists what must not be seen even below something that is shown.
+// findSecrets lists the paths to hide even below a visible folder.
 func (s *System) findSecrets(cfg sandbox.Config) error {
 	root, err := filepath.EvalSymlinks(cfg.Dirs.Root)
 	if err != nil {
@@ -152,7 +150,7 @@ func (s *System) findSecrets(cfg sandbox.Config) error {
 	return nil
 }
 
-// programs says whether a folder is one of those that make up a system.
+// programs reports whether a folder is part of the system.
 func (s *System) programs(dir string) bool {
 	shared := []string{"/", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share",
 		"/usr/games",
@@ -160,8 +158,8 @@ func (s *System) programs(dir string) bool {
 	return slices.Contains(shared, dir) || slices.Contains(s.bound, dir)
 }
 
-// masks are the places inside where secrets would be seen. Private files are hidden among the
-// programs of the system only, not in what the owner shows on purpose.
+// masks returns the inside paths of secrets to hide. Private files are hidden among the system's programs only, not in
+// the owner's binds.
 func (s *System) masks(binds []jail.Bind) []string {
 	return append(masksIn(binds, s.Secrets), masksIn(s.Binds, s.Hidden)...)
 }
@@ -222,7 +220,7 @@ func (s *System) Spec(cfg sandbox.Config, thread string, p sandbox.Policy) (jail
 	}, nil
 }
 
-// WithMounts adds the folders that the owner wants to show to those that are shown already.
+// WithMounts adds the owner's binds.
 func (s *System) WithMounts(shown []jail.Bind, cfg sandbox.Config, p sandbox.Policy) ([]jail.Bind, error) {
 	for _, m := range cfg.Dirs.Mounts {
 		real, err := filepath.EvalSymlinks(m.Dir)
@@ -244,7 +242,7 @@ func (s *System) WithMounts(shown []jail.Bind, cfg sandbox.Config, p sandbox.Pol
 	return shown, nil
 }
 
-// bind checks a folder that the owner wants to show.
+// bind validates a bind of the owner.
 func (s *System) bind(cfg sandbox.Config, b sandbox.Bind) (jail.Bind, error) {
 	real, err := filepath.EvalSymlinks(b.Dir)
 	if err == nil {
@@ -277,7 +275,7 @@ func (s *System) bind(cfg sandbox.Config, b sandbox.Bind) (jail.Bind, error) {
 	return jail.Bind{Src: real, Dst: b.Path, Write: !b.ReadOnly}, nil
 }
 
-// syntheticFiles are the files of /etc that must not be those of the host.
+// syntheticFiles returns the files of /etc that must differ from the host's.
 func syntheticFiles(network string) (map[string]string, error) {
 	synthetic := map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nagent:x:1000:1000:agent:" + jail.Home +
@@ -298,7 +296,7 @@ func syntheticFiles(network string) (map[string]string, error) {
 	return synthetic, nil
 }
 
-// InnerLimits are the limits that the inside enforces.
+// InnerLimits returns the limits that the inside enforces.
 func InnerLimits(l sandbox.Limits) jail.Limits {
 	in := jail.Limits{
 		Memory: l.Memory, FileSize: l.FileSize, Tmp: l.Tmp, Shm: l.Shm,
@@ -306,7 +304,7 @@ func InnerLimits(l sandbox.Limits) jail.Limits {
 	}
 	if l.Memory > 0 {
 		in.Data = max(4<<30, l.Memory)
-		// What files in memory hold is not freed by ending processes.
+		// Ending processes doesn't free in-memory files.
 		in.Tmp, in.Shm = atMost(l.Tmp, l.Memory/2), atMost(l.Shm, l.Memory/4)
 	}
 	return in
@@ -320,7 +318,7 @@ func atMost(n, max int64) int64 {
 	return n
 }
 
-// CommandEnvironment is what commands start with.
+// CommandEnvironment returns the initial environment of commands.
 func CommandEnvironment(network string) map[string]string {
 	env := map[string]string{
 		"PATH": jail.Home + "/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TasksOf counts processes and threads of a user, except those of one process and below it,
-// as the system does for its limit. One whose parent has just ended may be below that
-// process, and is left out.
+// TasksOf counts a user's processes and threads, except those of one process and its descendants, as the system's limit
+// does. An orphan may be such a descendant and is excluded.
 func TasksOf(uid, except int) (sum int64) {
 	names, err := filepath.Glob("/proc/[0-9]*/status")
 	if err != nil {
@@ -38,7 +37,7 @@ func TasksOf(uid, except int) (sum int64) {
 	return sum
 }
 
-// notBelow says whether a process is surely not below another one.
+// notBelow reports whether a process is surely not below another one.
 func notBelow(parents map[int]int, pid, other int) bool {
 	for range len(parents) {
 		if pid == other {

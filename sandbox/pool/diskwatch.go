@@ -17,21 +17,19 @@ const (
 	// Files are counted when as much is gone from the disk as the thread may still write,
 	// and this often in any case: at first, and after a while without growth.
 	diskCount, diskRest = time.Second, 10 * time.Second
-	// What others write to the same disk makes a thread that is nearly full count this
-	// often at most.
+	// Writes of others to the same disk trigger a recount of a nearly full thread at most this often.
 	diskStep = 1 << 20
-	// What a file takes up grows a little when its blocks reach the disk, after the one who
-	// wrote it has ended: a thread that was full before may grow by this.
+	// Disk usage grows a little when blocks are flushed after the writer has exited: a thread that was full before may
+	// grow by this much.
 	diskLate = 1 << 20
-	// diskSettle is how long a command may run before it answers for writes nobody was seen at.
+	// diskSettle is the age from which a command is held responsible for writes without a known writer.
 	diskSettle = time.Second
-	// clearTime bounds the wait for an answer about processes.
+	// clearTime limits the wait for an answer about processes.
 	clearTime = 5 * time.Second
 )
 
-// diskWatch ends whoever writes when a thread has more than it may, for as long as any
-// process of its box lives, also after the command that started it. One who has too much
-// already may go on, and delete.
+// diskWatch ends the writer when a thread exceeds its quota, as long as any process of its box lives, even after the
+// command that started it. A thread that is over its quota already may continue, and delete files.
 type diskWatch struct {
 	box    Box
 	pool   *Pool
@@ -42,11 +40,11 @@ type diskWatch struct {
 	stored *files.Meter
 
 	mu      sync.Mutex
-	blind   bool            // the box does not know what is open
+	blind   bool            // the box doesn't know the open files
 	next    int             // guarded by mu, as all here
 	calls   map[int]watched // running commands
-	base    int64           // what there was when the last command started
-	full    int64           // what the project had then
+	base    int64           // usage when the last command started
+	full    int64           // the project's usage at that time
 	deep    bool            // that could not be counted
 	running bool            // the loop
 	notes   []string        // for the next result
@@ -101,8 +99,8 @@ func (w *diskWatch) during(ctx context.Context, run func(context.Context) (Exit,
 	return e, err
 }
 
-// start measures the thread before a command. Where it may be too much, it is counted anew: what an earlier command
-// wrote at its end is not for this one to answer for.
+// start measures the thread before a command. Near the limit it counts again: a command isn't responsible for late
+// writes of earlier ones.
 func (w *diskWatch) start(ctx context.Context) (used int64, deep bool) {
 	used, deep = w.meter.Last()
 	if used <= w.limit-files.Unseen && !deep {
@@ -164,7 +162,7 @@ func (w *diskWatch) loop() {
 		if !w.over(used, err != nil) {
 			continue
 		}
-		// What was counted may be gone, and a command that begins now wrote none of it.
+		// The counted files may be gone, and a command starting now wrote none of them.
 		counted = time.Now()
 		used, err = w.meter.Recount(ctx, w.pool.cfg.Dirs, w.thread)
 		if (err == nil || errors.Is(err, files.ErrNesting)) && w.over(used, err != nil) {
@@ -219,7 +217,7 @@ func (w *diskWatch) look(ctx context.Context) (procs int, err error) {
 	return u.Procs, err
 }
 
-// rest says that the loop may end: nothing runs, or the box is gone.
+// rest reports whether the loop may end: nothing runs, or the box is gone.
 func (w *diskWatch) rest(gone bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -237,8 +235,8 @@ func (w *diskWatch) over(used int64, deep bool) bool {
 	return used > most || deep && !w.deep
 }
 
-// endWriter ends the writing process, or all of them if it can't be found. Commands that began after the disk was
-// counted are spared: the next count tells about them.
+// endWriter ends the writing process, or all if it can't be found. Commands started after the count are spared until
+// the next one.
 func (w *diskWatch) endWriter(ctx context.Context, counted time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, clearTime)
 	defer cancel()
@@ -256,7 +254,7 @@ func (w *diskWatch) endWriter(ctx context.Context, counted time.Time) {
 	w.mu.Lock()
 	calls := len(w.calls)
 	for _, c := range w.calls {
-		// Blocks of what an earlier command wrote may be taken a moment after its end.
+		// Blocks of an earlier command may be allocated shortly after its end.
 		if c.since.Before(counted) && time.Since(c.since) > diskSettle {
 			c.cancel(ErrOverQuota)
 		}
@@ -265,7 +263,7 @@ func (w *diskWatch) endWriter(ctx context.Context, counted time.Time) {
 	if calls > 0 {
 		return
 	}
-	// What a command wrote at its end may be counted only now, when nobody is left to end.
+	// Writes at the end of a command may be counted only now, when there is no process to end.
 	if u, err := w.box.Stat(ctx, false); err != nil || u.Procs > 0 {
 		log.Warn("thread storage full; stopped the sandbox")
 		w.tell(endedNote(Cleared{}))

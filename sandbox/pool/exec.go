@@ -16,26 +16,24 @@ import (
 	"fawn/sandbox/files"
 )
 
-// fileTooLarge is the exit code of a shell whose last program exceeded the file size limit.
+// fileTooLarge is a shell's exit code if its last program exceeded the file size limit.
 const fileTooLarge = 128 + 25
 
 // Causes for which a command is ended.
 var (
 	errTimeout = errors.New("the command ran too long")
-	// ErrOverQuota is a command whose thread has more on the disk than it may.
+	// ErrOverQuota means that a command's thread exceeds its disk quota.
 	ErrOverQuota = errors.New("the command wrote too much")
 )
 
 // Box is a running sandbox of some provider.
 type Box interface {
-	// Run runs one command. The end of ctx ends the command, and exit says so. An
-	// error means that nothing ran.
+	// Run runs one command. The end of ctx ends it, which exit reports. An error means that nothing ran.
 	Run(ctx context.Context, j Job) (Exit, error)
-	// Stat describes processes and memory; disk asks for gone too, which costs a look at
-	// every open file.
+	// Stat describes processes and memory; disk also requests gone, which requires a scan of every open file.
 	Stat(ctx context.Context, disk bool) (Usage, error)
-	// Clear ends who writes to the disk: processes that earlier commands left running, or the
-	// running command if that is it, unless it began after the disk was counted.
+	// Clear ends the writer to the disk: leftover processes of earlier commands, or the running command unless it began
+	// after the count.
 	Clear(ctx context.Context, counted time.Time) (Cleared, error)
 	// Layers must not be changed by the caller.
 	Layers() []string
@@ -57,7 +55,7 @@ type Job struct {
 	Errs    *os.File
 }
 
-// Close lets go of the outputs: their end is then a matter of the command alone.
+// Close closes our copies of the outputs, so that only the command holds them open.
 func (j Job) Close() error {
 	err := j.Out.Close()
 	if j.In != nil {
@@ -79,7 +77,7 @@ type Usage struct {
 // Cleared counts the ended processes.
 type Cleared struct {
 	Procs int
-	Names string // of their programs
+	Names string // names of their programs
 	Call  bool   // a running command writes; it was ended unless it began after the count
 }
 
@@ -88,11 +86,11 @@ type Exit struct {
 	Code       int
 	Signal     string
 	Background int
-	OOM        string // what was done about memory
+	OOM        string // actions of the memory guard
 	Crowded    int    // the limit of processes, if it was reached
 	Refused    string // why the program could not start
 	Lost       string // why the box is lost with it
-	Quota      bool   // it was ended for what it wrote
+	Quota      bool   // ended for exceeding the quota
 	Cleared    int    // processes that filled the sandbox and were ended for it
 	Notes      []string
 	Usage      sandbox.Rusage
@@ -118,7 +116,7 @@ func (s setting) execute(ctx context.Context, b Box, req sandbox.ExecReq,
 	}
 	start(func() { out.run(b.Done()) })
 	if req.Out != nil {
-		_ = w[0].Close() // nobody has it
+		_ = w[0].Close() // not handed to any process
 		w[0] = req.Out
 	}
 
@@ -143,7 +141,7 @@ func (s setting) execute(ctx context.Context, b Box, req sandbox.ExecReq,
 	case e.Quota:
 		res.Quota = true
 	case cause == nil || e.Signal == "":
-		// It ended by itself.
+		// It ended normally.
 	case errors.Is(cause, errTimeout):
 		res.TimedOut = true
 	default:
@@ -153,7 +151,7 @@ func (s setting) execute(ctx context.Context, b Box, req sandbox.ExecReq,
 	return res, nil
 }
 
-// environment is that of one command.
+// environment returns the environment of one command.
 func (s setting) environment(req sandbox.ExecReq) []string {
 	return s.inside(Environment(s.env, s.policy.Env, req))
 }
@@ -170,7 +168,7 @@ func (s setting) inside(texts []string) []string {
 	return all
 }
 
-// notes are the sentences for the model.
+// notes returns the sentences for the model.
 func (s setting) notes(ctx context.Context, res sandbox.ExecResult, e Exit, req sandbox.ExecReq) (notes []string) {
 	if e.Refused != "" {
 		notes = append(notes, "The command could not start: "+e.Refused+".")

@@ -15,15 +15,15 @@ import (
 type member struct {
 	pool   *Pool
 	thread string
-	// resting says that the box is being stopped to make room.
+	// resting means that the box is being stopped to make room.
 	resting atomic.Bool
 
 	mu         sync.Mutex
 	gone       string         // why it was destroyed; guarded by mu, as all below
-	owner      string         // for whom it works
+	owner      string         // owner it works for
 	policy     sandbox.Policy // for the next start
 	box        Box            // nil before the first command and after the end
-	with       sandbox.Policy // the policy of box
+	with       sandbox.Policy // the machine's available memory
 	single     map[Box]bool   // boxes that live for one call
 	starting   chan struct{}  // closed when a start has ended
 	calls      int

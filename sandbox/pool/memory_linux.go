@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// machineMemory is how much memory there is for the server and all it starts, in bytes: that
-// of the machine, or what a control group around the server may have. 0 means unknown.
+// machineMemory returns the memory available to the server and its children in bytes: the machine's, or the limit of an
+// enclosing control group. 0 means unknown.
 func machineMemory(proc string) int64 {
 	b, err := os.ReadFile(filepath.Join(proc, "meminfo"))
 	if err != nil {
@@ -43,7 +43,7 @@ func machineMemory(proc string) int64 {
 	}
 }
 
-// OwnCgroup returns the server's control group folder, and the topmost one that it can see.
+// OwnCgroup returns the server's control group folder, and the topmost one visible to it.
 func OwnCgroup(proc string) (dir, top string, err error) {
 	b, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
 	if err != nil {

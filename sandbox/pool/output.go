@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxKept bounds a result without a limit in characters.
+// maxKept limits a result without a limit in characters.
 const maxKept = 4 << 20
 
 // keeper keeps the beginning and the end of a text of any length.
@@ -34,7 +34,7 @@ func (k *keeper) Write(p []byte) (int, error) {
 	n := len(p)
 	k.bytes += int64(n)
 	for k.left > 0 && len(p) > 0 {
-		// A character that comes in two writes counts once.
+		// A character split across two writes counts once.
 		size := 1
 		for size < len(p) && !utf8.RuneStart(p[size]) {
 			size++
@@ -97,7 +97,7 @@ func (k *keeper) text(most int) (out []byte, truncated bool) {
 	return valid(append(out, tail...)), true
 }
 
-// leading gives the first n characters of p.
+// leading returns the first n characters of p.
 func leading(p []byte, n int) []byte {
 	for at, b := range p {
 		if utf8.RuneStart(b) {
@@ -109,7 +109,7 @@ func leading(p []byte, n int) []byte {
 	return p
 }
 
-// trailing gives the last n characters of p.
+// trailing returns the last n characters of p.
 func trailing(p []byte, n int) []byte {
 	at := len(p)
 	for at > 0 && n > 0 {
@@ -121,8 +121,8 @@ func trailing(p []byte, n int) []byte {
 	return p[at:]
 }
 
-// share divides the characters of a result between two outputs of some length. Each gets
-// what it needs, or else half of them and what the other leaves.
+// share divides a result's characters between two outputs of given lengths. Each gets as much as it needs, or else half
+// plus the other's rest.
 func share(most int, a, b int64) (int, int) {
 	half := int64(most / 2)
 	switch {
@@ -160,8 +160,7 @@ func valid(p []byte) []byte {
 	return out
 }
 
-// whole splits p after its last complete character. What follows is the start
-// of one, at most three bytes.
+// whole splits p after its last complete character. The rest is the start of one, at most three bytes.
 func whole(p []byte) int {
 	for back := 1; back < utf8.UTFMax && back <= len(p); back++ {
 		if b := p[len(p)-back]; utf8.RuneStart(b) {

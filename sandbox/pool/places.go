@@ -2,9 +2,8 @@ package pool
 
 import "slices"
 
-// places are the ones that boxes run in. Callers get one in order of arrival, but owners
-// with fewer boxes come first. Where several people share them none has all: with three of four
-// places at most, whatever one of them starts leaves others some.
+// places limits the running boxes. Callers are served in order of arrival, owners with fewer boxes first. Among several
+// people nobody gets all: with at most three of four places, everyone leaves room for others.
 type places struct {
 	max     int
 	shared  bool
@@ -20,7 +19,7 @@ type waiter struct {
 	turn  chan struct{} // closed when the place is theirs
 }
 
-// share is how many places an owner may have. The server itself, which has no name, may have all.
+// share returns the limit of an owner. The nameless server itself may have all.
 func (p *places) share(owner string) int {
 	if owner == "" || !p.shared {
 		return p.max
@@ -28,10 +27,10 @@ func (p *places) share(owner string) int {
 	return max(1, p.max*3/4)
 }
 
-// full says whether an owner has all places that it may have.
+// full reports whether an owner has all places that it may have.
 func (p *places) full(owner string) bool { return p.used[owner] >= p.share(owner) }
 
-// join stands in line.
+// join is in line.
 func (p *places) join(owner string) *waiter {
 	w := &waiter{owner, make(chan struct{})}
 	p.line = append(p.line, w)

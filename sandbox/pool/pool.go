@@ -18,7 +18,7 @@ import (
 // memoryShare is the part of the machine's memory that one sandbox may have at most.
 const memoryShare = 2
 
-// Starter starts a box for a thread, whose folders exist.
+// Starter starts a box for a thread with existing folders.
 type Starter func(ctx context.Context, thread string, p sandbox.Policy) (Box, error)
 
 // Pool keeps the boxes of threads warm, stops idle ones, and never runs more
@@ -41,7 +41,7 @@ type Pool struct {
 	failed  int                // starts that failed in a row; guarded by mu
 }
 
-// New makes the pool of a provider. Its work ends with Close.
+// New returns the pool of a provider. Its work ends with Close.
 func New(cfg *sandbox.Config, name string, start Starter) *Pool {
 	p := &Pool{cfg: cfg, name: name, start: start, quit: make(chan struct{}), members: map[string]*member{},
 		places: places{max: cfg.MaxSandboxes, shared: cfg.Shared, used: map[string]int{}}, quota: cfg.Dirs.Quota, memory: cmp.Or(cfg.TestOnly.Machine, machineMemory("/proc"))}
@@ -144,8 +144,8 @@ func (p *Pool) enter() error {
 	return nil
 }
 
-// reserve waits for a place for one more box of an owner, at most for so long. Idle boxes make
-// room, the one that was used least recently first.
+// reserve waits a limited time for a place for one more box of an owner. Idle boxes make room, least recently used
+// first.
 func (p *Pool) reserve(ctx context.Context, owner string, limit time.Duration) error {
 	if limit > 0 {
 		var cancel context.CancelFunc
@@ -203,8 +203,8 @@ func (p *Pool) makeRoom() {
 	}
 }
 
-// idle finds the member to stop first: one without background processes, then
-// the one used least recently; "" stands for those of all owners. The caller holds mu.
+// idle finds the member to stop first: one without background processes, then the least recently used; "" includes all
+// owners. The caller holds mu.
 func (p *Pool) idle(owner string) *member {
 	type candidate struct {
 		*member
@@ -286,15 +286,14 @@ func (p *Pool) started(err error) {
 	}
 }
 
-// Failures are the starts that failed in a row before the current one.
+// Failures returns the starts that failed in a row before the current one.
 func (p *Pool) Failures() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failed
 }
 
-// launch starts a box in a place that it waits for, which it gives back when the box is
-// gone.
+// launch starts a box after waiting for a place, which is released when the box is gone.
 func (p *Pool) launch(ctx context.Context, thread, owner string, policy sandbox.Policy) (Box, error) {
 	if err := p.reserve(ctx, owner, policy.Timeout); err != nil {
 		return nil, err

@@ -14,16 +14,14 @@ const (
 	// Output is shown in pieces of this size, or after this time.
 	pieceBytes = 8 << 10
 	pieceTime  = 50 * time.Millisecond
-	// Processes in the background may hold the output open; what they write after
-	// this time is theirs.
+	// Background processes may hold the output open; later output belongs to them.
 	LastWords = 100 * time.Millisecond
-	// Linux lets nobody but root have a larger pipe.
+	// Linux allows larger pipes to root only.
 	pipeBytes = 1 << 20
 )
 
-// pump reads both outputs of one command and keeps each of them. It shows them as one, in
-// the order in which they arrive, and goes on reading afterwards for as long as a
-// background process writes, which would die otherwise.
+// pump reads both outputs of a command and stores each. It shows them combined in order of arrival, and continues
+// reading while background processes write, which would die otherwise.
 type pump struct {
 	streams  [2]*stream // standard output and standard error
 	finished chan struct{}
@@ -32,7 +30,7 @@ type pump struct {
 	detach time.Time // guarded by limit; set when the command has ended
 
 	mu      sync.Mutex
-	clean   *replacer    // masks what one output begins and the other ends; guarded by mu, as all below
+	clean   *replacer    // masks texts that span both outputs; guarded by mu, like all below
 	show    func([]byte) // may be nil
 	all     io.Writer    // may be nil
 	budget  int64        // bytes that may still be shown
@@ -49,8 +47,7 @@ type stream struct {
 	part  []byte // the start of a character
 }
 
-// newPump returns a pump and the ends of its pipes that the command writes to. What is on
-// the list is replaced in its output.
+// newPump returns a pump and the pipe ends for the command's output. Listed texts are replaced in the output.
 func newPump(list []replacement, req sandbox.ExecReq, p sandbox.Policy) (_ *pump, ends [2]*os.File, err error) {
 	u := &pump{clean: newReplacer(req.Secrets), all: req.All, budget: p.StreamBytes, finished: make(chan struct{})}
 	for i := range u.streams {
@@ -70,7 +67,7 @@ func newPump(list []replacement, req sandbox.ExecReq, p sandbox.Policy) (_ *pump
 	return u, ends, nil
 }
 
-// run returns once nobody can write any more, or over is closed.
+// run returns when all writers are gone, or over is closed.
 func (u *pump) run(over <-chan struct{}) {
 	var reading sync.WaitGroup
 	for _, s := range u.streams {
@@ -91,7 +88,7 @@ func (u *pump) run(over <-chan struct{}) {
 		}
 	})
 	for _, s := range u.streams {
-		// Every writer is gone, or the time is over; there is nobody to tell.
+		// Every writer is gone, or the time is up; the error doesn't matter.
 		reading.Go(func() { _, _ = io.Copy(io.Discard, s.r) })
 	}
 	reading.Wait()
@@ -110,7 +107,7 @@ func (u *pump) collect(s *stream) {
 		u.take(s, buf[:n], false)
 		late := errors.Is(err, os.ErrDeadlineExceeded)
 		if err != nil && !late {
-			break // nobody can write any more
+			break // all writers are gone
 		}
 		if !last.IsZero() && !time.Now().Before(last) {
 			u.rest(s, buf)
@@ -129,9 +126,8 @@ func (u *pump) collect(s *stream) {
 	_ = s.r.SetReadDeadline(time.Time{})
 }
 
-// rest takes what the command has left in the pipe: on a busy machine, or behind somebody
-// slow who is shown the output, that is more than was read in time. A process in the
-// background may add to it, but not for ever.
+// rest reads the command's remaining output from the pipe: on a busy machine, or with a slow reader, there may be more
+// than was read in time. Background processes may add to it, up to a limit.
 func (u *pump) rest(s *stream, buf []byte) {
 	_ = s.r.SetReadDeadline(time.Time{})
 	for most := pipeBytes; most > 0; {
@@ -159,7 +155,7 @@ func (u *pump) deadline(s *stream) time.Time {
 	return u.detach
 }
 
-// take stores output and passes on whole characters: those of one output must not end up inside those of the other.
+// take stores output and passes on complete characters: the two outputs must not interrupt each other's.
 func (u *pump) take(s *stream, p []byte, last bool) {
 	s.total += int64(len(p))
 	p = s.clean.next(p, last)
@@ -175,7 +171,7 @@ func (u *pump) take(s *stream, p []byte, last bool) {
 	u.merge(p[:n], false)
 }
 
-// merge shows output when enough has come together, or all of it at the end.
+// merge shows output when enough has accumulated, or all of it at the end.
 func (u *pump) merge(p []byte, last bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -227,7 +223,7 @@ func (u *pump) finish() {
 	<-u.finished
 }
 
-// total is how many bytes came. It is called after finish, as texts is.
+// total returns the number of bytes read. Call it after finish, like texts.
 func (u *pump) total() int64 { return u.streams[0].total + u.streams[1].total }
 
 // texts returns a result's text of both outputs.

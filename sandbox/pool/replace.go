@@ -68,8 +68,7 @@ func (r *replacer) next(p []byte, last bool) []byte {
 	return out
 }
 
-// match finds the longest text at the start of p, or says that p may be the
-// start of a longer one.
+// match finds the longest text at the start of p, or reports that p may be the start of a longer one.
 func (r *replacer) match(p []byte) (found *replacement, partial bool) {
 	for i, c := range r.list {
 		switch {

@@ -70,8 +70,7 @@ func (t Translator) at(text string, at int) (n int, to string) {
 	return 0, ""
 }
 
-// continues says whether a slash after the text is inside a path and not its
-// start: after a name, or after what a shell puts something in place of.
+// continues reports whether a slash after the text continues a path: after a name, or after a shell expansion.
 func continues(text string) bool {
 	last := text[len(text)-1]
 	if last == '/' {
@@ -80,7 +79,7 @@ func continues(text string) bool {
 	return nameByte(last) && !shortOption(text) || strings.IndexByte("})]*?~", last) >= 0
 }
 
-// shortOption reports whether a text ends with an option such as -I, whose value may follow without a space.
+// shortOption reports whether a text ends with an option such as -I, whose value may follow directly.
 func shortOption(text string) bool {
 	n := len(text) - 2
 	letter := text[len(text)-1] | 0x20
@@ -88,7 +87,7 @@ func shortOption(text string) bool {
 		(n == 0 || strings.IndexByte(" \t\n'\"=,(;|&", text[n-1]) >= 0)
 }
 
-// outside are the replacements for output that comes in pieces.
+// outside returns the replacements for output that arrives in pieces.
 func outside(m sandbox.PathMapper) []replacement {
 	if t, ok := m.(Translator); ok {
 		return t.out.list
@@ -96,13 +95,13 @@ func outside(m sandbox.PathMapper) []replacement {
 	return nil
 }
 
-// nameByte says whether a byte may continue a name.
+// nameByte reports whether a byte may continue a name.
 func nameByte(b byte) bool {
 	return b == '.' || b == '-' || b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' ||
 		b >= 0x80
 }
 
-// PlainPath says whether a shell takes a path as it is, quoted or not.
+// PlainPath reports whether a shell takes a path as it is, quoted or not.
 func PlainPath(p string) bool {
 	return p != "" && !strings.ContainsFunc(p, func(r rune) bool {
 		return r >= 0x80 || !nameByte(byte(r)) && !strings.ContainsRune("/+,@%:=", r)

@@ -6,7 +6,7 @@ import (
 	"fawn/sandbox/seatbelt"
 )
 
-// candidates are the providers of this system, the strongest first.
+// candidates returns the providers of this system, the strongest first.
 func candidates() []candidate {
 	return []candidate{
 		{name: sandbox.ProviderSeatbelt, open: seatbelt.New, auto: always,

@@ -8,7 +8,7 @@ import (
 	"fawn/sandbox/ns"
 )
 
-// candidates are the providers of this system, the strongest first.
+// candidates returns the providers of this system, the strongest first.
 func candidates() []candidate {
 	return []candidate{
 		{name: sandbox.ProviderNamespace, open: ns.New, auto: always},

@@ -2,7 +2,7 @@
 
 package sandbox
 
-// candidates are the providers of this system, the strongest first.
+// candidates returns the providers of this system, the strongest first.
 func candidates() []candidate {
 	return []candidate{{name: ProviderHost, open: newHost, auto: never}}
 }

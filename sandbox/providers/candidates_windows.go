@@ -1,4 +1,4 @@
 package providers
 
-// candidates are the providers of this system: none.
+// candidates returns the providers of this system: none.
 func candidates() []candidate { return nil }

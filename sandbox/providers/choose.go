@@ -10,20 +10,19 @@ import (
 	"fawn/sandbox"
 )
 
-// candidate is a provider this build knows.
+// candidate is a provider of this build.
 type candidate struct {
 	name string
 	open func(sandbox.Config) (sandbox.Provider, error)
-	// auto says whether the provider may be chosen without being named.
+	// auto reports whether the provider may be chosen automatically.
 	auto func(sandbox.Config) bool
 	// without are layers of namespaces that this kind of provider cannot have.
 	without []string
 }
 
-// New opens the configured provider. Auto takes the first whose whole probe
-// passes, the strongest first. Where that leaves none, or the named one cannot
-// work here, the answer is a provider that runs nothing and says why: never
-// another, weaker one. Errors match ErrConfig.
+// New opens the configured provider. Auto selects the strongest whose probe passes completely. If there is none, or the
+// named one can't work here, it returns a provider that refuses to run anything and gives the reason: never a weaker
+// one. Errors match ErrConfig.
 func New(ctx context.Context, cfg sandbox.Config) (sandbox.Provider, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func choose(ctx context.Context, cfg sandbox.Config, all []candidate) (sandbox.P
 	return newOff(tried...), nil
 }
 
-// fallback is a provider that auto took after stronger ones, and says why.
+// fallback is a provider selected after stronger ones failed, with the reasons.
 type fallback struct {
 	sandbox.Provider
 	tried []sandbox.Report
@@ -90,8 +89,8 @@ func (f fallback) Probe(ctx context.Context) sandbox.Report {
 	return r
 }
 
-// missing names the required layers that a report lacks. Only an owner's own
-// list asks for what the kind of provider cannot have.
+// missing returns the required layers that a report lacks. Only an owner's explicit list may require layers that the
+// provider can't have.
 func missing(c sandbox.Config, r sandbox.Report, without []string) string {
 	var lacks []string
 	own := !slices.Equal(c.RequireLayers, sandbox.DefaultConfig().RequireLayers)

@@ -1,4 +1,4 @@
-// Package providers chooses a provider of package sandbox: the configured one, or the strongest that
-// works here. It is the only place that knows all of them. Where none works, the answer is a provider
-// that runs nothing and says why: never another, weaker one.
+// Package providers selects a provider of package sandbox: the configured one, or the strongest that works here. No
+// other package imports them all. If none works, it returns a provider that refuses to run anything and gives the
+// reason: never a weaker one.
 package providers

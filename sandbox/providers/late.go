@@ -7,16 +7,15 @@ import (
 	"fawn/sandbox"
 )
 
-// late is a provider that is still being chosen: what needs it waits.
+// late is a provider still being selected; its methods wait.
 type late struct {
 	chosen chan struct{} // closed when p is set
 	stop   context.CancelFunc
 	p      sandbox.Provider
 }
 
-// NewLate is [New] without the wait for the probes, which take some tens of milliseconds: they go
-// on behind its back, and every method waits for them. What the configuration cannot mean is
-// an error at once, matching ErrConfig.
+// NewLate is [New] without waiting for the probes, which take tens of milliseconds: they run in the background, and
+// every method waits for them. Invalid configurations return an error at once, matching ErrConfig.
 func NewLate(cfg sandbox.Config) (sandbox.Provider, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -40,7 +39,7 @@ func NewLate(cfg sandbox.Config) (sandbox.Provider, error) {
 	return l, nil
 }
 
-// wait gives the provider, or the end of ctx.
+// wait returns the provider, or the end of ctx.
 func (l *late) wait(ctx context.Context) (sandbox.Provider, error) {
 	select {
 	case <-l.chosen:

@@ -7,17 +7,16 @@ import (
 	"fawn/sandbox"
 )
 
-// off is the provider that runs nothing and says why.
+// off is a provider that refuses to run anything and gives the reason.
 type off struct{ report sandbox.Report }
 
-// newOff makes the provider for a host on which the tried providers cannot work,
-// or for an owner who wants none.
+// newOff returns the provider for a host on which no provider works, or for an owner who disabled them.
 func newOff(tried ...sandbox.Report) *off {
 	r := sandbox.Report{Provider: sandbox.ProviderOff, Reason: "disabled by the configuration", Tried: tried}
 	if len(tried) > 0 {
 		var words, hints []string
 		for _, t := range tried {
-			// Namespaces are what is meant where no provider is named.
+			// Namespaces are the default.
 			word := t.Reason
 			if t.Provider != sandbox.ProviderNamespace {
 				word = t.Provider + ": " + word

@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// maxMessage is how long a message of the browser may be.
+// maxMessage limits a message of the browser.
 const maxMessage = 32 << 20
 
 // wire carries messages to a browser and back. receive ends with an error once it is closed.
@@ -99,7 +99,7 @@ func (c *conversation) next(ctx context.Context) error {
 	}
 }
 
-// send gives a command without waiting for its answer.
+// send sends a command without waiting for its response.
 func (c *conversation) send(ctx context.Context, session, method string, params any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *conversation) send(ctx context.Context, session, method string, params 
 	return c.wire.send(ctx, body)
 }
 
-// call gives a command and decodes its answer into out unless that is nil.
+// call sends a command and decodes its response into out unless that is nil.
 func (c *conversation) call(ctx context.Context, session, method string, params, out any) error {
 	if err := c.send(ctx, session, method, params); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *conversation) call(ctx context.Context, session, method string, params,
 	}
 }
 
-// socket is the wire to a browser that somebody else has started.
+// socket is the connection to an external browser.
 type socket struct{ conn *websocket.Conn }
 
 func connect(ctx context.Context, at string) (wire, error) {

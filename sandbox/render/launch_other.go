@@ -4,7 +4,7 @@ package render
 
 import "errors"
 
-// installed is where a browser is found: here it needs an address.
+// installed returns where a browser is found: here it needs an address.
 func installed() string { return "" }
 
 func launch(string, int64, ...string) (wire, error) {

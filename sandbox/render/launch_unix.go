@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// installed is where a browser is found.
+// installed returns where a browser is found.
 func installed() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -31,8 +31,8 @@ func installed() string {
 	return ""
 }
 
-// process is a browser of our own, in a process group and with a profile of its own. It is told
-// commands over pipes, and leaves when they end, however that happens.
+// process is a browser started by us, in its own process group with its own profile. It receives commands over pipes,
+// and exits when they close.
 type process struct {
 	cmd  *exec.Cmd
 	dir  string
@@ -45,12 +45,12 @@ type process struct {
 	watch sync.WaitGroup
 }
 
-// nowhere is the proxy of what a browser asks for its own sake, such as updates and accounts: nothing listens there.
-// The page has a context of its own with a proxy of its own, see show.
+// nowhere is the proxy for the browser's own requests, such as updates and accounts: nothing listens there. The page
+// has a separate context with its own proxy, see show.
 const nowhere = "http://127.0.0.1:1"
 
-// flags keep a browser from everything but the page: it resolves no names itself, sends nothing
-// past the proxy, and calls nobody for its own sake.
+// flags disable everything but the page: the browser doesn't resolve names, bypass the proxy, or make requests of its
+// own.
 func flags(dir string, more ...string) []string {
 	return append(append([]string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + dir, "--proxy-server=" + nowhere,
 		"--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-quic",
@@ -95,7 +95,7 @@ func launch(program string, memory int64, more ...string) (_ wire, err error) {
 	return p, nil
 }
 
-// look is how often the memory of a browser is added up.
+// look is the interval of measuring a browser's memory.
 const look = 50 * time.Millisecond
 
 // bound ends the browser once all its processes together take more memory than they may.
@@ -110,7 +110,7 @@ func (p *process) bound(most int64) {
 		}
 		if taken(p.cmd.Process.Pid) > most {
 			p.over.Store(true)
-			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // close reaps it, and says what failed
+			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // close reaps it and reports failures
 			return
 		}
 	}
@@ -122,7 +122,7 @@ func (p *process) exceeded() bool { return p.over.Load() }
 // folder implements local.
 func (p *process) folder() string { return p.dir }
 
-// pipes makes those of the commands and returns the browser's ends, which become 3 and 4.
+// pipes creates the command pipes and returns the browser's ends, which become 3 and 4.
 func (p *process) pipes() (theirs []*os.File, err error) {
 	read, to, err := os.Pipe()
 	if err != nil {
@@ -137,8 +137,8 @@ func (p *process) pipes() (theirs []*os.File, err error) {
 	return []*os.File{read, write}, nil
 }
 
-// profile makes a folder for a browser. Root's browser belongs to somebody else, who must get there: where
-// TMPDIR is closed to others, another place is taken.
+// profile creates a folder for a browser. A root server's browser runs as another user, who must have access: if TMPDIR
+// is closed to others, another folder is used.
 func profile() (string, error) {
 	const name = "fawn-browser-*"
 	if os.Geteuid() != 0 {
@@ -152,7 +152,7 @@ func profile() (string, error) {
 	return "", errors.New("root's browser runs as another user, who gets to none of $TMPDIR, /tmp and /var/tmp")
 }
 
-// passable tells whether every user gets to a folder and what is in it.
+// passable reports whether every user can access a folder and its content.
 func passable(dir string) (bool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -173,7 +173,7 @@ func passable(dir string) (bool, error) {
 	}
 }
 
-// unprivileged makes root's browser somebody else's: its sandbox works for others only.
+// unprivileged runs a root server's browser as another user: its sandbox doesn't work for root.
 func unprivileged(dir string) (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -11,11 +11,10 @@ import (
 // Link is the line to a browser that shows more than one page. Its owner closes it.
 type Link struct{ wire }
 
-// local is a wire to a browser that was started here, in a folder of its own.
+// local is a connection to a browser started here, in its own folder.
 type local interface{ folder() string }
 
-// Open starts a browser with further flags, or reaches the one that runs already. The error wraps [ErrNone] where
-// there is none.
+// Open starts a browser with extra flags, or connects to the external one. Without one the error wraps [ErrNone].
 func (b *Browser) Open(ctx context.Context, flags ...string) (*Link, error) {
 	where, err := b.find()
 	if err != nil {
@@ -34,18 +33,17 @@ func (l *Link) Send(ctx context.Context, message []byte) error { return l.send(c
 // Receive reads the next message. It fails once the browser has ended.
 func (l *Link) Receive() ([]byte, error) { return l.receive() }
 
-// Close ends a browser that was started here with all its processes, and removes its profile. From one that runs
-// already it only parts.
+// Close ends a browser started here with all its processes and removes its profile. It only disconnects from an
+// external one.
 func (l *Link) Close() error { return l.close() }
 
-// Exceeded tells whether the browser was ended for the memory that it took.
+// Exceeded reports whether the browser was ended for the memory that it took.
 func (l *Link) Exceeded() bool {
 	w, ok := l.wire.(bounded)
 	return ok && w.exceeded()
 }
 
-// Folder makes a folder into which the browser may write, and which ends with it. It is "" for a browser that was not
-// started here.
+// Folder creates a folder writable for the browser, which is removed with it. It is "" for an external browser.
 func (l *Link) Folder(name string) (string, error) {
 	w, ok := l.wire.(local)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// taken is how many bytes of memory the processes of a group take that are not pages of files.
+// taken returns the memory of a process group in bytes, excluding file pages.
 func taken(group int) (sum int64) {
 	all, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -33,7 +33,7 @@ func taken(group int) (sum int64) {
 				continue
 			}
 			if f := bytes.Fields(rest); len(f) > 0 {
-				kb, _ := strconv.ParseInt(string(f[0]), 10, 64) // 0 for what no kernel writes
+				kb, _ := strconv.ParseInt(string(f[0]), 10, 64) // 0 for malformed values
 				sum += kb << 10
 			}
 		}

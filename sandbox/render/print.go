@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// printTime bounds the making of a PDF.
+// printTime limits the making of a PDF.
 const printTime = time.Minute
 
 // A4 paper, in inches.
@@ -17,8 +17,8 @@ const (
 	paperHeight = 11.69
 )
 
-// Print makes a PDF of an HTML document, which may load nothing: its browser reaches nobody, and runs no scripts of it.
-// The error wraps [ErrNone], [ErrPage], [ErrLarge] or [ErrMemory], or is that of the context.
+// Print creates a PDF of an HTML document without network access and scripts. The error wraps [ErrNone], [ErrPage],
+// [ErrLarge] or [ErrMemory], or is that of the context.
 func (b *Browser) Print(ctx context.Context, document string) (pdf []byte, err error) {
 	where, err := b.find()
 	if err != nil {
@@ -53,7 +53,7 @@ func (b *Browser) Print(ctx context.Context, document string) (pdf []byte, err e
 	return pdf, err
 }
 
-// print opens an empty page of its own, fills it with the document and prints it.
+// print opens an empty page, fills it with the document and prints it.
 func (c *conversation) print(ctx context.Context, document string) ([]byte, error) {
 	if len(document) > maxMessage/2 {
 		return nil, ErrLarge
@@ -63,7 +63,7 @@ func (c *conversation) print(ctx context.Context, document string) ([]byte, erro
 		Target  string `json:"targetId"`
 		Session string `json:"sessionId"`
 	}
-	// Nothing listens at the address of the proxy, so the page reaches nobody.
+	// Nothing listens at the proxy's address, so the page has no network.
 	if err := c.call(ctx, "", "Target.createBrowserContext", map[string]any{"disposeOnDetach": true,
 		"proxyServer": "http://127.0.0.1:1", "proxyBypassList": "<-loopback>"}, &made); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ import (
 // Limits of one page.
 const (
 	maxTime   = 30 * time.Second
-	settle    = 6 * time.Second // for scripts to go on behind the page's own end
+	settle    = 6 * time.Second // for scripts to continue after the page's load event
 	maxHTML   = 8 << 20         // characters
 	maxIn     = 64 << 20        // bytes from the network
 	maxOut    = 2 << 20         // bytes to it
@@ -39,48 +39,48 @@ var (
 	ErrPage = errors.New("the browser can't show the page")
 	// ErrLarge means that a page is too large.
 	ErrLarge = errors.New("the page is too large")
-	// ErrMemory means that the browser was ended for what a page took.
+	// ErrMemory means that the browser was ended for a page's memory use.
 	ErrMemory = errors.New("the page takes too much memory, so that the browser was ended")
 )
 
 // Off is the name of a browser that turns rendering off.
 const Off = "off"
 
-// Browser shows pages. Its methods may be called from any goroutine.
+// Browser shows pages. It is safe for concurrent use.
 type Browser struct {
-	// Where says which: the path of a program, the address of a Chromium on this machine that takes
-	// commands (--remote-debugging-port), [Off], or "", which looks for a program.
+	// Where locates the browser: the path of a program, the address of a local Chromium with remote debugging
+	// (--remote-debugging-port), [Off], or "", which searches for a program.
 	Where func() string
 	Log   *slog.Logger
-	// Memory is how many bytes all processes of a browser that is started for a page may take; 0 means 1 GiB. Only Linux
-	// tells.
+	// Memory limits the bytes used by all processes of a browser started for a page; 0 means 1 GiB. It works on Linux
+	// only.
 	Memory int64
 
 	once  sync.Once
 	slots chan struct{}
 }
 
-// Request says what to show and what may be reached for it.
+// Request is the page to show with its allowed connections.
 type Request struct {
 	URL   string
 	Guard *netguard.Guard
 	Ports []int // besides 80, 443, 8080 and 8443
 }
 
-// Page is what a browser shows.
+// Page is the result of rendering.
 type Page struct {
 	Address string // where redirects and scripts led
 	HTML    string
 	Status  int // of the HTTP answer; 0 if it isn't known
 }
 
-// Ready tells whether there is a browser.
+// Ready reports whether there is a browser.
 func (b *Browser) Ready() bool {
 	_, err := b.find()
 	return err == nil
 }
 
-// find is the browser: an address or the path of a program.
+// find returns the browser: an address or the path of a program.
 func (b *Browser) find() (string, error) {
 	switch where := b.Where(); {
 	case where == Off:
@@ -94,8 +94,8 @@ func (b *Browser) find() (string, error) {
 	return "", ErrNone
 }
 
-// Render shows a page and returns what it is then. The error wraps [ErrNone], [ErrPage],
-// [ErrLarge] or [ErrMemory], or is that of the context.
+// Render loads a page and returns its final state. The error wraps [ErrNone], [ErrPage], [ErrLarge] or [ErrMemory], or
+// is that of the context.
 func (b *Browser) Render(ctx context.Context, r Request) (p Page, err error) {
 	if u, err := url.Parse(r.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return p, fmt.Errorf("%w: only http and https are open", ErrPage)
@@ -138,7 +138,7 @@ func (b *Browser) Render(ctx context.Context, r Request) (p Page, err error) {
 	return p, err
 }
 
-// bounded is a wire whose browser may take only so much memory.
+// bounded is a connection to a browser with limited memory.
 type bounded interface{ exceeded() bool }
 
 // serve opens the proxy of one page on loopback and returns its address.
@@ -157,7 +157,7 @@ func serve(ctx context.Context, r Request) (string, func(), error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = proxy.Serve(ctx, l, "page") // what it could not carry the page lacks
+		_ = proxy.Serve(ctx, l, "page") // the page lacks what failed
 	}()
 	return "http://" + l.Addr().String(), func() {
 		cancel()
@@ -165,7 +165,7 @@ func serve(ctx context.Context, r Request) (string, func(), error) {
 	}, nil
 }
 
-// open starts or reaches a browser. The flags are for one that is started.
+// open starts a browser, with the flags, or connects to one.
 func open(ctx context.Context, where string, memory int64, flags ...string) (wire, error) {
 	u, err := url.Parse(where)
 	if err == nil && strings.Contains(where, "://") && u.Host != "" {
@@ -177,7 +177,7 @@ func open(ctx context.Context, where string, memory int64, flags ...string) (wir
 	return launch(where, memory, flags...)
 }
 
-// show loads a page and reads it once it has come to rest.
+// show loads a page and reads it once it is idle.
 func (c *conversation) show(ctx context.Context, address, proxy string) (p Page, err error) {
 	var made struct {
 		Context string `json:"browserContextId"`
@@ -203,7 +203,7 @@ func (c *conversation) show(ctx context.Context, address, proxy string) (p Page,
 			return p, err
 		}
 	}
-	defer func() { // a browser that goes on forgets all about the page
+	defer func() { // an external browser must forget the page
 		left, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		_ = c.call(left, "", "Target.disposeBrowserContext", map[string]any{"browserContextId": made.Context}, nil)
@@ -270,7 +270,7 @@ func (c *conversation) rest(ctx context.Context) error {
 	return nil
 }
 
-// event takes in what the browser tells by itself.
+// event handles unsolicited messages of the browser.
 func (c *conversation) event(ctx context.Context, session, method string, raw json.RawMessage) error {
 	if session == "" || session != c.session {
 		return nil
@@ -304,7 +304,7 @@ func (c *conversation) event(ctx context.Context, session, method string, raw js
 	return nil
 }
 
-// dial reaches a browser at an address: that of its commands, or the one where it tells that.
+// dial connects to a browser by the address of its commands, or the one that reports it.
 func dial(ctx context.Context, u *url.URL) (wire, error) {
 	if u.Scheme == "ws" || u.Scheme == "wss" {
 		return connect(ctx, u.String())

@@ -1,11 +1,9 @@
 //go:build linux
 
-// Command sbxinit is the small program that sandboxes start instead of the
-// server's own, which takes several times longer to come up. sandbox/initbin
-// embeds it, as `make generate` built it.
+// Command sbxinit is the small program that sandboxes start instead of the server's executable, which takes several
+// times longer to start. sandbox/initbin embeds the build of `make generate`.
 //
-// The server refuses one that was built from other sources than itself and
-// starts its own program for the same purpose then.
+// The server rejects a build from other sources and then starts its own executable instead.
 package main
 
 import (

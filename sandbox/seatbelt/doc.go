@@ -1,3 +1,3 @@
-// Package seatbelt runs commands with a profile of macOS that keeps files, signals and the network
-// apart. What such a profile says belongs here; how processes start is in package host.
+// Package seatbelt runs commands under a macOS profile that isolates files, signals and the network. It contains the
+// profile; package host starts the processes.
 package seatbelt

@@ -9,18 +9,17 @@ import (
 	"fawn/sandbox"
 )
 
-// seatbeltRules say what commands on macOS may do; the last rule that fits
-// counts. Rules about files do not cover connections to sockets, so there are
-// none of those at all.
+// seatbeltRules are the rules for commands on macOS; the last match wins. File rules don't cover socket connections, so
+// those are denied.
 type seatbeltRules struct {
 	read    []string // folders and files of the host that may be read
-	secrets []string // those below them that may not
+	secrets []string // secrets below them, not readable
 	own     []string // folders of the thread
-	closed  []string // those of them that may only be read
+	closed  []string // the read-only ones among them
 }
 
-// seatbeltSystem is what programs need of the system: no accounts' folders, no
-// keychains, no settings of services.
+// seatbeltSystem returns the parts of the system that programs need: no accounts' folders, no keychains, no service
+// settings.
 func seatbeltSystem() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/opt", "/System", "/Library", "/Applications/Xcode.app/Contents/Developer",
@@ -31,7 +30,7 @@ func seatbeltSystem() []string {
 	}
 }
 
-// profile is the text for sandbox-exec. Paths must be without links.
+// profile returns the text for sandbox-exec. Paths must be without links.
 func (r seatbeltRules) profile() (string, error) {
 	var b strings.Builder
 	b.WriteString(`(version 1)
@@ -76,7 +75,7 @@ func (r seatbeltRules) profile() (string, error) {
 			return "", err
 		}
 	}
-	// Programs look at each folder above the one that they work in.
+	// Programs access each parent of their working folder.
 	for _, dir := range above(append(slices.Clone(r.own), r.read...)) {
 		q, err := seatbeltString(dir)
 		if err != nil {
@@ -113,8 +112,7 @@ func seatbeltString(path string) (string, error) {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`, nil
 }
 
-// seatbeltLimits makes bash set the limits that macOS has, before it becomes the
-// command.
+// seatbeltLimits makes bash set macOS's limits before it executes the command.
 func seatbeltLimits(l sandbox.Limits) string {
 	text := "ulimit -c 0; "
 	if l.FileSize > 0 {

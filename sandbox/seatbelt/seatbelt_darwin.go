@@ -35,7 +35,7 @@ type provider struct {
 	report sandbox.Report // guarded by mu
 }
 
-// New makes the provider.
+// New returns the provider.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	s := &provider{Host: &host.Host{Config: &cfg}}
 	s.Pool = pool.New(&cfg, sandbox.ProviderSeatbelt, s.start)
@@ -52,8 +52,7 @@ func New(cfg sandbox.Config) (sandbox.Provider, error) {
 
 func (s *provider) Name() string { return sandbox.ProviderSeatbelt }
 
-// Probe runs a command of a throw-away thread and looks for walls that do not
-// stand.
+// Probe runs a command of a temporary thread and checks the protections.
 func (s *provider) Probe(ctx context.Context) sandbox.Report {
 	start := time.Now()
 	r := s.probe(ctx)
@@ -92,7 +91,7 @@ func (s *provider) probe(ctx context.Context) sandbox.Report {
 	return r
 }
 
-// selfTest returns the names of what does not hold.
+// selfTest returns the names of failed checks.
 func (s *provider) selfTest(ctx context.Context) (missed []string, err error) {
 	id := strings.ToLower(rand.Text()[:12])
 	thread, other := "probe-"+id, "probe-other-"+id
@@ -140,7 +139,7 @@ func (s *provider) selfTest(ctx context.Context) (missed []string, err error) {
 	if err := r.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
 		return nil, err
 	}
-	// What did not come in time is missed.
+	// Late output counts as missing.
 	text, err := io.ReadAll(io.LimitReader(r, 64<<10))
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, fmt.Errorf("read answer: %w", err)
@@ -159,7 +158,7 @@ func (s *provider) selfTest(ctx context.Context) (missed []string, err error) {
 	return missed, nil
 }
 
-// folders makes those of a thread.
+// folders creates a thread's folders.
 func (s *provider) folders(thread string) error {
 	if err := s.Config.Dirs.Create(thread); err != nil {
 		return err
@@ -200,7 +199,7 @@ func (s *provider) Acquire(ctx context.Context, thread sandbox.ThreadRef,
 	return m, nil
 }
 
-// start is the starter of the pool.
+// start returns the starter of the pool.
 func (s *provider) start(_ context.Context, thread string, p sandbox.Policy) (pool.Box, error) {
 	base := filepath.Join(s.Above(), "threads", thread)
 	rules := seatbeltRules{
@@ -229,7 +228,7 @@ func (s *provider) start(_ context.Context, thread string, p sandbox.Policy) (po
 		case err != nil:
 			return nil, fmt.Errorf("mount %s: %w", m.Path, err)
 		case files.Under(s.Root, real):
-			// Secrets are closed later than what may be read.
+			// Deny first and re-allow: rules for secrets come later and win.
 			rules.own, rules.closed = append(rules.own, real), append(rules.closed, real)
 		default:
 			rules.read = append(rules.read, real)

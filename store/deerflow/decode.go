@@ -10,8 +10,8 @@ import (
 	"github.com/tinylib/msgp/msgp"
 )
 
-// Limits of a value: whoever nests deeper does not mean well, and each element of a list takes
-// a byte at least, so that no header can ask for more memory than there is to read.
+// Limits of a value: deeper nesting is an attack, and each element of a list takes at least a byte, so no header can
+// request more memory than the input's size.
 const maxDepth = 64
 
 // Extension types of LangGraph's serializer. Each wraps a list that begins with the module and
@@ -25,8 +25,8 @@ const (
 
 var errShape = errors.New("unexpected form")
 
-// decode reads one MessagePack value: maps as map[string]any, lists as []any, and Python objects
-// as what they were made from.
+// decode reads one MessagePack value: maps as map[string]any, lists as []any, and Python objects as their constructor
+// arguments.
 func decode(b []byte) (any, error) {
 	v, rest, err := value(b, 0)
 	if err != nil {
@@ -116,8 +116,7 @@ func list(b []byte, depth int) (any, []byte, error) {
 	return l, b, nil
 }
 
-// extension is a Python object as the arguments it was made from. The names of types are not
-// kept: a message says itself what it is.
+// extension returns a Python object as its constructor arguments. Type names are dropped: messages contain their type.
 func extension(b []byte, depth int) (any, []byte, error) {
 	kind, ok := extensionType(b)
 	switch {
@@ -145,10 +144,10 @@ func extension(b []byte, depth int) (any, []byte, error) {
 	return args[2], rest, nil
 }
 
-// extensionType is the type of the extension that b begins with. The library gives some of
-// LangGraph's numbers a meaning of its own, so it is not asked.
+// extensionType returns the extension type at the start of b. The library isn't used because it interprets some of
+// LangGraph's numbers itself.
 func extensionType(b []byte) (int8, bool) {
-	at := 1 // fixext has the type behind the lead byte, the others have a size between
+	at := 1 // fixext has the type after the lead byte, the others have a size in between
 	switch b[0] {
 	case 0xc7:
 		at = 2

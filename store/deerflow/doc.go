@@ -1,4 +1,4 @@
-// Package deerflow reads the database that DeerFlow 2.x and LangGraph's SQLite checkpointer
-// write: threads, their newest state, and their runs. It changes nothing there. What belongs
-// here is the form of those tables and values; what becomes of them does not.
+// Package deerflow reads the databases of DeerFlow 2.x and LangGraph's SQLite checkpointer: threads, their newest
+// state, and their runs. It never writes to them. It only knows the form of those tables and values; callers import
+// them.
 package deerflow

@@ -31,25 +31,24 @@ type Source struct {
 // Thread is a conversation in its newest state.
 type Thread struct {
 	ID       string
-	User     string // "" when the database does not know users
+	User     string // "" in a database without users
 	Title    string
 	Metadata map[string]any // as DeerFlow keeps it
 	Agent    string         // custom agent that answered last, "" for the lead agent
-	Created  time.Time      // zero when nobody wrote it down
+	Created  time.Time      // zero if not recorded
 	Updated  time.Time
 	Values   map[string]any // channels by name; messages are LangChain's as maps
 }
 
-// Run is what is known of a run.
+// Run holds the known attributes of a run.
 type Run struct {
 	ID, Assistant, Status, Model, Error string
 	Input, Output, Total, Calls         int64 // tokens, and calls of the model
 	Created, Updated                    time.Time
 }
 
-// Open copies a database to a temporary folder and opens it there, since even a reader would write
-// beside it. A write-ahead log, of a DeerFlow that was killed, is read too. The error is ErrForeign, or
-// tells what the file is missing.
+// Open copies a database to a temporary folder and opens the copy, since even a reader would write next to it. The
+// write-ahead log of a killed DeerFlow is included. The error is ErrForeign, or names what the file is missing.
 func Open(ctx context.Context, path string) (_ *Source, err error) {
 	temp, err := os.MkdirTemp("", "fawn-import-*")
 	if err != nil {
@@ -136,7 +135,7 @@ func (s *Source) each(ctx context.Context, row func(scan func(...any) error) err
 	return rows.Err()
 }
 
-// Users are the ids of those who own threads, in order; none when the database does not know users.
+// Users returns the sorted ids of owners of threads; none in a database without users.
 func (s *Source) Users(ctx context.Context) ([]string, error) {
 	if !slices.Contains(s.tables, "threads_meta") {
 		return nil, nil
@@ -148,7 +147,7 @@ func (s *Source) Users(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-// IDs are the threads of a user, oldest first. "" is everybody.
+// IDs returns the threads of a user, oldest first. "" is all users.
 func (s *Source) IDs(ctx context.Context, user string) ([]string, error) {
 	query := `SELECT thread_id FROM checkpoints WHERE checkpoint_ns = '' GROUP BY 1 ORDER BY min(checkpoint_id)`
 	var args []any
@@ -206,7 +205,7 @@ func (s *Source) thread(ctx context.Context, id string) (Thread, error) {
 		at, _ := checkpoint["ts"].(string)
 		t.Created = stamp(at)
 	}
-	if m, err := object("json", meta); err == nil { // what it says of the agent is no part of the conversation
+	if m, err := object("json", meta); err == nil { // the agent's settings aren't part of the conversation
 		if name, _ := m["agent_name"].(string); name != "default" && name != "lead_agent" {
 			t.Agent = name
 		}
@@ -238,8 +237,7 @@ func object(kind string, b []byte) (map[string]any, error) {
 	return m, nil
 }
 
-// plain replaces LangChain's JSON form of an object, by which it can be made again, by what
-// it is made of.
+// plain replaces LangChain's serialized JSON form of an object with the object's arguments.
 func plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -257,7 +255,7 @@ func plain(v any) any {
 	return v
 }
 
-// Runs are the runs of a thread, oldest first.
+// Runs returns the runs of a thread, oldest first.
 func (s *Source) Runs(ctx context.Context, thread string) (out []Run, err error) {
 	if !slices.Contains(s.tables, "runs") {
 		return nil, nil

@@ -22,14 +22,14 @@ const (
 	checkAtOnce = 16
 )
 
-// Checked is a store whose objects can be looked for.
+// Checked is a store that can look up objects.
 type Checked interface {
 	Head(ctx context.Context, name string) (size int64, err error)
 	Get(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
 }
 
-// Check looks for every object that versions of files name, and tells of each that is missing. With deep it reads all
-// of them, and tells of those whose bytes are not those that were stored. It says how many there are.
+// Check looks up every object named by versions of files and reports missing ones. With deep it reads all of them and
+// reports those with different bytes. It returns their number.
 func Check(ctx context.Context, db *store.DB, in Checked, deep bool, tell func(string) error) (n int, err error) {
 	for behind := ""; ; {
 		list, err := db.UsedObjects(ctx, behind, checkStep)
@@ -57,7 +57,7 @@ func Check(ctx context.Context, db *store.DB, in Checked, deep bool, tell func(s
 	}
 }
 
-// check says what is wrong with an object, "" for nothing.
+// check returns the problem with an object, "" for none.
 func check(ctx context.Context, in Checked, o store.UsedObject, deep bool) (wrong string, err error) {
 	_, err = in.Head(ctx, o.Name)
 	switch {

@@ -24,7 +24,7 @@ const (
 	kindLink
 )
 
-// maxBody bounds what a body says when it is unpacked.
+// maxBody limits the declared unpacked size of a body.
 const maxBody = 1 << 30
 
 // entry is a name in a version.
@@ -32,14 +32,14 @@ type entry struct {
 	Kind   byte
 	Mode   uint32 // permissions
 	Size   int64
-	Time   int64 // of the last change of the content, which makes no version by itself
+	Time   int64 // time of the last content change, which by itself makes no version
 	Hash   [sha256.Size]byte
-	Object string // that has the content, "" where there is none
+	Object string // object with the content, "" for none
 	Offset int64  // in the object
 	Link   string
 }
 
-// same says that two entries are the same for whoever uses the files.
+// same reports whether two entries are equal for users of the files.
 func (e entry) same(o entry) bool {
 	return e.Kind == o.Kind && e.Mode == o.Mode && e.Size == o.Size && e.Hash == o.Hash && e.Link == o.Link
 }
@@ -47,14 +47,14 @@ func (e entry) same(o entry) bool {
 // manifest is all names of a version, without the folders of a thread themselves.
 type manifest map[string]entry
 
-// change is what became of a name.
+// change is the change of one name.
 type change struct {
 	Path  string
 	Gone  bool
 	Entry entry
 }
 
-// body is what a version is stored as.
+// body is the stored form of a version.
 type body struct{ Changes []change }
 
 func (b body) pack() ([]byte, error) {
@@ -77,7 +77,7 @@ func unpack(data []byte) (b body, err error) {
 	return b, err
 }
 
-// apply makes the changes of b. Names that no thread can have are left out.
+// apply applies the changes of b. Impossible names are skipped.
 func (m manifest) apply(b body) {
 	for _, c := range b.Changes {
 		switch {
@@ -98,7 +98,7 @@ func (m manifest) whole() (b body) {
 	return b
 }
 
-// objects are those that b names.
+// objects returns the objects named by b.
 func (b body) objects() []string {
 	seen := map[string]bool{}
 	for _, c := range b.Changes {
@@ -109,25 +109,25 @@ func (b body) objects() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// proper says that a name is below one of a thread's folders.
+// proper reports whether a name is below one of a thread's folders.
 func proper(name string) bool {
 	top, rest, ok := strings.Cut(name, "/")
 	return ok && rest != "" && slices.Contains(tops, top) && path.Clean(name) == name && !strings.Contains(name, "\x00")
 }
 
-// stat is how a file was when it was looked at.
+// stat is a file's observed state.
 type stat struct {
 	Inode                   uint64
 	Size, Modified, Changed int64
 }
 
-// known is an entry as it lies in the folder. Without a stat it has to be read again.
+// known is an entry as stored in the folder. Without a stat it must be read again.
 type known struct {
 	Entry entry
 	Stat  stat
 }
 
-// index is what is in the folder of a thread, and which version that is.
+// index is the content of a thread's folder, with its version.
 type index struct {
 	Version int64
 	At      int64 // when it began to be taken
@@ -139,7 +139,7 @@ type index struct {
 
 const indexName = "tree"
 
-// loadIndex reads that of a thread. One that cannot be read is taken as none.
+// loadIndex reads a thread's index. An unreadable one counts as none.
 func loadIndex(base *os.Root) *index {
 	i := &index{}
 	data, err := base.ReadFile(indexName)

@@ -22,9 +22,8 @@ import (
 	"fawn/sandbox/files"
 )
 
-// bring makes a copy that of a version. What keep is true for stays where it changed since the version that the copy
-// was made of, and is a change of the next one; in a folder of which nothing is known, what the version has no names
-// for.
+// bring updates a copy to a version. Changes since the copy's version stay where keep returns true and become changes
+// of the next version; in a folder without an index, names missing from the version stay likewise.
 func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, keep func(name string) bool) error {
 	target, whole, since, err := t.manifest(ctx, f.thread, version)
 	if err != nil {
@@ -46,7 +45,7 @@ func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, k
 		case clean && k.Entry.same(e):
 			next.Files[name] = known{e, k.Stat}
 		case i.there && !clean && (there || was) && keep(name):
-			next.Files[name] = known{Entry: e} // which is what the next version changes
+			next.Files[name] = known{Entry: e} // which the next version changes
 		default:
 			want = append(want, name)
 		}
@@ -57,7 +56,7 @@ func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, k
 	if err := g.all(ctx, target, want); err != nil {
 		return err
 	}
-	next.At = time.Now().UnixNano() + coarse + 1 // nobody works with what was written just now
+	next.At = time.Now().UnixNano() + coarse + 1 // no user has seen the files written just now
 	if keep("uploads/") {
 		next.At = now.at
 	}
@@ -70,7 +69,7 @@ type fetch struct {
 	folder   *folder
 	uid, gid int
 	owned    bool            // new files belong to uid and gid
-	now      look            // what was there
+	now      look            // previous content
 	loose    map[string]bool // folders that were opened to write to them
 
 	mu   sync.Mutex
@@ -93,12 +92,12 @@ func (g *fetch) clear(target manifest, i *index, keep func(name string) bool) er
 		err := g.folder.user.Remove(name)
 		if err != nil && is.kind != kindDir && !errors.Is(err, fs.ErrNotExist) {
 			return err
-		} // a folder may have what is kept
+		} // a folder may contain kept files
 	}
 	return nil
 }
 
-// loosen lets the server write to a folder that a program has closed.
+// loosen makes a folder writable for the server after a program removed the permission.
 func (g *fetch) loosen(dir string) error {
 	is, ok := g.now.files[dir]
 	if !ok || is.kind != kindDir || is.mode&0o700 == 0o700 || g.loose[dir] {
@@ -111,7 +110,7 @@ func (g *fetch) loosen(dir string) error {
 	return g.folder.user.Chmod(dir, 0o700)
 }
 
-// all writes names: folders first, then files, those that are likely wanted first, then what folders look like.
+// all writes names: folders first, then files in order of likely use, then the folders' attributes.
 func (g *fetch) all(ctx context.Context, target manifest, names []string) error {
 	slices.Sort(names)
 	objects := map[string][]string{}
@@ -135,7 +134,7 @@ func (g *fetch) all(ctx context.Context, target manifest, names []string) error 
 			continue
 		}
 		if _, ok := objects[e.Object]; !ok {
-			order = append(order, e.Object) // by name: outputs and uploads come before the workspace
+			order = append(order, e.Object) // by name: outputs and uploads precede the workspace
 		}
 		objects[e.Object] = append(objects[e.Object], name)
 	}
@@ -153,7 +152,7 @@ func (g *fetch) all(ctx context.Context, target manifest, names []string) error 
 		}
 	}
 	slices.Sort(dirs)
-	slices.Reverse(dirs) // one that nobody may write to comes after what is in it
+	slices.Reverse(dirs) // a read-only folder comes after its content
 	for _, name := range dirs {
 		if err := g.folder.user.Chmod(name, fs.FileMode(target[name].Mode)); err != nil {
 			return err
@@ -165,7 +164,7 @@ func (g *fetch) all(ctx context.Context, target manifest, names []string) error 
 	return nil
 }
 
-// mkdir makes a folder and those above it.
+// mkdir creates a folder and its parents.
 func (g *fetch) mkdir(name string) error {
 	for end := range len(name) + 1 {
 		if end < len(name) && name[end] != '/' {

@@ -23,7 +23,7 @@ const (
 	dropTime = time.Minute      // a thread may take to be forgotten
 )
 
-// ErrObjects is wrapped by what goes wrong with the store of objects.
+// ErrObjects wraps failures of the object store.
 var ErrObjects = errors.New("the object store for files is failing")
 
 // Objects is the store that has the contents.
@@ -33,37 +33,37 @@ type Objects interface {
 	Remove(ctx context.Context, name string) error
 }
 
-// Config is what trees need.
+// Config configures Trees.
 type Config struct {
 	DB      *store.DB
 	Objects Objects
 	Dirs    files.Dirs // the folders with the copies
-	Cache   int64      // about how many bytes the copies may take up; 0 is no limit
+	Cache   int64      // approximate limit of the copies' size in bytes; 0 is none
 	Log     *slog.Logger
 }
 
-// Trees are those of all threads. All methods may be called by many goroutines.
+// Trees manages the versions of all threads. It is safe for concurrent use.
 type Trees struct {
 	cfg Config
 
 	mu     sync.Mutex
-	copies map[string]*local // guarded by mu; those in use, or used lately
+	copies map[string]*local // guarded by mu; used now or recently
 }
 
 // local is the copy of a thread.
 type local struct {
 	thread string
-	held   int       // guarded by Trees.mu: by how many
+	held   int       // guarded by Trees.mu: number of users
 	run    string    // guarded by Trees.mu: that works on it here
 	used   time.Time // guarded by Trees.mu
 
 	mu      sync.Mutex // one at a time brings it up to date or saves it
 	version int64      // guarded by mu: of the copy, where that is known
 	known   bool       // guarded by mu
-	drop    bool       // guarded by mu: what is in it beside its version is of a run that was taken back
+	drop    bool       // guarded by mu: unsaved changes belong to a reverted run
 }
 
-// New makes them. It reads nothing.
+// New returns Trees without reading anything.
 func New(cfg Config) *Trees {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -72,14 +72,14 @@ func New(cfg Config) *Trees {
 	return &Trees{cfg: cfg, copies: map[string]*local{}}
 }
 
-// Close lets go of the store of objects.
+// Close closes the object store.
 func (t *Trees) Close() {
 	if c, ok := t.cfg.Objects.(interface{ Close() }); ok {
 		c.Close()
 	}
 }
 
-// take is the copy of a thread, which is not removed before it is given back.
+// take returns the copy of a thread, which is not removed before it is given back.
 func (t *Trees) take(thread string) *local {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +100,7 @@ func (t *Trees) giveBack(c *local) {
 	c.used = time.Now()
 }
 
-// alone says that nobody but the caller works with a copy, so that what is in it beside its version was left over.
+// alone reports whether the caller holds the only reference to a copy; files outside the version are then leftovers.
 func (t *Trees) alone(c *local) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,8 +119,8 @@ func (t *Trees) Hold(thread string) (release func(), err error) {
 	return sync.OnceFunc(func() { t.giveBack(c) }), nil
 }
 
-// Begin brings the copy of a thread up to date before a tool of a run works on it. What others left in it since the
-// version it was made of is dropped when a run comes to it. It is the run's until [Trees.End].
+// Begin updates a thread's copy before a run's tool uses it. A run's first use drops leftovers from others. The copy
+// belongs to the run until [Trees.End].
 func (t *Trees) Begin(ctx context.Context, thread, run string) error {
 	c := t.take(thread)
 	defer t.giveBack(c)
@@ -138,7 +138,7 @@ func (t *Trees) Begin(ctx context.Context, thread, run string) error {
 	return nil
 }
 
-// End says that a run works on a thread no more.
+// End ends a run's use of a thread.
 func (t *Trees) End(thread, run string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +147,7 @@ func (t *Trees) End(thread, run string) {
 	}
 }
 
-// Version is the newest version of a thread's files, 0 when it has none.
+// Version returns the newest version of a thread's files, 0 when it has none.
 func (t *Trees) Version(ctx context.Context, thread string) (int64, error) {
 	return t.cfg.DB.TreeVersion(ctx, thread)
 }
@@ -160,7 +160,7 @@ func (t *Trees) refresh(ctx context.Context, c *local) error {
 	return err
 }
 
-// update is refresh for who has c.mu. It returns the newest version.
+// update is refresh with c.mu held. It returns the newest version.
 func (t *Trees) update(ctx context.Context, c *local) (int64, error) {
 	v, err := t.cfg.DB.TreeVersion(ctx, c.thread)
 	if err != nil || c.known && c.version == v {
@@ -189,13 +189,13 @@ func (t *Trees) update(ctx context.Context, c *local) (int64, error) {
 	return v, nil
 }
 
-// folder is that of a thread: user has what programs see, base all.
+// folder is a thread's folder: user is visible to programs, base has all.
 type folder struct {
 	thread     string
 	base, user *os.Root
 }
 
-// open is nil without an error for a thread without a folder, which is made when that is asked for.
+// open returns nil without an error for a thread without a folder, which is made when that is asked for.
 func (t *Trees) open(thread string, create bool) (*folder, error) {
 	at, err := t.cfg.Dirs.Folder(thread)
 	if err != nil {
@@ -226,7 +226,7 @@ func (t *Trees) open(thread string, create bool) (*folder, error) {
 
 func (f *folder) close() error { return errors.Join(f.base.Close(), f.user.Close()) }
 
-// manifest is a version of a thread's files, with how many bytes it is stored in: what is whole, and what came since.
+// manifest returns a version of a thread's files, with the stored sizes of the full version and of the changes since.
 func (t *Trees) manifest(ctx context.Context, thread string, v int64) (m manifest, whole, since int64, err error) {
 	m = manifest{}
 	if v <= 0 {
@@ -251,7 +251,7 @@ func (t *Trees) manifest(ctx context.Context, thread string, v int64) (m manifes
 	return m, whole, since, nil
 }
 
-// Drop implements [files.Keeper]. What only that thread named goes with time.
+// Drop implements [files.Keeper]. Objects used only by the thread are removed later.
 func (t *Trees) Drop(thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), dropTime)
 	defer cancel()
@@ -268,7 +268,7 @@ func (t *Trees) Copy(ctx context.Context, from, to string) error {
 	return t.CopyVersion(ctx, from, 0, to)
 }
 
-// CopyVersion gives thread to, which has no files yet, those that thread from had in a version; 0 is the newest, and
+// CopyVersion copies a version of thread from's files to thread to, which has none yet; 0 is the newest, and
 // [store.NoTree] none.
 func (t *Trees) CopyVersion(ctx context.Context, from string, version int64, to string) error {
 	if version == store.NoTree {
@@ -294,14 +294,14 @@ func (t *Trees) put(ctx context.Context, thread string, parent int64, m manifest
 	return err
 }
 
-// Restore makes the files of a thread those of one of its versions, or none with [store.NoTree]. What people uploaded
-// since then stays. A version that is not there any more changes nothing.
+// Restore resets a thread's files to one of its versions, or to none with [store.NoTree]. Files uploaded since then
+// stay. A missing version changes nothing.
 func (t *Trees) Restore(ctx context.Context, thread string, version int64) error {
 	return t.restore(ctx, thread, version, false)
 }
 
-// Undo is Restore for a run that is taken back. What it has changed and not stored goes, too, wherever it worked, so
-// there is a new version even when the run has made none.
+// Undo is Restore for a reverted run. It also drops the run's unsaved changes, on any server, so it always creates a
+// new version.
 func (t *Trees) Undo(ctx context.Context, thread, run string, version int64) error {
 	t.End(thread, run)
 	c := t.take(thread)

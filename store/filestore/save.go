@@ -34,8 +34,8 @@ func (t *Trees) Save(ctx context.Context, thread string) error {
 	return err
 }
 
-// SaveVersion stores what has changed in a thread's files as a version. It returns the newest one, which is 0 for a
-// thread that never had a file.
+// SaveVersion stores the changes of a thread's files as a version. It returns the newest one, 0 for a thread that never
+// had files.
 func (t *Trees) SaveVersion(ctx context.Context, thread string) (v int64, err error) {
 	c := t.take(thread)
 	defer t.giveBack(c)
@@ -70,7 +70,7 @@ func (t *Trees) save(ctx context.Context, c *local) (v int64, err error) {
 		return 0, err
 	}
 	if len(b.Changes) == 0 {
-		return v, nil // what was read again is read again next time
+		return v, nil // read again next time
 	}
 	tree := store.Tree{Parent: v}
 	if tree.Body, err = b.pack(); err != nil {
@@ -89,14 +89,14 @@ func (t *Trees) save(ctx context.Context, c *local) (v int64, err error) {
 		return 0, err
 	}
 	c.version = next.Version
-	if err := next.save(f.base); err != nil { // what is stored is right; the copy is made good when it is used next
+	if err := next.save(f.base); err != nil { // the stored version is right; the copy is repaired at its next use
 		c.known = false
 		t.cfg.Log.Warn("couldn't write a thread's file list", "thread", c.thread, "err", err)
 	}
 	return next.Version, nil
 }
 
-// collect stores what changed since the index and returns the next one.
+// collect stores the changes since the index and returns the next index.
 func (t *Trees) collect(ctx context.Context, f *folder, i *index, now look) (next *index, b body, err error) {
 	next = &index{Version: i.Version, At: now.at, Files: make(map[string]known, len(now.files)), Whole: i.Whole,
 		Since: i.Since}
@@ -143,10 +143,10 @@ type upload struct {
 	group  *errgroup.Group
 	ctx    context.Context
 	have   map[[sha256.Size]byte]entry // contents that are stored, or are about to be
-	read   map[string]*known           // what was read
+	read   map[string]*known           // read files
 	pack   []byte
-	packed []*known                    // whose contents are in it
-	places map[[sha256.Size]byte]int64 // of those
+	packed []*known                    // files with contents in the pack
+	places map[[sha256.Size]byte]int64 // their offsets
 }
 
 func newUpload(ctx context.Context, t *Trees, f *folder, i *index) *upload {
@@ -162,13 +162,13 @@ func newUpload(ctx context.Context, t *Trees, f *folder, i *index) *upload {
 	return u
 }
 
-// close waits for what is under way.
+// close waits for pending uploads.
 func (u *upload) close() error {
 	u.group.Wait() //nolint:errcheck // finish has told
 	return nil
 }
 
-// add reads a name. What went away meanwhile, and what nobody may read, is left out.
+// add reads a name. Deleted and unreadable files are skipped.
 func (u *upload) add(name string, f found) error {
 	if u.ctx.Err() != nil {
 		return u.group.Wait()
@@ -190,7 +190,7 @@ func (u *upload) add(name string, f found) error {
 	return err
 }
 
-// content stores what is in a file.
+// content stores the content of a file.
 func (u *upload) content(name string, k *known) (err error) {
 	file, err := u.folder.user.OpenFile(name, os.O_RDONLY|readFlags, 0)
 	if err != nil {
@@ -225,7 +225,7 @@ func (u *upload) content(name string, k *known) (err error) {
 	return nil
 }
 
-// has says that a content is stored already, and where.
+// has reports whether and where a content is stored.
 func (u *upload) has(k *known) bool {
 	if at, ok := u.places[k.Entry.Hash]; ok { // of an object without a name yet
 		k.Entry.Offset = at
@@ -255,7 +255,7 @@ func (u *upload) flush() error {
 	return u.send(name, bytes.NewReader(data), int64(len(data)), sum, nil)
 }
 
-// large stores a file by itself, out of a copy that nobody changes meanwhile.
+// large stores a file as its own object, from a private copy.
 func (u *upload) large(file *os.File, k *known) error {
 	temp := "put-" + rand.Text() + ".part"
 	out, err := u.folder.base.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -277,7 +277,7 @@ func (u *upload) large(file *os.File, k *known) error {
 	return u.send(k.Entry.Object, out, n, k.Entry.Hash, done)
 }
 
-// objectName is a new one for a content.
+// objectName returns a new one for a content.
 func objectName(sum [sha256.Size]byte) string {
 	hash := hex.EncodeToString(sum[:])
 	return hash[:2] + "/" + hash + "-" + strings.ToLower(rand.Text()[:8])

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxFiles is how many names a thread may have.
+	// maxFiles limits the names of a thread.
 	maxFiles = 1 << 20
-	// coarse is how long two changes of a file may look like one on some file systems.
+	// coarse is the timestamp resolution of some file systems.
 	coarse = int64(50 * time.Millisecond)
 )
 
@@ -28,15 +28,14 @@ type found struct {
 	stat stat
 }
 
-// look is what a folder has.
+// look is the observed content of a folder.
 type look struct {
 	at     int64
 	files  map[string]found
 	closed []string // folders that could not be read
 }
 
-// scan looks at all names below the folders of a thread. Pipes, sockets and devices are left out, and what is being
-// written under a name that is not its own.
+// scan lists all names below a thread's folders. Pipes, sockets, devices and partially written files are skipped.
 func scan(ctx context.Context, user *os.Root) (look, error) {
 	l := look{at: time.Now().UnixNano(), files: map[string]found{}}
 	visit := func(name string, d fs.DirEntry, err error) error {
@@ -66,7 +65,7 @@ func scan(ctx context.Context, user *os.Root) (look, error) {
 		switch kind {
 		case kindFile:
 			f.stat.Size, f.stat.Modified = info.Size(), info.ModTime().UnixNano()
-		case kindDir: // changes with what is in it
+		case kindDir: // changes with its content
 			f.stat = stat{Inode: inode}
 		case kindLink:
 			f.mode, f.stat.Modified = 0, info.ModTime().UnixNano()
@@ -82,7 +81,7 @@ func scan(ctx context.Context, user *os.Root) (look, error) {
 	return l, nil
 }
 
-// unreadable says that a name could not be looked at, so that it may be as it was.
+// unreadable reports whether a name couldn't be read and therefore may be unchanged.
 func (l look) unreadable(name string) bool {
 	for _, dir := range l.closed {
 		if strings.HasPrefix(name, dir) {
@@ -92,7 +91,7 @@ func (l look) unreadable(name string) bool {
 	return false
 }
 
-// unchanged says that f is still what the index has under its name.
+// unchanged reports whether f is still as in the index.
 func (i *index) unchanged(name string, f found) bool {
 	k, ok := i.Files[name]
 	if !ok || k.Entry.Kind != f.kind || k.Entry.Mode != f.mode {

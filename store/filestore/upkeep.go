@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	idle      = 30 * time.Minute // a copy that nobody used for so long may go
+	idle      = 30 * time.Minute // an unused copy may be removed after it
 	spareTime = 24 * time.Hour   // objects that nothing names stay for
 	sweepStep = 200
 	every     = 10 * time.Minute
@@ -106,8 +106,8 @@ type resting struct {
 	used   time.Time
 }
 
-// Trim removes copies, those first that were used last the longest time ago, until all together are within the limit.
-// Those used since a moment stay, and those with something in them that is not stored.
+// Trim removes the least recently used copies until the rest is within the limit. Recently used copies and those with
+// unsaved changes stay.
 func (t *Trees) Trim(ctx context.Context, before time.Time) error {
 	t.forget(before)
 	if t.cfg.Cache <= 0 {
@@ -147,7 +147,7 @@ func (t *Trees) Trim(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// forget lets go of what is remembered of copies that were not used since a moment.
+// forget drops the memory of copies not used since a moment.
 func (t *Trees) forget(before time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,7 +158,7 @@ func (t *Trees) forget(before time.Time) {
 	}
 }
 
-// rest is how large a copy is, by its index.
+// rest returns the size of a copy by its index.
 func (t *Trees) rest(thread string) (r resting, err error) {
 	f, err := t.open(thread, false)
 	if f == nil {
@@ -181,7 +181,7 @@ func (t *Trees) rest(thread string) (r resting, err error) {
 	return r, nil
 }
 
-// empty removes what is in a copy, but for the folders themselves, which a sandbox may hold.
+// empty removes the content of a copy except the folders themselves, which a sandbox may hold open.
 func (t *Trees) empty(ctx context.Context, thread string, before time.Time) (gone bool, err error) {
 	t.mu.Lock()
 	c := t.copies[thread]

@@ -20,7 +20,7 @@ import (
 
 const (
 	attempts = 3
-	// answerTime is how long a store may take to begin an answer.
+	// answerTime limits the wait for a store's response headers.
 	answerTime = 30 * time.Second
 	// MaxSize is the largest object that one request may put, by the limits of S3.
 	MaxSize = 5 << 30
@@ -29,21 +29,21 @@ const (
 // ErrNotFound is an object that the store does not have.
 var ErrNotFound = errors.New("no such object")
 
-// Config says which bucket, and who asks.
+// Config selects the bucket and the credentials.
 type Config struct {
 	Bucket, Prefix string // names of objects begin with Prefix and a slash, where it is not ""
-	Endpoint       string // https://host[:port]; "" is that of AWS in Region
+	Endpoint       string // https://host[:port]; "" is AWS's in Region
 	Region         string // "" is us-east-1
 	PathStyle      bool   // the bucket is in the path, not in the host's name
 	Key, Secret    string
 	Session        string            // of temporary keys
-	Transport      http.RoundTripper // nil is one of its own
+	Transport      http.RoundTripper // nil creates one
 	Meter          Meter             // may be nil
 }
 
 // Meter is told of each request, with repeated ones, and of the bytes of contents that were sent or received.
 type Meter interface {
-	// Request was answered after took, or failed with err. What is put, get, head or remove.
+	// Request reports a request that was answered after took, or failed with err. what is put, get, head or remove.
 	Request(what string, took time.Duration, err error)
 	Bytes(what string, n int64)
 }
@@ -57,7 +57,7 @@ func Parse(address string) (bucket, prefix string, err error) {
 	return u.Host, strings.Trim(u.Path, "/"), nil
 }
 
-// Bucket is part of a store. All methods may be called by many goroutines.
+// Bucket is part of a store. It is safe for concurrent use.
 type Bucket struct {
 	cfg    Config
 	base   *url.URL
@@ -65,7 +65,7 @@ type Bucket struct {
 	signer *v4.Signer
 }
 
-// Open checks the configuration. It asks nobody.
+// Open checks the configuration without any request.
 func Open(cfg Config) (*Bucket, error) {
 	if cfg.Region == "" {
 		cfg.Region = "us-east-1"
@@ -96,11 +96,11 @@ func Open(cfg Config) (*Bucket, error) {
 // stay follows no redirect: a request is signed for one host.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Close lets go of connections.
+// Close closes idle connections.
 func (b *Bucket) Close() { b.client.CloseIdleConnections() }
 
-// Put stores size bytes of r, whose SHA-256 is sum, under a name. The store refuses other bytes. r is read from
-// its beginning again where a request is repeated.
+// Put stores size bytes of r, whose SHA-256 is sum, under a name. The store verifies the sum. r is read from its start
+// again if a request is repeated.
 func (b *Bucket) Put(ctx context.Context, name string, r io.ReadSeeker, size int64, sum [sha256.Size]byte) error {
 	if size > MaxSize {
 		return fmt.Errorf("put object %s: files of more than 5 GiB can't be stored", name)
@@ -151,7 +151,7 @@ func (b *Bucket) Get(ctx context.Context, name string, offset, length int64) (io
 	return res.Body, nil
 }
 
-// Head is how many bytes an object has.
+// Head returns the size of an object in bytes.
 func (b *Bucket) Head(ctx context.Context, name string) (int64, error) {
 	res, err := b.repeat(ctx, "head", name, func() (*http.Request, error) {
 		req, err := b.request(ctx, http.MethodHead, name, nil)
@@ -166,7 +166,7 @@ func (b *Bucket) Head(ctx context.Context, name string) (int64, error) {
 	return res.ContentLength, nil
 }
 
-// Remove removes an object; one that is not there is no error.
+// Remove removes an object; a missing one is no error.
 func (b *Bucket) Remove(ctx context.Context, name string) error {
 	_, err := b.repeat(ctx, "remove", name, func() (*http.Request, error) {
 		req, err := b.request(ctx, http.MethodDelete, name, nil)
@@ -252,7 +252,7 @@ func (b *Bucket) repeat(ctx context.Context, what, name string,
 	return nil, fmt.Errorf("%s object %s: %w", what, name, err)
 }
 
-// tell has the meter know of a request with a body of sent bytes.
+// tell reports a request with a body of sent bytes to the meter.
 func (b *Bucket) tell(what string, took time.Duration, err error, sent int64) {
 	if b.cfg.Meter == nil {
 		return
@@ -266,7 +266,7 @@ func (b *Bucket) tell(what string, took time.Duration, err error, sent int64) {
 	}
 }
 
-// metered tells of what is read.
+// metered counts the bytes read.
 type metered struct {
 	io.ReadCloser
 	meter Meter
@@ -278,11 +278,11 @@ func (m *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// send answers with a body only for a request that gets one; again says that an error may pass.
+// send returns a body only for GET requests; again means that the error may be temporary.
 func (b *Bucket) send(req *http.Request) (res *http.Response, again bool, err error) {
 	if res, err = b.client.Do(req); err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // what is around it repeats the address
+			err = e.Err // its wrapper repeats the address
 		}
 		return nil, true, err
 	}
@@ -306,7 +306,7 @@ func (b *Bucket) send(req *http.Request) (res *http.Response, again bool, err er
 	return nil, again, errors.Join(fmt.Errorf("the store answers %s%s", res.Status, reason(string(said))), err)
 }
 
-// reason is what an answer of S3 gives as one, with a colon before it.
+// reason returns the reason in an S3 error response, preceded by a colon.
 func reason(body string) string {
 	out := ""
 	for _, tag := range []string{"Code", "Message"} {

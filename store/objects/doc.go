@@ -1,6 +1,5 @@
-// Package objects keeps bytes under names in a bucket of a store that speaks the S3 API.
+// Package objects stores bytes under names in a bucket of an S3-compatible store.
 //
-// It puts, gets and removes objects and does nothing else: which objects there are is known by who put them there,
-// so that nothing is ever listed. Requests are signed by the signer of the AWS SDK; the rest of that SDK would make
-// the program two megabytes larger.
+// It only puts, gets and removes objects: callers record which objects exist, so nothing is ever listed. Requests are
+// signed by the signer of the AWS SDK; the rest of that SDK would make the program two megabytes larger.
 package objects

@@ -32,7 +32,7 @@ func handOver(dir string) error {
 	return nil
 }
 
-// command is a program of PostgreSQL's, which ends with the test.
+// command returns a program of PostgreSQL's, which ends with the test.
 func command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
@@ -42,5 +42,5 @@ func command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// outlive has a program go on when the thread that started it ends, as it does where a test gives its thread away.
+// outlive lets a program survive the thread that started it, for tests that give their thread away.
 func outlive(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = 0 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Pause stops all processes of the server, as a machine that is frozen, until what it returns is called.
+// Pause freezes all processes of the server until the returned function is called.
 func (s *Server) Pause() (resume func()) {
 	all := append([]int{s.cmd.Process.Pid}, children(s.cmd.Process.Pid)...)
 	send := func(sig syscall.Signal) {
@@ -20,7 +20,7 @@ func (s *Server) Pause() (resume func()) {
 	return func() { send(syscall.SIGCONT) }
 }
 
-// children are the processes that a process has started.
+// children returns the processes that a process has started.
 func children(pid int) (list []int) {
 	all, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 	"fawn/web/e2e/gate"
 )
 
-// URL is the address of an empty database for the test and what it calls, or the one that FAWN_TEST_PG names. `make
-// test` skips the test, as it does without PostgreSQL in any gate, where it fails with FAWN_CI=1.
+// URL returns the address of an empty database for the test, on a shared server or the one named by FAWN_TEST_PG. `make
+// test` skips the test, as does any gate without PostgreSQL unless FAWN_CI=1, which fails it.
 func URL(tb testing.TB) string {
 	tb.Helper()
 	nightly(tb)
@@ -41,7 +41,7 @@ func Storage(tb testing.TB) string {
 	return database(tb, installed(tb))
 }
 
-// nightly skips tests that `make test` leaves to `make nightly-cluster`. Benchmarks are asked for by name.
+// nightly skips tests that `make test` leaves to `make nightly-cluster`. Benchmarks are requested by name.
 func nightly(tb testing.TB) {
 	tb.Helper()
 	if _, test := tb.(*testing.T); test {
@@ -49,7 +49,7 @@ func nightly(tb testing.TB) {
 	}
 }
 
-// installed is the folder of PostgreSQL's programs. Without one the test is skipped, and fails with FAWN_CI=1.
+// installed returns the folder of PostgreSQL's programs. Without one the test is skipped, and fails with FAWN_CI=1.
 func installed(tb testing.TB) string {
 	tb.Helper()
 	bin, err := programs()
@@ -62,14 +62,14 @@ func installed(tb testing.TB) string {
 	return bin
 }
 
-// Schema is a name for what a test keeps in a folder, the same for the same folder.
+// Schema returns a schema name derived from a test's folder.
 func Schema(dir string) string {
 	h := fnv.New64a()
 	h.Write([]byte(dir))
 	return fmt.Sprintf("test_%x", h.Sum64())
 }
 
-// programs is the folder of the newest server that is installed.
+// programs returns the folder of the newest server that is installed.
 func programs() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		return filepath.Dir(path), nil
@@ -101,7 +101,7 @@ type Server struct {
 	cmd       *exec.Cmd
 }
 
-// Start starts one, for tests that end it or change what all its databases share. It is skipped as URL is.
+// Start starts a server, for tests that stop it or change settings of all its databases. It skips like URL.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
 	nightly(tb)
@@ -114,7 +114,7 @@ func StartAlways(tb testing.TB) *Server {
 	return startWith(tb, installed(tb), "off")
 }
 
-// StartDurable starts one that waits for its disk at each commit, as one that matters does, for measurements.
+// StartDurable starts a server with synchronous commits, as in production, for measurements.
 func StartDurable(tb testing.TB) *Server {
 	tb.Helper()
 	bin, err := programs()
@@ -133,7 +133,7 @@ func startWith(tb testing.TB, bin, fsync string) *Server {
 	return s
 }
 
-// create makes the folder of a server, which belongs to nobody yet.
+// create creates a server's folder under a new user.
 func create(tb testing.TB, bin, fsync string) *Server {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "pgtest")
@@ -202,7 +202,7 @@ func (s *Server) Run(tb testing.TB) {
 	}
 }
 
-// Crash ends the server at once, as a failing machine would.
+// Crash kills the server, like a failing machine.
 func (s *Server) Crash(tb testing.TB) {
 	tb.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
@@ -210,7 +210,7 @@ func (s *Server) Crash(tb testing.TB) {
 	}
 	ended := make(chan struct{})
 	go func() {
-		s.cmd.Wait() // its code says how it was ended
+		s.cmd.Wait() // the exit code reports how it ended
 		close(ended)
 	}()
 	for {
@@ -218,20 +218,21 @@ func (s *Server) Crash(tb testing.TB) {
 		case <-ended:
 			return
 		case <-time.After(time.Second):
-			// It kills those who don't end within five seconds, but only looks when it is woken up, else in a minute.
+			// It kills processes that don't end within five seconds, but only checks when woken, otherwise after a
+			// minute.
 			_ = s.cmd.Process.Signal(syscall.SIGQUIT) // it may have ended
 		}
 	}
 }
 
-// Deadlocks is how often the server at an address has ended one of several transactions that waited for each other.
+// Deadlocks returns the number of deadlocks resolved by the server at an address.
 func Deadlocks(tb testing.TB, address string) int {
 	tb.Helper()
 	return counted(tb, address, "deadlocks")
 }
 
-// Transactions is how many there were in the database at an address. Connections tell at most every ten seconds how
-// many they had.
+// Transactions returns the number of transactions in the database at an address. Connections report theirs at most
+// every ten seconds.
 func Transactions(tb testing.TB, address string) int {
 	tb.Helper()
 	return counted(tb, address, "xact_commit + xact_rollback")
@@ -255,7 +256,7 @@ func counted(tb testing.TB, address, what string) (n int) {
 	return n
 }
 
-// host is where no other process takes the port of a server before it starts, or while it is down.
+// host returns where no other process takes the port of a server before it starts, or while it is down.
 func host() string {
 	if runtime.GOOS == "linux" {
 		pid := os.Getpid()
@@ -264,7 +265,7 @@ func host() string {
 	return "127.0.0.1"
 }
 
-// given are the ports of all servers of this process, also of those that are down.
+// given are the ports used by servers of this process, including stopped ones.
 var given sync.Map
 
 func freePort(tb testing.TB, host string) string {

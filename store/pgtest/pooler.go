@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Pooler starts PgBouncer before the server at an address, and returns its own. It gives each transaction one of size
-// connections, and ends with the test. Where it is not installed the test is skipped, and fails with FAWN_CI=1.
+// Pooler starts PgBouncer in front of the server at an address, and returns its own. Each transaction gets one of size
+// connections; it ends with the test. If it isn't installed the test is skipped, or fails with FAWN_CI=1.
 func Pooler(tb testing.TB, address string, size int) string {
 	tb.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -79,7 +79,7 @@ func Pooler(tb testing.TB, address string, size int) string {
 		tb.Fatal(err)
 	}
 	ended := make(chan struct{})
-	go func() { // a service manager starts it again: 1.18 ends by itself when a query is cancelled that waits
+	go func() { // restart it like a service manager: version 1.18 exits when a waiting query is canceled
 		defer close(ended)
 		for cmd != nil && err == nil {
 			cmd.Wait()

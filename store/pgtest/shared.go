@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// shared is the server whose databases the tests of this process get: making one takes a tenth of what a server takes.
-// It ends with the process, however that ends.
+// shared is the server for the databases of this process's tests: creating a database takes a tenth of starting a
+// server. It ends with the process.
 var shared struct {
 	sync.Mutex
 	server *Server
@@ -24,7 +24,7 @@ var shared struct {
 // keeper waits until the process is gone, then ends the server and removes its folder.
 const keeper = `trap "" INT TERM HUP; read -r _; kill -QUIT "$1"; while kill -0 "$1"; do sleep 0.1; done; rm -rf "$2"`
 
-// database makes an empty one for a test and drops it afterwards.
+// database creates an empty database for a test and drops it afterwards.
 func database(tb testing.TB, bin string) string {
 	tb.Helper()
 	s, name := share(tb, bin)
@@ -33,7 +33,7 @@ func database(tb testing.TB, bin string) string {
 	return s.address(name)
 }
 
-// share starts the server for the first test that needs it, and names a database of its own for each.
+// share starts the server for the first test that needs it, and returns a separate database for each.
 func share(tb testing.TB, bin string) (*Server, string) {
 	tb.Helper()
 	shared.Lock()

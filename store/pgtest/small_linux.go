@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Small is a server whose tables are on a disk of their own with little room.
+// Small is a server whose tables are on a separate small disk.
 type Small struct {
 	*Server
 	disk string
@@ -72,5 +72,5 @@ func (s *Small) Fill() error {
 	return errors.Join(err, f.Close())
 }
 
-// Free gives the room back.
+// Free frees the space.
 func (s *Small) Free() error { return os.Remove(filepath.Join(s.disk, "filler")) }

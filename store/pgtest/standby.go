@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Standby starts another server that has what this one has at this moment, and hears of nothing after it.
+// Standby starts a server with a copy of this one's current data that receives no later changes.
 func (s *Server) Standby(tb testing.TB) *Server {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "pgtest")
@@ -24,7 +24,7 @@ func (s *Server) Standby(tb testing.TB) *Server {
 	if err := errors.Join(os.Mkdir(b.data, 0o700), os.Chmod(dir, 0o711), handOver(b.data)); err != nil {
 		tb.Fatal(err)
 	}
-	// It connects as it is told to, and to nobody else: there is no address of the first in its configuration.
+	// Its configuration doesn't contain the first server's address, so it connects to nothing else.
 	program := filepath.Join(s.bin, "pg_basebackup")
 	if _, err := os.Stat(program); err != nil { // clients may be in another folder
 		program = "pg_basebackup"
@@ -44,7 +44,7 @@ func (s *Server) Standby(tb testing.TB) *Server {
 	return b
 }
 
-// Promote lets a standby take over.
+// Promote makes a standby take over.
 func (s *Server) Promote(tb testing.TB) {
 	tb.Helper()
 	conn, err := pgconn.Connect(context.Background(), s.URL)

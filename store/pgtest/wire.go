@@ -20,13 +20,13 @@ type Wire struct {
 	work   sync.WaitGroup
 
 	mu     sync.Mutex
-	moved  *sync.Cond // what follows has changed
+	moved  *sync.Cond // signals changes of the fields below
 	to     string
 	frozen bool
 	muted  bool // frozen for answers only
 	delay  time.Duration
 	loses  float64
-	marks  string // what answers are held back after
+	marks  string // responses are held back after these bytes
 	eats   string // an answer that does not arrive
 	closed bool
 	conns  map[net.Conn]bool
@@ -59,29 +59,29 @@ func NewWire(tb testing.TB, address string) *Wire {
 	return w
 }
 
-// Freeze lets nothing through any more, in both directions, without ending connections: as a network that is gone.
+// Freeze stops all traffic in both directions without closing connections, like a lost network.
 func (w *Wire) Freeze() { w.change(func() { w.frozen = true }) }
 
-// Mute lets no answers through any more: what is asked for happens, and nobody hears of it.
+// Mute drops all responses: requests take effect, but their results are lost.
 func (w *Wire) Mute() { w.change(func() { w.muted = true }) }
 
-// MuteAfter is [Wire.Mute] from when a request with a text has come through.
+// MuteAfter is [Wire.Mute] after a request containing a text has passed.
 func (w *Wire) MuteAfter(text string) { w.change(func() { w.marks = text }) }
 
-// Swallow ends the connection on which an answer with a text comes, without it, once.
+// Swallow closes the connection instead of delivering a response containing a text, once.
 func (w *Wire) Swallow(text string) { w.change(func() { w.eats = text }) }
 
-// Swallowed says that this has happened.
+// Swallowed reports whether this has happened.
 func (w *Wire) Swallowed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.eats == ""
 }
 
-// Thaw lets everything through again, also what was held back.
+// Thaw resumes the traffic, including data held back.
 func (w *Wire) Thaw() { w.change(func() { w.frozen, w.muted, w.marks = false, false, "" }) }
 
-// Delay lets everything wait so long, in both directions.
+// Delay delays all traffic in both directions.
 func (w *Wire) Delay(d time.Duration) { w.change(func() { w.delay = d }) }
 
 // Lose drops a share of the notifications, from 0 to 1, on connections that begin from now on.
@@ -104,7 +104,7 @@ func (w *Wire) Lead(tb testing.TB, address string) {
 	w.change(func() { w.to = u.Host })
 }
 
-// Break ends all connections. What is held back is lost.
+// Break closes all connections. Data held back is lost.
 func (w *Wire) Break() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +161,7 @@ func (w *Wire) pass(from, to net.Conn, answers bool) {
 	}
 }
 
-// flows waits as long as nothing is let through; false says that the wire is gone.
+// flows waits while traffic is held back; false means that the wire is closed.
 func (w *Wire) flows(from net.Conn, b []byte, answers bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,8 +183,8 @@ func (w *Wire) flows(from net.Conn, b []byte, answers bool) bool {
 	return !w.closed && w.conns[from]
 }
 
-// lossy reads what a server says without some of its notifications. Each message has a letter and, in four bytes, the
-// length of all but that.
+// lossy reads a server's messages and drops some notifications. Each message has a letter and a four-byte length that
+// excludes the letter.
 type lossy struct {
 	from  io.Reader
 	loses float64

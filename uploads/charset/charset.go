@@ -38,13 +38,12 @@ type Text struct {
 	Bad      int    // bytes or sequences that the encoding doesn't have; U+FFFD stands for each
 }
 
-// sample is how many bytes of a text the guess looks at.
+// sample limits the bytes of a text used for guessing.
 const sample = 64 << 10
 
-// Decode finds the encoding of a text and decodes it: by a byte order mark, as UTF-8 even if a
-// few bytes of it are broken, by the zero bytes of UTF-16 and UTF-32, by the escape sequences
-// of ISO-2022-JP, or else by the language that the text looks most like. It returns ErrBinary
-// for what is no text.
+// Decode detects the encoding of a text and decodes it: by a byte order mark, as UTF-8 even if a few bytes are invalid,
+// by the zero bytes of UTF-16 and UTF-32, by the escape sequences of ISO-2022-JP, or else by the most likely language.
+// It returns ErrBinary for binary data.
 func Decode(data []byte) (Text, error) {
 	if name := marked(data); name != "" {
 		return As(name, data)
@@ -70,7 +69,7 @@ func Decode(data []byte) (Text, error) {
 	return t, err
 }
 
-// As decodes a text in the named encoding. What is broken becomes U+FFFD.
+// As decodes a text in the named encoding. Invalid bytes become U+FFFD.
 func As(name string, data []byte) (Text, error) {
 	if name == UTF8 {
 		data = bytes.TrimPrefix(data, []byte("\ufeff"))
@@ -92,7 +91,7 @@ func As(name string, data []byte) (Text, error) {
 	return Text{String: s, Encoding: name, Bad: strings.Count(s, "\uFFFD")}, nil
 }
 
-// Names are the encodings that a person can choose, those most used first.
+// Names returns the selectable encodings, most common first.
 func Names() []string {
 	names := []string{UTF8}
 	for _, e := range encodings() {
@@ -111,8 +110,8 @@ func Known(name string) string {
 	return ""
 }
 
-// CodePage is the name of a code page of Windows, DOS or the Mac by its number, as old files keep it,
-// or "" if it isn't known.
+// CodePage returns the name of a code page of Windows, DOS or the Mac by its number, as old files keep it, or "" if it
+// isn't known.
 func CodePage(n int) string {
 	switch n {
 	case 1200:
@@ -210,7 +209,7 @@ func marked(data []byte) string {
 	return ""
 }
 
-// wide names the encoding of a text whose characters are two or four bytes, without a mark.
+// wide detects two- and four-byte encodings without a byte order mark.
 func wide(head []byte) string {
 	if len(head) >= 8 && len(head)%4 == 0 {
 		little, big := true, true
@@ -268,8 +267,8 @@ func ascii(data []byte) bool {
 	return true
 }
 
-// sequences counts the valid multi-byte sequences of UTF-8 and the bytes that break it. Longer
-// sequences, which hardly come about by chance, count more.
+// sequences counts valid multi-byte sequences of UTF-8 and invalid bytes. Longer sequences, which rarely occur by
+// chance, count more.
 func sequences(data []byte) (good, bad int) {
 	for len(data) > 0 {
 		if data[0] < utf8.RuneSelf {
@@ -287,8 +286,8 @@ func sequences(data []byte) (good, bad int) {
 	return good, bad
 }
 
-// significant is a sample of the lines that have bytes beyond ASCII: a guess needs nothing else,
-// and they may all be far behind the beginning.
+// significant returns a sample of the lines with bytes beyond ASCII: a guess needs nothing else, and they may all be
+// far from the beginning.
 func significant(data []byte) []byte {
 	if len(data) <= sample {
 		return data

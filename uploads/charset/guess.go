@@ -13,7 +13,7 @@ import (
 // language that is written in it. The languages are described by their letters beyond ASCII,
 // the most frequent first; all numbers are natural logarithms of probabilities.
 
-// tongue is a language and what it adds to ASCII.
+// tongue is a language with its letters beyond ASCII.
 type tongue struct {
 	letters string // lower case, by frequency
 	rare    string // seen now and then, as in names and loanwords
@@ -35,7 +35,7 @@ func latin() map[string]tongue {
 	}
 }
 
-// script is an alphabet of its own, with its letters by frequency.
+// script is a non-Latin alphabet with its letters by frequency.
 type script struct {
 	letters string
 	rare    string
@@ -56,8 +56,8 @@ func scripts() map[string]script {
 	}
 }
 
-// reading is an encoding with the languages it is used for. Its weight says how often files
-// come in it, beside the others that can spell the same.
+// reading is an encoding with its languages. Its weight is its frequency among encodings that can represent the same
+// text.
 type reading struct {
 	name   string
 	langs  string
@@ -82,13 +82,13 @@ func readings() []reading {
 	}
 }
 
-// Prices of what a text rarely has.
+// Penalties for unusual features of a text.
 const (
 	impossible = -14.0 // a byte the encoding doesn't have, a control character
 	foreign    = -9.0  // a letter of another language
 	sign       = -6.0  // a typographic sign such as a dash or a quotation mark
 	oddSign    = -9.5  // any other sign
-	oddCase    = -4.0  // a capital behind a small letter
+	oddCase    = -4.0  // a capital after a small letter
 	mixed      = -7.0  // letters of two alphabets in one word
 	pair       = -1.6  // two accented letters in a row in a Latin word
 )
@@ -119,8 +119,8 @@ func guess(data []byte) string {
 	return best
 }
 
-// decodeSample decodes a sample, whose last character may be cut. Not ok is a text with so many
-// broken places that nobody wrote it in that encoding.
+// decodeSample decodes a sample, whose last character may be truncated. ok is false if it has too many invalid places
+// for that encoding.
 func decodeSample(e encoding.Encoding, data []byte) (string, bool) {
 	b, err := e.NewDecoder().Bytes(data)
 	if err != nil {
@@ -133,8 +133,7 @@ func decodeSample(e encoding.Encoding, data []byte) (string, bool) {
 	return text, strings.Count(text, "\uFFFD")*20 <= len(data)+20
 }
 
-// ranks gives each letter the logarithm of its share, as of a text whose letters follow their
-// ranks.
+// ranks returns the logarithm of each letter's share in text with Zipf-distributed letters.
 func ranks(letters, rare string) map[rune]float64 {
 	p := map[rune]float64{}
 	n := utf8.RuneCountInString(letters)
@@ -154,7 +153,7 @@ func ranks(letters, rare string) map[rune]float64 {
 	return p
 }
 
-// latinScore is how probable the accents of a text are in a language.
+// latinScore scores how well a text's accents fit a language.
 func latinScore(text string, t tongue) float64 {
 	p := ranks(t.letters, t.rare)
 	score := t.weight
@@ -217,7 +216,7 @@ func outside(c, last rune) float64 {
 	return oddSign
 }
 
-// scriptScore is how probable a text is in a language with an alphabet of its own.
+// scriptScore scores how well a text fits a language with its own alphabet.
 func scriptScore(text string, a script) float64 {
 	p := ranks(a.letters, a.rare)
 	score := a.weight
@@ -253,8 +252,7 @@ func scriptScore(text string, a script) float64 {
 	return score
 }
 
-// wideScore is how probable a text is in a language with thousands of characters, each of two
-// bytes in its encoding.
+// wideScore scores how well a text fits a language with thousands of two-byte characters.
 func wideScore(text, lang string) float64 {
 	score := 0.0
 	var last rune = ' '
@@ -320,8 +318,7 @@ func han(c rune, lang string) float64 {
 	return -12.5
 }
 
-// frequent tells characters of the first level of each country's own list, which was made by
-// frequency.
+// frequent reports whether a character is in the first level of its country's standard, which was chosen by frequency.
 func frequent(c rune, lang string) bool {
 	switch lang {
 	case "zh":
@@ -337,7 +334,7 @@ func frequent(c rune, lang string) bool {
 	return false
 }
 
-// The characters that most of any text is made of.
+// The most frequent characters of most texts.
 const (
 	commonHangul      = "이다는을의에가고은로한하를지도사기자인어리대시해서일들그나수부정아보라전과있오만으제상주여것거스장니면게습입했었까성명이름울산광역구동번호전화주소김박최강조윤임신오황안송류홍문비용월년일국내외연합계금액원"
 	commonHan         = "的一是不了人我在有他这中大来上个国到说们为子和你地出道也时年得就那要下以生会自着去之过家学对可她里后小么心多天而能好都然没日于起还发成事只作当想看文无开手用主行方又如前所本见经头面公同三已老从动两长知民样现分将外但身些与高意进把法此实回二理美点月明其种声全工己话儿者向情部正名定女问力机给等电话姓性别地址城市编号数量金额价格日期合计产品北京海李王张刘陈广东省市区县路"

@@ -17,13 +17,11 @@ const PageExt = ".webpage"
 
 const (
 	maxPageNodes = 300_000
-	// shortArticle is how many characters an article has at least: with less, the page is no
-	// article but a list, a form or a table, and all of it is taken.
+	// shortArticle is the minimum length of an article: a shorter page is a list, form or table and taken entirely.
 	shortArticle = 250
 )
 
-// article reads a page of the web. What is no part of the text, such as menus and advertisements,
-// is left out.
+// article converts a web page. Parts outside of the text, such as menus and advertisements, are left out.
 func article(d *draft, data []byte) error {
 	address, rest, _ := bytes.Cut(data, []byte("\n"))
 	base, err := url.Parse(string(address))
@@ -33,7 +31,7 @@ func article(d *draft, data []byte) error {
 	if len(rest) > maxPart {
 		return Limits
 	}
-	doc, err := html.Parse(bytes.NewReader(rest)) // refuses what is nested too deep
+	doc, err := html.Parse(bytes.NewReader(rest)) // rejects too deep nesting
 	if err != nil {
 		return fmt.Errorf("%w: %w", Limits, err)
 	}
@@ -73,7 +71,7 @@ func article(d *draft, data []byte) error {
 	return err
 }
 
-// pageTitle is what a page calls itself.
+// pageTitle returns a page's title.
 func pageTitle(doc *html.Node) string {
 	for n := range doc.Descendants() {
 		if n.DataAtom == atom.Title && n.Namespace == "" {
@@ -87,7 +85,7 @@ func pageTitle(doc *html.Node) string {
 	return ""
 }
 
-// absolute makes links lead where they led on the page, and drops pictures that say nothing.
+// absolute makes links absolute and drops images without information.
 func absolute(doc *html.Node, base *url.URL) {
 	var gone []*html.Node
 	for n := range doc.Descendants() {
@@ -113,7 +111,7 @@ func absolute(doc *html.Node, base *url.URL) {
 	}
 }
 
-// whole is a page without what never is its text.
+// whole returns a page without elements that never contain its text.
 func whole(doc *html.Node) *html.Node {
 	var gone []*html.Node
 	body := doc

@@ -80,7 +80,7 @@ func openCompound(data []byte) (*compoundFile, error) {
 	return c, nil
 }
 
-// u16 and u32 read little numbers; what is not there is 0.
+// u16 and u32 read little-endian numbers; missing ones are 0.
 func u16(b []byte, at int) int {
 	if at < 0 || at+2 > len(b) {
 		return 0
@@ -95,7 +95,7 @@ func u32(b []byte, at int) uint32 {
 	return binary.LittleEndian.Uint32(b[at:])
 }
 
-// part is a piece of b, shorter where b ends.
+// part returns a piece of b, shorter where b ends.
 func part(b []byte, at, n int) []byte {
 	if at < 0 || at > len(b) || n < 0 {
 		return nil

@@ -1,4 +1,4 @@
 package convert
 
-// confine does nothing here: the server ends what takes too long.
+// confine does nothing here: the server ends slow jobs.
 func confine() {}

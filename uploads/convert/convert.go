@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// Reason says in one word why a document is not there, or not whole.
+// Reason is a word for a missing or incomplete document.
 type Reason string
 
 // Reasons.
 const (
 	Encrypted   Reason = "encrypted"   // it needs a password
-	Damaged     Reason = "damaged"     // it is cut off or was never what its name says
+	Damaged     Reason = "damaged"     // truncated, or not of the type its name suggests
 	Limits      Reason = "limits"      // it unpacks to more than is taken
 	Long        Reason = "long"        // its text is cut where the limit is
 	Scanned     Reason = "scanned"     // its pages are pictures
 	Empty       Reason = "empty"       // there is no text in it
-	Unsupported Reason = "unsupported" // nobody here reads this format
+	Unsupported Reason = "unsupported" // no reader for this format
 	BinaryBook  Reason = "xlsb"        // it is a workbook in Excel's binary format, for which there is no kept reader in Go
 	Timeout     Reason = "timeout"     // it took too long
 	Crashed     Reason = "crashed"     // the reader died of it
@@ -27,7 +27,7 @@ const (
 
 func (r Reason) Error() string { return string(r) }
 
-// What a document may become at most.
+// Limits of a converted document.
 const (
 	maxText  = 8 << 20   // bytes of Markdown
 	maxPart  = 64 << 20  // bytes of one unpacked part
@@ -41,24 +41,23 @@ const (
 // slide and sheet.
 type Result struct {
 	Markdown string
-	// Partial says what is missing, empty when nothing is.
+	// Partial is the reason for omissions, empty if there are none.
 	Partial Reason
-	// Encoding is that in which a text was read, empty where the file leaves no doubt.
+	// Encoding is the detected encoding of a text, empty if unambiguous.
 	Encoding string
 }
 
-// Convert reads a document. The name only decides what the bytes leave open. progress, which
-// may be nil, hears of pages done of all pages. Errors are Reasons.
+// Convert converts a document. The name only resolves ambiguous content. progress, which may be nil, receives the
+// converted and total pages. Errors are Reasons.
 func Convert(name string, data []byte, progress func(done, of int)) (res Result, err error) {
 	return ConvertAs(name, data, "", progress)
 }
 
-// ConvertAs is Convert for a text whose encoding somebody chose, one of charset.Names; "" has it told
-// from the bytes.
+// ConvertAs is Convert for a text with a selected encoding, one of charset.Names; "" detects it.
 func ConvertAs(name string, data []byte, encoding string, progress func(done, of int)) (res Result, err error) {
 	d := &draft{progress: progress, chosen: encoding}
 	defer func() {
-		// Parsers of libraries meet here what nobody thought of.
+		// Library parsers may panic on unexpected input.
 		if p := recover(); p != nil {
 			res, err = Result{}, fmt.Errorf("%w: %v", Crashed, p)
 		}
@@ -86,7 +85,7 @@ func ConvertAs(name string, data []byte, encoding string, progress func(done, of
 // format writes a document of one kind to a draft.
 type format func(d *draft, data []byte) error
 
-// extensions are the endings of names that say a file is a document.
+// extensions returns the file extensions of documents.
 func extensions() map[string]format {
 	return map[string]format{
 		".docx": office, ".docm": office, ".dotx": office, ".pptx": office, ".pptm": office, ".ppsx": office,
@@ -102,12 +101,11 @@ func extensions() map[string]format {
 // texts are the endings of plain text that people keep in old encodings.
 const texts = " .txt .text .csv .tsv .md .log .srt .vtt .ini .xml .json .tex .bib "
 
-// Wants says whether a file with this beginning is one to convert. Text that can be read as
-// it is needs nothing.
+// Wants reports whether a file with this beginning is one to convert. Text that can be read as it is needs nothing.
 func Wants(name string, head []byte) bool {
 	ext := strings.ToLower(path.Ext(name))
 	if extensions()[ext] != nil {
-		return ext != PageExt // which nobody uploads
+		return ext != PageExt // never uploaded
 	}
 	if !strings.Contains(texts, " "+ext+" ") || len(head) == 0 {
 		return false

@@ -11,12 +11,12 @@ type draft struct {
 	wrote    bool // something besides anchors
 	partial  Reason
 	progress func(done, of int)
-	chosen   string // the encoding that somebody chose for the text
+	chosen   string // the encoding selected for the text
 	encoding string // in which it was read, where that needs saying
 	inside   int    // documents within documents that are being read
 }
 
-// full says that no more text is taken.
+// full reports that the limit is reached.
 func (d *draft) full() bool { return d.text.Len() > maxText }
 
 // lack notes that something is missing; the first reason stays.
@@ -56,7 +56,7 @@ func (d *draft) gap() {
 	}
 }
 
-// block writes a paragraph of its own.
+// block writes a separate paragraph.
 func (d *draft) block(s string) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -73,7 +73,7 @@ func (d *draft) line(s string) {
 		return
 	}
 	d.wrote = true
-	// Nothing of the document passes for an anchor of ours.
+	// Text of the document must not look like one of our anchors.
 	d.text.WriteString(strings.ReplaceAll(clean(s), "<!--", "&lt;!--"))
 	d.text.WriteByte('\n')
 }

@@ -8,15 +8,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Readability looks for one block of prose. Manuals, forums, recipes and pages of products have
-// several, of which it takes one; where it leaves so much out that this cannot be decoration, the
-// page is taken as a whole, without what is known to stand around a text.
+// Readability selects one block of prose. Manuals, forums, recipes and product pages have several; if too much is left
+// out to be decoration, the whole page is used, without known surroundings of a text.
 
-// leftOut is how much of a page's text may be missing from an article: a fifth.
+// leftOut is the share of a page's text that an article may omit: a fifth.
 const leftOut = 0.2
 
-// fuller is what a page has to say, if an article with so many characters is too little of it; else
-// nil. The page is changed.
+// fuller returns the page's content if an article of that length omits too much of it, else nil. The page is modified.
 func fuller(doc *html.Node, article int) *html.Node {
 	body := whole(doc)
 	main := mainOf(body)
@@ -28,7 +26,7 @@ func fuller(doc *html.Node, article int) *html.Node {
 	return main
 }
 
-// mainOf is the part that a page calls its main one, or all of it.
+// mainOf returns the part that a page calls its main one, or all of it.
 func mainOf(body *html.Node) *html.Node {
 	var found *html.Node
 	for n := range body.Descendants() {
@@ -59,8 +57,8 @@ func within(n, top *html.Node) bool {
 	return false
 }
 
-// prune takes out what has the name of something that is no text; and, where the page does not say
-// where its text is, what is mostly links.
+// prune removes elements named like decoration and, on pages without a marked main text, elements that consist mostly
+// of links.
 func prune(top *html.Node, links bool) {
 	all := weigh(top)
 	var gone []*html.Node
@@ -93,7 +91,7 @@ func isBlock(n *html.Node) bool {
 	return false
 }
 
-// decorates tells whether a class or an id names what stands around texts.
+// decorates reports whether a class or id names surroundings of a text.
 func decorates(names string) bool {
 	words := strings.FieldsFunc(strings.ToLower(names), func(r rune) bool { return !unicode.IsLetter(r) })
 	for _, w := range words {
@@ -111,11 +109,10 @@ func decorates(names string) bool {
 	return false
 }
 
-// weight is what is in a node: characters of text that are no space, those of them in links, and
-// links.
+// weight measures a node: non-blank characters, those within links, and links.
 type weight struct{ text, linked, links int }
 
-// weights are those of all nodes below and with one.
+// weights are those of a node and its descendants.
 type weights map[*html.Node]weight
 
 func weigh(top *html.Node) weights {

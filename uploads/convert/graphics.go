@@ -40,14 +40,14 @@ func (a *archive) graphics(n *node, rel relations) (string, error) {
 	return strings.TrimSpace(all.text.String()), nil
 }
 
-// diagram lists the texts of a diagram's data as items of a list, those below others indented.
+// diagram lists the texts in a diagram's data, nested ones indented.
 func diagram(t *node) (lines []string) {
 	texts, below, child := map[string]string{}, map[string][]*node{}, map[string]bool{}
 	var ids []string
 	model := t.kid("dataModel")
 	for _, pt := range model.kid("ptLst").named("pt") {
 		if kind := pt.attr("type"); kind != "" && kind != "node" && kind != "asst" && kind != "doc" {
-			continue // what the layout adds
+			continue // layout elements
 		}
 		var words []string
 		for _, p := range pt.kid("t").named("p") {

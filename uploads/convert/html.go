@@ -47,13 +47,13 @@ func (d *draft) parsePage(data []byte) (*html.Node, error) {
 	return parsed([]byte(text), "text/html; charset=utf-8")
 }
 
-// parsed is a page of a content type.
+// parsed returns a page of a content type.
 func parsed(data []byte, kind string) (*html.Node, error) {
 	r, err := charset.NewReader(bytes.NewReader(data), kind)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", Damaged, err)
 	}
-	doc, err := html.Parse(r) // refuses what is nested too deep
+	doc, err := html.Parse(r) // rejects too deep nesting
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", Limits, err)
 	}
@@ -95,8 +95,8 @@ func shorten(n *html.Node) {
 	}
 }
 
-// oneLineCells makes cells of tables what Markdown can have in them. A table around tables is
-// taken away if it is there for the layout, and else has those within it as text.
+// oneLineCells reduces table cells to content that Markdown allows. An outer table is removed if it is for layout, and
+// otherwise contains the inner ones as text.
 func oneLineCells(doc *html.Node) {
 	var tables []*html.Node
 	for n := range doc.Descendants() {
@@ -135,7 +135,7 @@ func oneLineCells(doc *html.Node) {
 	}
 }
 
-// innermost are the tables within one, but not those within these.
+// innermost returns the tables directly within one.
 func innermost(t *html.Node) (found []*html.Node) {
 	for n := range t.Descendants() {
 		if n.DataAtom == atom.Table && nearest(n.Parent, atom.Table) == t {
@@ -145,7 +145,7 @@ func innermost(t *html.Node) (found []*html.Node) {
 	return found
 }
 
-// unwrapTable leaves what stands in a table that says nothing by being one.
+// unwrapTable replaces a layout table by its content.
 func unwrapTable(t *html.Node) {
 	var parts []*html.Node
 	for n := range t.Descendants() {
@@ -161,7 +161,7 @@ func unwrapTable(t *html.Node) {
 	}
 }
 
-// flatten puts what stands in a cell on one line.
+// flatten puts a cell's content on one line.
 func flatten(cell *html.Node) {
 	var blocks []*html.Node
 	for n := range cell.Descendants() {

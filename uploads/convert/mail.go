@@ -53,7 +53,7 @@ func mailMessage(d *draft, data []byte) error {
 	return nil
 }
 
-// mailPart collects what a message consists of.
+// mailPart collects the parts of a message.
 type mailPart struct {
 	d          *draft
 	text, page string

@@ -18,35 +18,34 @@ import (
 // Without a document it only compiles the PDF reader into the folder that Cache names.
 const Role = "fawn-convert"
 
-// Encoding names the variable with the encoding that somebody chose for the text of the document.
+// Encoding is the variable with the selected encoding of a document's text.
 const Encoding = "FAWN_CONVERT_ENCODING"
 
-// PictureRole is the name under which the program is started to draw a picture: with the
-// paths of the picture and of what is drawn, and the longest side in pixels.
+// PictureRole is the role for drawing an image: the arguments are the paths of the image and the result, and the
+// longest side in pixels.
 const PictureRole = "fawn-picture"
 
 // MaxInput is the size of a document in bytes.
 const MaxInput = 512 << 20
 
-// memory is what the child asks of the Go runtime, in bytes.
+// memory is the Go runtime's memory limit in the child, in bytes.
 const memory = 512 << 20
 
-// Line is what the child writes about its work, each on a line of its own: pages done, and
-// at the end that it is done.
+// Line is a progress report of the child, one per line: pages done, and completion.
 type Line struct {
 	Done  int    `json:"done,omitempty"`
 	Pages int    `json:"pages,omitempty"`
 	End   bool   `json:"end,omitempty"`
-	Lack  Reason `json:"lack,omitempty"` // why it failed, or what is missing
+	Lack  Reason `json:"lack,omitempty"` // reason for a failure or omission
 	Text  bool   `json:"text,omitempty"` // there is Markdown
-	// Encoding is that in which a text was read.
+	// Encoding is the detected encoding of a text.
 	Encoding string `json:"encoding,omitempty"`
 }
 
 // answers remembers that this program calls Main.
 var answers atomic.Bool
 
-// Answers says whether this program may be started under the Role.
+// Answers reports whether this program may be started under the Role.
 func Answers() bool { return answers.Load() }
 
 // Main takes over the process if it was started to convert a document or to draw a picture,
@@ -76,7 +75,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// sayEvery is how often the child tells of its progress.
+// sayEvery is the interval of the child's progress reports.
 const sayEvery = 100 * time.Millisecond
 
 func child(in, out, name string, w io.Writer) error {
@@ -98,7 +97,7 @@ func child(in, out, name string, w io.Writer) error {
 		if now := time.Now(); now.Sub(said) >= sayEvery {
 			said = now
 			if say.Encode(Line{Done: done, Pages: of}) != nil {
-				os.Exit(1) // nobody listens any more
+				os.Exit(1) // the parent is gone
 			}
 		}
 	})

@@ -11,7 +11,7 @@ func formula(n *node) string {
 	return oneLine(strings.TrimSpace(texOf(n)))
 }
 
-// texOf writes what is in an element of a formula.
+// texOf writes the content of a formula's element.
 func texOf(n *node) string {
 	var b strings.Builder
 	for _, k := range n.kids {
@@ -120,7 +120,7 @@ func texCells(list []*node, between string) string {
 	return strings.Join(all, between)
 }
 
-// powerBase is what a power or an index stands at: in braces unless it is one sign.
+// powerBase returns the base of a power or index: in braces unless it is a single character.
 func powerBase(k *node) string {
 	s := texOf(k.kid("e"))
 	if len([]rune(s)) == 1 || texFunctionName(strings.TrimPrefix(s, `\`)) {
@@ -160,7 +160,7 @@ func texText(s string) string {
 		"^", `\hat{}`, "~", `\sim `, "\u2061", "", "\u2062", "", "\u2063", "", "\u2064", "").Replace(s)
 }
 
-// texBig is a sum, an integral or another large sign with its limits.
+// texBig returns a sum, an integral or another large sign with its limits.
 func texBig(k *node) string {
 	sign := k.kid("naryPr", "chr").attr("val")
 	if sign == "" {
@@ -183,7 +183,7 @@ func texBig(k *node) string {
 	return out + " " + texOf(k.kid("e"))
 }
 
-// texFence is what stands between brackets.
+// texFence writes content between brackets.
 func texFence(k *node) string {
 	props := k.kid("dPr")
 	sign := func(name, usual string) string {
@@ -223,7 +223,7 @@ func texFence(k *node) string {
 	return `\left` + sign("begChr", "(") + texCells(k.named("e"), between) + `\right` + sign("endChr", ")")
 }
 
-// texFunction is the name of a function, perhaps with an index.
+// texFunction returns the name of a function, perhaps with an index.
 func texFunction(n *node) string {
 	s := strings.TrimSpace(texOf(n))
 	if strings.HasPrefix(s, `\`) {
@@ -291,7 +291,7 @@ func texOfMathML(n *node) string {
 	return texOfAll(kids)
 }
 
-// bare is a single sign without its braces.
+// bare returns a single sign without its braces.
 func bare(s string) string {
 	if r := []rune(s); len(r) == 3 {
 		return string(r[1])

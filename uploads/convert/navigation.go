@@ -41,8 +41,8 @@ func dropNavigation(doc *html.Node) {
 	}
 }
 
-// leadsAround tells whether a line has links, at least one of them to the next, the previous or the page above,
-// and outside of its links only the names of such places.
+// leadsAround reports whether a line has links, at least one of them to the next, the previous or the page above, and
+// outside of its links only the names of such places.
 func leadsAround(line []*html.Node) bool {
 	links, around, within, named := 0, 0, 0, false
 	var walk func(n *html.Node) bool
@@ -89,7 +89,7 @@ func leadsAround(line []*html.Node) bool {
 
 func noWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// pictured tells whether a link is a picture without text.
+// pictured reports whether a link is a picture without text.
 func pictured(n *html.Node) bool {
 	image := false
 	for k := range n.Descendants() {
@@ -101,13 +101,13 @@ func pictured(n *html.Node) bool {
 	return image
 }
 
-// placesAround are the words with which manuals name the pages around one.
+// placesAround returns the words with which manuals name the pages around one.
 func placesAround() []string {
 	return []string{"next", "previous", "prev", "up", "nächste", "nächstes", "weiter", "zurück", "vorherige", "vorheriges",
 		"aufwärts", "suivant", "précédent", "monter", "siguiente", "anterior", "subir", "次", "前", "上"}
 }
 
-// placesWithin are those for parts of the manual.
+// placesWithin returns the anchors of the manual's parts.
 func placesWithin() []string {
 	return []string{"contents", "content", "index", "home", "top", "toc", "table", "of", "title", "page", "chapter", "section",
 		"back", "forward", "inhalt", "start", "sommaire", "índice", "group", "search"}

@@ -22,7 +22,7 @@ func (l *lines) UnmarshalJSON(b []byte) error {
 	return nil // data of another kind is no text
 }
 
-// maxOutput bounds what is kept of one output of a cell.
+// maxOutput limits one output of a cell.
 const maxOutput = 20_000
 
 // notebook reads the cells of a Jupyter notebook with the text of their outputs.

@@ -9,14 +9,14 @@ import (
 type numbering struct {
 	lists  map[string]*numberedList // by the number that paragraphs name
 	counts map[string]*[listLevels]int
-	begun  map[string]bool // levels of lists that begin anew, by list and level
+	begun  map[string]bool // list levels that restart, by list and level
 }
 
 const listLevels = 9
 
 // numberedList is a list as a paragraph refers to it.
 type numberedList struct {
-	shared string // lists of one kind go on counting
+	shared string // lists of one kind share the counter
 	levels [listLevels]listLevel
 }
 
@@ -28,7 +28,7 @@ type listLevel struct {
 	legal   bool   // all numbers in it are decimal
 	again   int    // the level below which it begins again; -1 never
 	tight   bool   // nothing stands between number and text
-	style   string // paragraphs of which are of this level
+	style   string // style of this level's paragraphs
 	known   bool
 }
 
@@ -81,7 +81,7 @@ func (l *numberedList) read(levels []*node) {
 		level := listLevel{known: true, start: 1, format: v.kid("numFmt").attr("val"), text: v.kid("lvlText").attr("val"),
 			again: i, legal: v.kid("isLgl").name != "" && v.kid("isLgl").attr("val") != "0",
 			tight: v.kid("suff").attr("val") == "nothing", style: v.kid("pStyle").attr("val")}
-		if level.format == "" { // in an extension, for formats that old programs don't know
+		if level.format == "" { // in an extension, for formats unknown to old programs
 			for _, f := range v.all("numFmt") {
 				level.format = f.attr("val")
 				break
@@ -112,8 +112,7 @@ func (l *numberedList) levelOf(style string) int {
 	return 0
 }
 
-// next counts a paragraph of a list and returns what stands before its text: empty for a bullet.
-// tight says that no space follows it.
+// next counts a list paragraph and returns its label: empty for a bullet. tight means that no space follows.
 func (n *numbering) next(list string, level int) (label string, tight bool) {
 	l := n.lists[list]
 	if l == nil || level < 0 || level >= listLevels || !l.levels[level].known {
@@ -270,7 +269,7 @@ func roman(n int) string {
 	return b.String()
 }
 
-// alphabetic goes on behind the last letter with two of the first, as Word does.
+// alphabetic continues after the last letter by doubling the first, like Word.
 func alphabetic(n int, first rune) string {
 	if n < 1 || n > 26*50 {
 		return strconv.Itoa(n)
@@ -292,7 +291,7 @@ func ordinalEnd(n int) string {
 	return "th"
 }
 
-// inWords writes small numbers in English, which is what Word does in most languages' templates.
+// inWords writes small numbers in English, like Word's templates in most languages.
 func inWords(n int, ordinal bool) string {
 	small := strings.Fields("Zero One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve Thirteen Fourteen " +
 		"Fifteen Sixteen Seventeen Eighteen Nineteen")
@@ -319,7 +318,7 @@ func inWords(n int, ordinal bool) string {
 	return tens[n/10-2] + "-" + strings.ToLower(ones[n%10])
 }
 
-// digits writes each digit of a number in a script of its own.
+// digits writes the digits of a number in another script.
 func digits(n int, script string) string {
 	all := []rune(script)
 	return strings.Map(func(r rune) rune {

@@ -15,13 +15,13 @@ import (
 	"fawn/uploads/workbook"
 )
 
-// Programs have always saved web pages, archives of them, XML and texts under the names of old Office
-// files: exports of ERP systems are called .xls, those of wikis .doc.
+// Programs have long saved web pages, web archives, XML and text under the extensions of old Office files: ERP systems
+// export them as .xls, wikis as .doc.
 
-// oldName reads what has the name of a text document of that kind.
+// oldName reads a file with the extension of an old text document.
 func oldName(d *draft, data []byte) error { return otherContent(d, data, false) }
 
-// oldSheetName reads what has the name of a workbook of that kind.
+// oldSheetName reads a file with the extension of an old workbook.
 func oldSheetName(d *draft, data []byte) error { return otherContent(d, data, true) }
 
 func otherContent(d *draft, data []byte, sheets bool) error {
@@ -57,7 +57,7 @@ func otherContent(d *draft, data []byte, sheets bool) error {
 	return nil
 }
 
-// readable is the beginning of a file as text, empty if it is none.
+// readable returns the beginning of a file as text, empty if it isn't text.
 func readable(head []byte) string {
 	t, err := charset.Decode(head[:len(head)&^3])
 	if err != nil {
@@ -75,7 +75,7 @@ func looksLikePage(head string) bool {
 	return false
 }
 
-// mostlyText says whether next to nothing of a text is control characters.
+// mostlyText reports whether next to nothing of a text is control characters.
 func mostlyText(s string) bool {
 	odd, all := 0, 0
 	for _, r := range s {
@@ -124,8 +124,7 @@ func pageAs(d *draft, data []byte, sheets bool) error {
 	return pageSheets(d, doc, new(int))
 }
 
-// pageSheets writes the tables of a page as sheets, the first of which has what else there is in front
-// of its rows. n counts the sheets.
+// pageSheets converts a page's tables to sheets; other content precedes the first one's rows. n counts the sheets.
 func pageSheets(d *draft, doc *html.Node, n *int) error {
 	var tables []*html.Node
 	for at := range doc.Descendants() {
@@ -168,8 +167,7 @@ func inTable(n *html.Node) bool {
 	return false
 }
 
-// cellsOf are the texts of a table's cells. One that spans columns is followed by empty ones, one that
-// spans rows has empty ones below it.
+// cellsOf returns the texts of a table's cells. Spanned columns and rows become empty cells.
 func cellsOf(t *html.Node) (rows [][]string) {
 	below := map[int]int{} // rows that a cell above still reaches into, by column
 	size := 0
@@ -220,7 +218,7 @@ func span(n *html.Node, name string) int {
 	return 1
 }
 
-// nearest is the closest element of a kind around and with a node.
+// nearest returns the closest element of a kind around and with a node.
 func nearest(n *html.Node, kind atom.Atom) *html.Node {
 	for n != nil && n.DataAtom != kind {
 		n = n.Parent
@@ -228,7 +226,7 @@ func nearest(n *html.Node, kind atom.Atom) *html.Node {
 	return n
 }
 
-// spaced is the text of a node with spaces where blocks begin and end.
+// spaced returns the text of a node with spaces where blocks begin and end.
 func spaced(n *html.Node) string {
 	var b strings.Builder
 	var walk func(*html.Node)
@@ -348,7 +346,7 @@ func xmlWorkbook(d *draft, data []byte) error {
 	return nil
 }
 
-// xmlCell is a cell as it is shown.
+// xmlCell returns a cell as it is shown.
 func xmlCell(c *node, code string) string {
 	data := c.kid("Data")
 	value := data.content()
@@ -384,7 +382,7 @@ func xmlWord(d *draft, data []byte) error {
 	return nil
 }
 
-// isMIME says whether a file begins as a message or an archive of a web page does.
+// isMIME reports whether a file begins as a message or an archive of a web page does.
 func isMIME(data []byte) bool {
 	head, _, _ := bytes.Cut(bytes.ToLower(data[:min(len(data), 8192)]), []byte("\n\r\n"))
 	head, _, _ = bytes.Cut(head, []byte("\n\n"))

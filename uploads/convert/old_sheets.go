@@ -8,7 +8,7 @@ import (
 	"fawn/uploads/workbook"
 )
 
-// Records of a workbook. A number in a name is that of an older version.
+// Records of a workbook. A number in a name denotes an older version.
 const (
 	recInteger2 = 0x02
 	recNumber2  = 0x03
@@ -65,7 +65,7 @@ type oldBook struct {
 	sheets  int // that were begun
 }
 
-// isRawBook says whether data is a workbook of Excel 2 to 95 without a container around it.
+// isRawBook reports whether data is a workbook of Excel 2 to 95 without a container around it.
 func isRawBook(data []byte) bool {
 	switch u16(data, 0) {
 	case recBegin2, recBegin3, recBegin4, recBegin:
@@ -75,7 +75,7 @@ func isRawBook(data []byte) bool {
 	return false
 }
 
-// oldRecord is one record with those that continue it.
+// oldRecord is a record with its continuations.
 type oldRecord struct {
 	kind  int
 	parts [][]byte
@@ -152,8 +152,7 @@ func oldWorkbook(d *draft, b []byte) error {
 	return nil
 }
 
-// alone reads sheets that no table of contents lists: one, or those of a workspace of Excel 4, each
-// behind its name.
+// alone reads sheets without a table of contents: a single one, or those of an Excel 4 workspace, each after its name.
 func (w *oldBook) alone(b []byte) error {
 	name, locked := "", false
 	at := 0
@@ -175,7 +174,7 @@ func (w *oldBook) alone(b []byte) error {
 			}
 			w.sheets++
 			w.codes, w.styles, w.formats = map[int]string{}, nil, map[int]workbook.Format{}
-			records(b, from, func(r oldRecord) bool { // formats may stand behind the cells
+			records(b, from, func(r oldRecord) bool { // formats may follow the cells
 				w.global(r)
 				return r.kind != recEnd
 			})
@@ -190,7 +189,7 @@ func (w *oldBook) alone(b []byte) error {
 	return nil
 }
 
-// global takes what holds for all cells.
+// global reads settings for all cells.
 func (w *oldBook) global(r oldRecord) {
 	p := r.parts[0]
 	switch r.kind {
@@ -222,7 +221,7 @@ func (w *oldBook) global(r oldRecord) {
 	}
 }
 
-// short is a text with its length in a byte, long one with it in two.
+// short returns a text with its length in a byte, long one with it in two.
 func (w *oldBook) short(b []byte) string {
 	if len(b) < 1 {
 		return ""
@@ -250,7 +249,7 @@ func (w *oldBook) narrow(b []byte) string {
 	return t.String
 }
 
-// unicodeText has n characters behind a byte of flags.
+// unicodeText reads n characters after a byte of flags.
 func unicodeText(b []byte, n int) string {
 	if len(b) < 1 {
 		return ""
@@ -270,7 +269,7 @@ func narrowText(b []byte) string {
 	return string(s)
 }
 
-// table reads the texts of all sheets. One may go on in the next part, in another width.
+// table reads the texts of all sheets. One may continue in the next part, in another width.
 func (w *oldBook) table(parts [][]byte) {
 	b := part(parts[0], 8, len(parts[0]))
 	parts = parts[1:]
@@ -420,7 +419,7 @@ func (w *oldBook) sheet(b []byte, at int) {
 	w.d.table(rows)
 }
 
-// flagText is a truth value or, if the second byte is set, an error.
+// flagText returns a truth value or, if the second byte is set, an error.
 func flagText(b []byte) string {
 	switch {
 	case len(b) < 2:
@@ -434,7 +433,7 @@ func flagText(b []byte) string {
 	return "FALSE"
 }
 
-// style is the number of the format of cells in a style.
+// style returns the number of the format of cells in a style.
 func (w *oldBook) style(n int) int {
 	if n < len(w.styles) {
 		return w.styles[n]
@@ -462,7 +461,7 @@ func float(b []byte, at int) float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b[at:]))
 }
 
-// packed is a number in 30 bits: a whole one or the upper part of another, perhaps times 100.
+// packed returns a number in 30 bits: a whole one or the upper part of another, perhaps times 100.
 func packed(n uint32) float64 {
 	v := float64(int32(n) >> 2)
 	if n&2 == 0 {

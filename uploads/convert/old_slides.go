@@ -25,7 +25,7 @@ type pptRecord struct {
 	body           []byte
 }
 
-// pptWalk calls do with each record of b and goes into those for which it says so.
+// pptWalk calls do for each record of b and descends into those for which it returns true.
 func pptWalk(b []byte, depth int, do func(r pptRecord) bool) {
 	for len(b) >= 8 && depth < 32 {
 		n := int(u32(b, 4))
@@ -158,8 +158,8 @@ func (t *pptTexts) take(r pptRecord) {
 	}
 }
 
-// pptPlaces are where parts of the presentation stand by their numbers, and the number of
-// the document. Each save adds a list of what it changed.
+// pptPlaces returns the offsets of the presentation's parts by number, and the document's number. Each save appends a
+// list of its changes.
 func pptPlaces(b []byte, edit int) (places map[uint32]int, document uint32) {
 	places = map[uint32]int{}
 	for n := 0; edit > 0 && n < 1000; n++ {

@@ -17,11 +17,11 @@ type oldWordReader struct {
 	size  int // of the table that is open
 }
 
-// paragraphRun is what is known of the paragraphs between two places of the file.
+// paragraphRun describes the paragraphs between two offsets of the file.
 type paragraphRun struct {
 	from, to   uint32
 	style      int
-	row, table bool // it ends a row, it stands in a table
+	row, table bool // it ends a row, it is in a table
 }
 
 const (
@@ -118,7 +118,7 @@ func (w *oldWordReader) properties(plc []byte) {
 	slices.SortFunc(w.runs, func(a, b paragraphRun) int { return int(int64(a.from) - int64(b.from)) })
 }
 
-// read takes what matters of a list of properties.
+// read extracts the relevant properties of a list.
 func (r *paragraphRun) read(list []byte) {
 	for len(list) > 2 {
 		code, size := u16(list, 0), 0
@@ -133,7 +133,7 @@ func (r *paragraphRun) read(list []byte) {
 			size = 3
 		case 6:
 			if size = int(list[2]) + 1; code == 0xD608 || code == 0xC615 {
-				return // longer than a byte can say; nothing of interest follows
+				return // longer than a byte can express; the rest is irrelevant
 			}
 		}
 		switch code {
@@ -179,7 +179,7 @@ func (w *oldWordReader) text(b []byte, narrow bool, at uint32) {
 	w.paragraph(oldText(b[from:], narrow), w.run(at+uint32(from)), false)
 }
 
-// oldText is text without codes of fields and marks of things that are not text.
+// oldText returns text without field codes and marks of non-text objects.
 func oldText(b []byte, narrow bool) string {
 	s := ""
 	if narrow {

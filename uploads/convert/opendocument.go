@@ -25,7 +25,7 @@ func openDocument(d *draft, a *archive) error {
 	return nil
 }
 
-// flatDocument reads one that is a single file of XML.
+// flatDocument reads a document in a single XML file.
 func flatDocument(d *draft, data []byte) error {
 	t, err := parseXML(data)
 	if err != nil {
@@ -148,7 +148,7 @@ func (o *odf) inline(n *node) string {
 			b.WriteString(oneLine(o.inline(k)) + " ")
 		case "table-row":
 			b.WriteString(o.inline(k) + "\n")
-		case "desc", "title": // of what is drawn
+		case "desc", "title": // descriptions of drawings
 		default:
 			b.WriteString(o.inline(k))
 		}
@@ -156,7 +156,7 @@ func (o *odf) inline(n *node) string {
 	return b.String()
 }
 
-// formula is what is in an object that is one, for which a picture stands beside it.
+// formula returns the content of a formula object, which has a fallback image.
 func (o *odf) formula(object *node) string {
 	math := object.kid("math")
 	if part := path.Clean(object.attr("href")); math.name == "" && o.a != nil && part != "." {
@@ -173,8 +173,7 @@ func (o *odf) formula(object *node) string {
 	return ""
 }
 
-// table writes rows as they are shown. Repeated empty ones, which fill a sheet to its end,
-// are none.
+// table writes rows with formatted values. Repeated empty ones, which fill a sheet to its end, are skipped.
 func (o *odf) table(t *node) {
 	var rows [][]string
 	size := 0
@@ -214,8 +213,8 @@ func (o *odf) table(t *node) {
 	o.d.table(rows)
 }
 
-// unshown is the value of a cell that the program which wrote it doesn't show as text, or its formula where it has no
-// value either.
+// unshown returns the value of a cell that the program which wrote it doesn't show as text, or its formula where it has
+// no value either.
 func unshown(cell *node) string {
 	for _, name := range []string{"string-value", "date-value", "time-value", "boolean-value", "value"} {
 		if v := cell.attr("office:" + name); v != "" {

@@ -12,8 +12,8 @@ import (
 	"fawn/uploads/charset"
 )
 
-// Streams of a message as Outlook keeps it (.msg): those of texts have the number and the type of a
-// property in their names, others are rows of msgProperties.
+// Streams of an Outlook message (.msg): streams of texts are named after the property's number and type; other
+// properties are rows of msgProperties.
 const (
 	msgProperties = "__properties_version1.0"
 	msgText       = "__substg1.0_"
@@ -22,8 +22,8 @@ const (
 	msgBinary     = "0102"
 )
 
-// outlookMessage reads a message with its head, its text and the names of what is attached; messages
-// that are attached are read, too. at is the folder of its streams.
+// outlookMessage converts a message with its header, text and attachment names, including attached messages. at is the
+// folder of its streams.
 func outlookMessage(d *draft, c *compoundFile, at string, depth int) error {
 	m := &outlook{c: c, at: at, page: "windows-1252"}
 	m.properties(depth)
@@ -33,7 +33,7 @@ func outlookMessage(d *draft, c *compoundFile, at string, depth int) error {
 	}
 	d.gap()
 	from := m.text("0C1A")
-	for _, p := range []string{"5D01", "0C1F", "0065"} { // an address, not what servers call it among themselves
+	for _, p := range []string{"5D01", "0C1F", "0065"} { // an address, rather than an internal name
 		if address := m.text(p); strings.Contains(address, "@") && address != from {
 			from = strings.TrimSpace(from + " <" + address + ">")
 			break
@@ -81,8 +81,7 @@ type outlook struct {
 	times map[uint16]time.Time
 }
 
-// properties reads those that have no stream. The rows of a message begin further behind than those
-// of one within another.
+// properties reads the properties without a stream. A top-level message has a longer header than an embedded one.
 func (m *outlook) properties(depth int) {
 	b := m.c.streams[m.at+msgProperties]
 	begin := 32
@@ -118,7 +117,7 @@ func (m *outlook) date() string {
 	return ""
 }
 
-// sent is the sender as the head with which the message was sent has it, "" if that isn't kept.
+// sent returns the sender as the head with which the message was sent has it, "" if that isn't kept.
 func (m *outlook) sent() string {
 	head, err := mail.ReadMessage(strings.NewReader(strings.TrimSpace(m.text("007D")) + "\r\n\r\n"))
 	if err != nil {
@@ -131,7 +130,7 @@ func (m *outlook) sent() string {
 	return strings.TrimSpace(from.Name + " <" + from.Address + ">")
 }
 
-// recipients lists those of a message with their addresses, "" where no recipient with one is kept.
+// recipients lists a message's recipients with addresses, "" without any.
 func (m *outlook) recipients() (to, cc string) {
 	lists := map[uint32][]string{}
 	addressed := false
@@ -167,7 +166,7 @@ func (m *outlook) recipients() (to, cc string) {
 	return strings.Join(lists[1], "; "), strings.Join(lists[2], "; ")
 }
 
-// text is a property that is one.
+// text returns a property that is one.
 func (m *outlook) text(id string) string {
 	if b := m.c.streams[m.at+msgText+id+msgUnicode]; b != nil {
 		return utf16le(b)
@@ -210,7 +209,7 @@ func (m *outlook) body(d *draft) error {
 	return nil
 }
 
-// attached are the folders of what is attached, in order.
+// attached returns the folders of the attachments in order.
 func (m *outlook) attached() []string {
 	found := map[string]bool{}
 	for name := range m.c.streams {
@@ -227,7 +226,7 @@ func (m *outlook) attached() []string {
 	return list[:min(len(list), 1000)]
 }
 
-// richDictionary is what the compression of rich text takes for granted.
+// richDictionary is the predefined dictionary of compressed rich text.
 const richDictionary = `{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript ` +
 	`\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\colortbl\red0\green0\blue0` + "\r\n" +
 	`\par \pard\plain\f0\fs20\b\i\u\tab\tx`

@@ -52,7 +52,7 @@ func warm() error {
 	return pool.Close()
 }
 
-// IsPDF says whether a file that begins like this is a PDF.
+// IsPDF reports whether a file that begins like this is a PDF.
 func IsPDF(head []byte) bool {
 	return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-"))
 }
@@ -132,14 +132,14 @@ type piece struct {
 	link              string
 }
 
-// textLine are pieces beside one another, or all those of a table.
+// textLine is a line of adjacent pieces, or a whole table.
 type textLine struct {
 	pieces []piece
 	rows   [][]string // of a table that is drawn with lines
 }
 
-// linesOf joins the words of a page to lines. Their order is that of the file, which is how
-// programs write what is to be read one after the other, columns too.
+// linesOf joins the words of a page to lines. They keep the file's order, in which programs write text in reading
+// order, including columns.
 func linesOf(words []piece) (lines []textLine) {
 	for _, w := range words {
 		if n := len(lines); n > 0 && lines[n-1].takes(w) {
@@ -151,7 +151,7 @@ func linesOf(words []piece) (lines []textLine) {
 	return lines
 }
 
-// takes says whether a piece goes on with the line.
+// takes reports whether a piece continues the line.
 func (l textLine) takes(p piece) bool {
 	last := l.pieces[len(l.pieces)-1]
 	overlap := min(last.top, p.top) - max(last.bottom, p.bottom)
@@ -159,8 +159,7 @@ func (l textLine) takes(p piece) bool {
 		(!p.fresh || p.left > last.left && p.left > last.right-2*p.size)
 }
 
-// cells are the parts of a line with wide gaps between them, with their links if they are
-// wanted.
+// cells returns the parts of a line with wide gaps between them, with their links if they are wanted.
 func (l textLine) cells(links bool) (cells []piece) {
 	link := ""
 	end := func() {
@@ -205,7 +204,7 @@ func (l textLine) cells(links bool) (cells []piece) {
 	return cells
 }
 
-// text is the line with its links; plain is without.
+// text returns the line with its links; plain is without.
 func (l textLine) text() string  { return words(l.cells(true)) }
 func (l textLine) plain() string { return words(l.cells(false)) }
 
@@ -217,7 +216,7 @@ func words(cells []piece) string {
 	return strings.Join(all, " ")
 }
 
-// bold says whether all of the line is.
+// bold reports whether all of the line is.
 func (l textLine) bold() bool {
 	return !slices.ContainsFunc(l.pieces, func(p piece) bool { return !p.bold })
 }
@@ -233,11 +232,11 @@ func (l textLine) letters() (n int) {
 	return n
 }
 
-// size is that of the largest part of the line.
+// size returns the font size of the line's largest part.
 func (l textLine) size() float64 {
 	sizes, best, most := map[float64]int{}, 0.0, 0
 	for i, p := range l.pieces {
-		if i == 0 && len(l.pieces) > 1 && mark(p.text) { // of a list, in a font of its own
+		if i == 0 && len(l.pieces) > 1 && mark(p.text) { // a list mark in a separate font
 			continue
 		}
 		if sizes[p.size] += len(p.text); sizes[p.size] > most {

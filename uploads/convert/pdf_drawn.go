@@ -21,13 +21,13 @@ const (
 // rule is a drawn line from one place to another, on the other axis at one.
 type rule struct{ at, from, to float64 }
 
-// drawn is what a page draws besides text.
+// drawn holds the non-text drawings of a page.
 type drawn struct {
 	flat, upright []rule  // lines
 	marks         []piece // small shapes, as stand before the items of lists
 }
 
-// drawn reads what a page draws.
+// drawn reads a page's drawings.
 func (r *pageReader) drawn(page requests.Page) (d drawn) {
 	count, err := r.pdf.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
 	if err != nil || count.Count > maxObjects {
@@ -45,7 +45,7 @@ func (r *pageReader) drawn(page requests.Page) (d drawn) {
 	return d
 }
 
-// object takes the lines of an object, or of those in it. m is where it is put.
+// object collects the lines of an object and its children. m is its transformation.
 func (r *pageReader) object(d *drawn, o references.FPDF_PAGEOBJECT, m structs.FPDF_FS_MATRIX, left *int, depth int) {
 	kind, err := r.pdf.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: o})
 	if err != nil || *left <= 0 {
@@ -70,7 +70,7 @@ func (r *pageReader) object(d *drawn, o references.FPDF_PAGEOBJECT, m structs.FP
 	}
 }
 
-// combined puts what is put by a by b.
+// combined returns the transformation a followed by b.
 func combined(a, b structs.FPDF_FS_MATRIX) structs.FPDF_FS_MATRIX {
 	return structs.FPDF_FS_MATRIX{
 		A: a.A*b.A + a.B*b.C, B: a.A*b.B + a.B*b.D, C: a.C*b.A + a.D*b.C, D: a.C*b.B + a.D*b.D,
@@ -82,7 +82,7 @@ func moved(x, y float32, m structs.FPDF_FS_MATRIX) (float64, float64) {
 	return float64(m.A*x + m.C*y + m.E), float64(m.B*x + m.D*y + m.F)
 }
 
-// Sizes of what is drawn, in points.
+// Sizes of drawings, in points.
 const (
 	thinLine  = 2.5
 	shortLine = 4
@@ -107,7 +107,7 @@ func (r *pageReader) path(d *drawn, o references.FPDF_PAGEOBJECT, m structs.FPDF
 	if filled && !mode.Stroke {
 		c, err := r.pdf.FPDFPageObj_GetFillColor(&requests.FPDFPageObj_GetFillColor{PageObject: o})
 		if err != nil || c.FillColor.A == 0 || min(c.FillColor.R, c.FillColor.G, c.FillColor.B) > 252 {
-			return // nobody sees it
+			return // invisible
 		}
 	}
 	switch {
@@ -170,7 +170,7 @@ func (r *pageReader) segments(d *drawn, o references.FPDF_PAGEOBJECT, m structs.
 	}
 }
 
-// merged joins lines that go on with one another, or stand so close that they are the sides of one.
+// merged joins lines that continue one another, or stand so close that they are the sides of one.
 func merged(all []rule) (out []rule) {
 	slices.SortFunc(all, func(a, b rule) int {
 		if math.Abs(a.at-b.at) > 1.5 {

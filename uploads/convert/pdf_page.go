@@ -17,7 +17,7 @@ import (
 type pageReader struct {
 	pdf    pdfium.Pdfium
 	doc    references.FPDF_DOCUMENT
-	scales map[[2]float64]float64 // what a font size is multiplied by, by size and height
+	scales map[[2]float64]float64 // factors of font sizes, by size and height
 	font   font                   // of the last word
 }
 
@@ -77,8 +77,8 @@ type char struct {
 	at int
 }
 
-// words are what stands between spaces, in the order of the file. Asking for the place of
-// each character would take most of the time, so only those at the ends are asked for.
+// words returns the text between spaces in file order. Querying each character's position would dominate the time, so
+// only the first and last are queried.
 func (r *pageReader) words(text references.FPDF_TEXTPAGE) (words []piece, err error) {
 	count, err := r.pdf.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: text})
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *pageReader) words(text references.FPDF_TEXTPAGE) (words []piece, err er
 	return words, nil
 }
 
-// characters are those of a page by their numbers.
+// characters returns a page's characters by index.
 func (r *pageReader) characters(text references.FPDF_TEXTPAGE, n int) ([]rune, error) {
 	if n <= 0 {
 		return nil, nil
@@ -161,14 +161,14 @@ func (r *pageReader) box(text references.FPDF_TEXTPAGE, at int) (structs.FPDF_FS
 	return res.Rect, true
 }
 
-// font is that of a word.
+// font is the font of a word.
 type font struct {
 	size   float64
 	weight int
 	bold   bool
 }
 
-// word finds out where a word stands and in which style. first says that it begins a line.
+// word determines a word's position and style. first means that it begins a line.
 func (r *pageReader) word(text references.FPDF_TEXTPAGE, chars []char, first bool) (p piece) {
 	at := chars[0].at
 	a, ok := r.box(text, at)
@@ -195,13 +195,13 @@ func (r *pageReader) word(text references.FPDF_TEXTPAGE, chars []char, first boo
 	if p.size, p.bold = height, f.bold; f.size > 0 {
 		p.size = f.size * r.scale(text, at, f.size, height)
 	}
-	// Boxes are as high as their font says, which differs much; lines compare like with like.
+	// Boxes are as high as their fonts claim, which varies; comparing lines needs a common measure.
 	p.bottom, p.top = middle-0.45*p.size, middle+0.45*p.size
 	return p
 }
 
-// style is the font of a character. Its name takes long to get and is asked for once in a
-// line, where the font seems to be another, and in what began bold.
+// style returns the font of a character. Reading its name is slow, so it is read once per line, when the font seems to
+// change, and for text that began bold.
 func (r *pageReader) style(text references.FPDF_TEXTPAGE, at int, first bool) font {
 	var f font
 	if res, err := r.pdf.FPDFText_GetFontSize(&requests.FPDFText_GetFontSize{TextPage: text, Index: at}); err == nil {
@@ -224,7 +224,7 @@ func (r *pageReader) style(text references.FPDF_TEXTPAGE, at int, first bool) fo
 	return f
 }
 
-// scale is what a page makes of a font's size: some programs write all text with size 1.
+// scale returns a page's factor for a font's size: some programs write all text with size 1.
 func (r *pageReader) scale(text references.FPDF_TEXTPAGE, at int, size, height float64) float64 {
 	key := [2]float64{size, half(height)}
 	if known, ok := r.scales[key]; ok {
@@ -242,19 +242,18 @@ func (r *pageReader) scale(text references.FPDF_TEXTPAGE, at int, size, height f
 	return scale
 }
 
-// rightToLeft says whether a letter is of a script that is.
+// rightToLeft reports whether a letter belongs to a right-to-left script.
 func rightToLeft(r rune) bool {
 	return r >= 0x590 && r < 0x900 || r >= 0xFB1D && r < 0xFE00 || r >= 0xFE70 && r < 0xFF00
 }
 
-// compatible says whether a character stands for others, as ligatures and the forms of
-// letters do that only fonts need.
+// compatible reports whether a character stands for others, as ligatures and the forms of letters do that only fonts
+// need.
 func compatible(r rune) bool {
 	return r >= 0xFB00 && r < 0xFE00 || r >= 0xFE70 && r < 0xFEFF || r >= 0x2E80 && r < 0x2FE0
 }
 
-// turn puts letters that are written from right to left into the order they are spoken in:
-// the reader gives those of some programs as they stand.
+// turn reorders right-to-left letters into logical order: the reader returns those of some programs in visual order.
 func (r *pageReader) turn(text references.FPDF_TEXTPAGE, chars []char) {
 	for i := 0; i < len(chars); i++ {
 		n := 0
@@ -272,7 +271,7 @@ func (r *pageReader) turn(text references.FPDF_TEXTPAGE, chars []char) {
 	}
 }
 
-// reverse turns letters around, but not those that one sign stands for.
+// reverse reverses letters, keeping ligatures intact.
 func (r *pageReader) reverse(text references.FPDF_TEXTPAGE, run []char) {
 	slices.Reverse(run)
 	for i := 0; i < len(run); {
@@ -289,7 +288,7 @@ func (r *pageReader) reverse(text references.FPDF_TEXTPAGE, run []char) {
 	}
 }
 
-// mirror makes a page that is read from right to left look as if it were not, and says whether it was.
+// mirror flips a right-to-left page horizontally, and reports whether it did.
 func mirror(words []piece) bool {
 	rtl, all := 0, 0
 	for _, w := range words {
@@ -348,7 +347,7 @@ func (r *pageReader) link(page requests.Page, words []piece) {
 	}
 }
 
-// target is the address of a link, empty where it leads nowhere that others can go.
+// target returns the address of a link, empty where it leads nowhere that others can go.
 func (r *pageReader) target(link references.FPDF_LINK) string {
 	action, err := r.pdf.FPDFLink_GetAction(&requests.FPDFLink_GetAction{Link: link})
 	if err != nil || action.Action == nil {

@@ -47,14 +47,13 @@ func newSetter(d *draft, pages [][]textLine) *setter {
 // half rounds a size, which differs a little from line to line.
 func half(size float64) float64 { return math.Round(size*2) / 2 }
 
-// How long a heading may be, in letters: a large one, and one that is only bold.
+// Maximum lengths of headings: of large ones, and of bold ones.
 const (
 	maxHeading = 200
 	maxBold    = 100
 )
 
-// level is that of a heading, or 0. Bold lines that are not larger than the text come below
-// all large ones.
+// level returns the level of a heading, or 0. Bold lines in the text's size rank below all larger ones.
 func (s *setter) level(l textLine) int {
 	n := l.letters()
 	if n > maxHeading || !strings.ContainsFunc(l.plain(), unicode.IsLetter) {
@@ -112,7 +111,7 @@ func (s *setter) heading(lines []textLine, level int) int {
 	return n
 }
 
-// near says whether a line stands right below another.
+// near reports whether a line stands right below another.
 func near(above, below textLine) bool {
 	a, b := above.pieces[0], below.pieces[0]
 	gap := a.bottom - b.top
@@ -155,13 +154,13 @@ func endsSentence(s string) bool {
 	return strings.ContainsRune(".!?:。!?:", r)
 }
 
-// bullet says whether a line begins an item of a list.
+// bullet reports whether a line begins an item of a list.
 func bullet(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return strings.ContainsRune("•‣◦▪●■–∙·", r)
 }
 
-// mark says whether a text is only what stands before an item of a list.
+// mark reports whether a text is only the mark of a list item.
 func mark(s string) bool {
 	s = strings.TrimSpace(s)
 	if n := strings.TrimRight(s, ".)"); n != s && len(n) < 4 && strings.Trim(n, "0123456789") == "" {
@@ -180,8 +179,7 @@ func wideStart(s string) bool {
 	return wide(r)
 }
 
-// join puts a line behind another: a word that was divided is one again, and scripts without
-// spaces get none.
+// join puts a line after another: a word that was divided is one again, and scripts without spaces get none.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -211,8 +209,7 @@ func wide(r rune) bool {
 		r >= 0xFF00 && r < 0xFFF0
 }
 
-// columns counts the parts that lines from the first one on have in common: 2 or more make
-// a table.
+// columns counts the parts common to the lines from the first one on: 2 or more make a table.
 func (s *setter) columns(lines []textLine) int {
 	if len(lines) < 2 {
 		return 1
@@ -224,7 +221,7 @@ func (s *setter) columns(lines []textLine) int {
 	return max(len(first), len(second))
 }
 
-// aligned says whether most parts of two lines begin or end below one another.
+// aligned reports whether most parts of two lines begin or end below one another.
 func aligned(a, b []piece) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -247,8 +244,7 @@ func beside(p, q piece) bool {
 // prose is the mean length of a part from which two of them are columns of text.
 const prose = 28
 
-// table takes lines whose parts stand below one another. Two columns of prose that were
-// written side by side are read one after the other.
+// table detects lines with vertically aligned parts. Side-by-side columns of prose are read one after the other.
 func (s *setter) table(lines []textLine) int {
 	if s.columns(lines) < 2 {
 		return 0
@@ -287,7 +283,7 @@ func (s *setter) table(lines []textLine) int {
 	return len(rows)
 }
 
-// grid writes a table. The widest row says where columns are.
+// grid writes a table. The widest row defines the columns.
 func (s *setter) grid(rows [][]piece) {
 	widest := slices.MaxFunc(rows, func(a, b []piece) int { return len(a) - len(b) })
 	table := make([][]string, len(rows))

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Tables of PDFs whose rows or columns have lines between them are read by these: a cell is what stands
-// between lines, however many lines of text it has, and empty ones count.
+// PDF tables with ruling lines are read by these: a cell is the area between lines, with any number of text lines, and
+// empty cells count.
 
 // near enough for two lines to meet, in points.
 const meets = 3
 
 // ruled is a table by its lines: where columns and rows begin and end.
 type ruled struct {
-	xs, ys        []float64 // from left to right, from the top down
+	xs, ys        []float64 // left to right, and top to bottom
 	flat, upright []rule
 	open          bool // columns were found by their text, not by lines
 }
@@ -24,7 +24,7 @@ func (t *ruled) holds(p piece) bool {
 	return x > t.xs[0]-meets && x < t.xs[len(t.xs)-1]+meets && y < t.ys[0]+1 && y > t.ys[len(t.ys)-1]-1
 }
 
-// layout makes lines of the words of a page, and tables of those that stand between lines.
+// layout groups a page's words into lines, and into tables where ruling lines separate them.
 func layout(words []piece, d drawn) (lines []textLine) {
 	words = attachMarks(words, d.marks)
 	tables := ruledTables(words, d)
@@ -73,8 +73,7 @@ func layout(words []piece, d drawn) (lines []textLine) {
 	return lines
 }
 
-// attachMarks puts marks of lists before what they mark: those that are drawn, and those that the file has
-// after all text.
+// attachMarks puts list marks before their items: drawn marks, and marks stored after all text.
 func attachMarks(words, marks []piece) []piece {
 	var kept []piece
 	for i, w := range words {
@@ -211,7 +210,7 @@ func crossing(d drawn) (groups []crossed) {
 	return groups
 }
 
-// places are the different places of lines, in order.
+// places returns the different places of lines, in order.
 func places(rules []rule, more ...float64) (out []float64) {
 	all := slices.Clone(more)
 	for _, r := range rules {
@@ -226,7 +225,7 @@ func places(rules []rule, more ...float64) (out []float64) {
 	return out
 }
 
-// gridOf is the table of lines that meet, or nil.
+// gridOf returns the table of lines that meet, or nil.
 func gridOf(g crossed, words []piece) *ruled {
 	left, right, bottom, top := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, h := range g.flat {
@@ -267,8 +266,8 @@ func stacks(rules []rule) (out [][]rule) {
 	return slices.DeleteFunc(out, func(s []rule) bool { return len(s) < 3 || len(s) > 1000 })
 }
 
-// bands are the tables of rows between flat lines: as many rows as have columns in common. A head may stand
-// above the first line, and the last row below the last.
+// bands returns the tables of rows between flat lines: as many rows as have columns in common. A head may stand above
+// the first line, and the last row below the last.
 func bands(stack []rule, words []piece) (tables []*ruled) {
 	ys := places(stack)
 	slices.Reverse(ys)
@@ -297,7 +296,7 @@ func bands(stack []rule, words []piece) (tables []*ruled) {
 	return tables
 }
 
-// usual is the height that most rows have at least.
+// usual returns the height that most rows have at least.
 func (t *ruled) usual() float64 {
 	var heights []float64
 	for i := 1; i < len(t.ys); i++ {
@@ -307,8 +306,7 @@ func (t *ruled) usual() float64 {
 	return heights[len(heights)/2]
 }
 
-// trim leaves out what stands above the first row, and below the last, where lines of something else
-// end there.
+// trim drops text above the first and below the last row where unrelated lines end.
 func (t *ruled) trim() {
 	if len(t.ys) < 4 {
 		return
@@ -322,13 +320,13 @@ func (t *ruled) trim() {
 	}
 }
 
-// widen takes in a row above the first line and one below the last whose words stand in the columns.
+// widen adds a row above the first line and one below the last if their words match the columns.
 func (t *ruled) widen(words []piece) {
 	usual := t.usual()
 	try := func(from, to float64, ys []float64) {
 		wider := &ruled{xs: t.xs, ys: ys, open: true}
 		found, cut := wider.columnsIn(words, from, to)
-		if cut { // a head may need more room than what is below it
+		if cut { // a header may need more space than the cells below
 			wider = columnsByText(&ruled{ys: ys, xs: []float64{t.xs[0], t.xs[len(t.xs)-1]}, open: true}, words)
 			if wider == nil || len(wider.xs) != len(t.xs) {
 				return
@@ -345,8 +343,7 @@ func (t *ruled) widen(words []piece) {
 	try(last-usual, last, append(slices.Clone(t.ys), last-usual))
 }
 
-// columnsIn counts the columns in which words stand between two heights; cut says that a column would end
-// within a word.
+// columnsIn counts the columns with words between two heights; cut means that a column boundary would split a word.
 func (t *ruled) columnsIn(words []piece, from, to float64) (n int, cut bool) {
 	found := map[int]bool{}
 	for _, w := range words {
@@ -393,7 +390,7 @@ func columnsByText(t *ruled, words []piece) *ruled {
 	return t
 }
 
-// rows are the texts of the cells, nil if this is no table.
+// rows returns the texts of the cells, nil if this is no table.
 func (t *ruled) rows(words []piece, numbers []int) [][]string {
 	wide, high := len(t.xs)-1, len(t.ys)-1
 	cells := make([][][]piece, high)
@@ -445,7 +442,7 @@ func (t *ruled) rows(words []piece, numbers []int) [][]string {
 	return out
 }
 
-// cell is where a word stands. In cells that span others there is no line between these.
+// cell returns where a word stands. In cells that span others there is no line between these.
 func (t *ruled) cell(w piece) (row, column int) {
 	x, y := (w.left+w.right)/2, (w.bottom+w.top)/2
 	for column < len(t.xs)-2 && x > t.xs[column+1] {
@@ -466,7 +463,7 @@ func (t *ruled) cell(w piece) (row, column int) {
 	return row, column
 }
 
-// crosses says whether one of the lines at a place goes through another.
+// crosses reports whether one of the lines at a place goes through another.
 func crosses(rules []rule, at, through float64) bool {
 	return slices.ContainsFunc(rules, func(r rule) bool {
 		return math.Abs(r.at-at) <= meets && through >= r.from-1 && through <= r.to+1
@@ -520,7 +517,7 @@ func split(row [][]piece) [][][]piece {
 	return out
 }
 
-// cellText is what stands in a cell.
+// cellText returns the text of a cell.
 func cellText(words []piece) string {
 	text := ""
 	for _, l := range linesOf(words) {

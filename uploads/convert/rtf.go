@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// rtfState is what a group of a rich text file inherits.
+// rtfState is the inherited state of a group in rich text.
 type rtfState struct {
 	skip    bool // not text of the document
 	unicode int  // characters that stand in for one of Unicode
@@ -187,7 +187,7 @@ func (r *rtfReader) word(word string, n int, given bool) {
 	}
 }
 
-// codePage is the name of a code page of Windows.
+// codePage returns the name of a code page of Windows.
 func codePage(n int) string {
 	switch n {
 	case 932:

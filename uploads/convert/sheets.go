@@ -8,15 +8,15 @@ import (
 	"fawn/uploads/workbook"
 )
 
-// What a workbook may hold at most.
+// Limits of a workbook.
 const (
 	maxCells = 2_000_000
 	maxRows  = 200_000 // of one sheet
 	maxWide  = 1_000   // columns
 )
 
-// workbookOf reads all sheets of a workbook of Excel's kind with their values as they are shown. Empty
-// rows and those beyond the limits are left out.
+// workbookOf reads all sheets of an Excel workbook with formatted values. Empty rows and those beyond the limits are
+// left out.
 func workbookOf(d *draft, a *archive) error {
 	b, err := workbook.Open(func(part string) (io.ReadCloser, error) {
 		data, err := a.read(part)
@@ -70,7 +70,7 @@ func workbookOf(d *draft, a *archive) error {
 	return nil
 }
 
-// shownRow is a row of cells with empty ones between them, nil where none is shown.
+// shownRow returns a row of cells with empty ones between them, nil where none is shown.
 func shownRow(d *draft, cells []workbook.Cell) (row []string) {
 	for _, c := range cells {
 		text := c.Shown()
@@ -89,8 +89,8 @@ func shownRow(d *draft, cells []workbook.Cell) (row []string) {
 	return row
 }
 
-// besideCells writes what a sheet has above its cells: text boxes, diagrams, the titles of charts, whose values are in
-// cells, and notes with the cells that they belong to.
+// besideCells writes the parts of a sheet outside of its cells: text boxes, diagrams, titles of charts, whose values
+// are in cells, and notes with their cells.
 func besideCells(d *draft, a *archive, sheet string) error {
 	rel, err := a.relations(sheet)
 	if err != nil {

@@ -17,15 +17,15 @@ type wordReader struct {
 	numbers numbering
 	notes   []string // footnotes in the order they are met
 	known   map[string]string
-	list    string // the list whose item was written last
+	list    string // the list of the last written item
 	base    int    // the level at which it began
 }
 
-// look is what a style says of its paragraphs.
+// look holds the paragraph properties of a style.
 type look struct {
 	heading int // its level
 	list    string
-	level   int // in the list; -1 where the list says it
+	level   int // in the list; -1 if the list defines it
 	basedOn string
 }
 
@@ -33,7 +33,7 @@ func newWordReader(d *draft, a *archive) *wordReader {
 	return &wordReader{d: d, a: a, looks: map[string]look{}, known: map[string]string{}}
 }
 
-// word reads a document whose main part has the given name.
+// word reads a document given the name of its main part.
 func word(d *draft, a *archive, main string) error {
 	w := newWordReader(d, a)
 	doc, err := a.tree(main)
@@ -139,7 +139,7 @@ func (w *wordReader) blocks(n *node) {
 	}
 }
 
-// place is where a paragraph stands: the level of its heading, its list and the level in that.
+// place returns where a paragraph stands: the level of its heading, its list and the level in that.
 func (w *wordReader) place(p *node) (heading int, list string, level int) {
 	props := p.kid("pPr")
 	style := props.kid("pStyle").attr("val")
@@ -207,14 +207,13 @@ func (w *wordReader) paragraph(p *node) {
 	}
 }
 
-// simpleLabel says whether Markdown takes a label for that of a list.
+// simpleLabel reports whether Markdown takes a label for that of a list.
 func simpleLabel(s string) bool {
 	n := strings.TrimRight(s, ".)")
 	return len(s) == len(n)+1 && len(n) > 0 && len(n) < 9 && strings.Trim(n, "0123456789") == ""
 }
 
-// inline is the text of a paragraph: what was deleted is not, nor what stands in for
-// programs that know less.
+// inline returns the text of a paragraph without deleted text and fallbacks for older programs.
 func (w *wordReader) inline(n *node) string {
 	var b strings.Builder
 	for _, k := range n.kids {
@@ -251,7 +250,7 @@ func (w *wordReader) inline(n *node) string {
 			if tex := formula(k); tex != "" {
 				b.WriteString("$" + tex + "$")
 			}
-		case "ruby": // what is spoken stands above what is written
+		case "ruby": // the pronunciation is above the text
 			b.WriteString(w.inline(k.kid("rubyBase")))
 		case "sym":
 			b.WriteString(symbol(k.attr("font"), k.attr("char")))
@@ -287,7 +286,7 @@ func (w *wordReader) chunk(part string) {
 	w.d.inside--
 }
 
-// symbol is a sign of a font that has signs in the places of letters.
+// symbol returns a sign of a font that has signs in the places of letters.
 func symbol(font, code string) string {
 	n, err := strconv.ParseUint(code, 16, 32)
 	if err != nil {
@@ -324,7 +323,7 @@ func symbol(font, code string) string {
 	return string(rune(n))
 }
 
-// run is a piece in one style; only bold says something about the text.
+// run returns a piece in one style; only bold affects the text.
 func (w *wordReader) run(r *node) string {
 	text := w.inline(r)
 	props := r.kid("rPr")
@@ -338,7 +337,7 @@ func (w *wordReader) run(r *node) string {
 	return before + "**" + word + "**" + after
 }
 
-// picture is the text of a text box, a chart or a diagram, or a word for an image.
+// picture returns the text of a text box, a chart or a diagram, or a word for an image.
 func (w *wordReader) picture(n *node) string {
 	var boxes []string
 	for _, box := range n.all("txbxContent") {
@@ -360,8 +359,7 @@ func (w *wordReader) picture(n *node) string {
 	return "[image]"
 }
 
-// rows are the cells of a table: one that spans columns is followed by empty ones, and one
-// that goes on from above is empty.
+// rows returns the cells of a table: spanned columns and rows become empty cells.
 func (w *wordReader) rows(t *node) (rows [][]string) {
 	for _, tr := range t.all("tr") {
 		row := make([]string, min(max(number(tr.kid("trPr", "gridBefore").attr("val")), 0), maxWide))

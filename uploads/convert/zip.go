@@ -15,8 +15,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// archive is an opened container with a budget: what a part declares of its size is not
-// believed.
+// archive is an open container with a size budget, which doesn't rely on declared sizes.
 type archive struct {
 	files map[string]*zip.File
 	other map[string]*zip.File // by names in small letters
@@ -45,7 +44,7 @@ func openArchive(data []byte) (*archive, error) {
 
 func (a *archive) has(name string) bool { return a.files[name] != nil }
 
-// find finds a part in any case: programs of systems that don't tell cases apart name parts as they like.
+// find finds a part ignoring case: programs on case-insensitive systems vary the names.
 func (a *archive) find(name string) *zip.File {
 	if f := a.files[name]; f != nil {
 		return f
@@ -53,7 +52,7 @@ func (a *archive) find(name string) *zip.File {
 	return a.other[strings.ToLower(name)]
 }
 
-// read unpacks one part; one that is missing is empty.
+// read unpacks one part; a missing one is empty.
 func (a *archive) read(name string) ([]byte, error) {
 	f := a.find(name)
 	if f == nil {
@@ -76,7 +75,7 @@ func (a *archive) read(name string) ([]byte, error) {
 	return b, nil
 }
 
-// tree parses one part; one that is missing is an empty element.
+// tree parses one part; a missing one is an empty element.
 func (a *archive) tree(name string) (*node, error) {
 	b, err := a.read(name)
 	if err != nil || b == nil {
@@ -138,7 +137,7 @@ func parseXML(b []byte) (*node, error) {
 			if len(root.kids) == 0 {
 				return nil, Damaged
 			}
-			return root, nil // what came before the damage
+			return root, nil // the content before the damage
 		}
 		if count > maxNodes || len(stack) > maxDepth {
 			return nil, Limits
@@ -159,7 +158,7 @@ func parseXML(b []byte) (*node, error) {
 	}
 }
 
-// attr is an attribute by its name without the prefix, or with it where two would be meant.
+// attr returns an attribute by its name without the prefix, or with it where two would be meant.
 func (n *node) attr(name string) string {
 	space, local, prefixed := strings.Cut(name, ":")
 	for _, a := range n.attrs {
@@ -170,7 +169,7 @@ func (n *node) attr(name string) string {
 	return ""
 }
 
-// number is a small number of an attribute; nonsense is 0.
+// number returns a small number of an attribute; nonsense is 0.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -179,7 +178,7 @@ func number(s string) int {
 	return n
 }
 
-// kid is the first child with a name; an empty element when there is none.
+// kid returns the first child with a name; an empty element if there is none.
 func (n *node) kid(names ...string) *node {
 	for _, name := range names {
 		next := &node{}
@@ -194,7 +193,7 @@ func (n *node) kid(names ...string) *node {
 	return n
 }
 
-// named are the children with a name.
+// named returns the children with a name.
 func (n *node) named(name string) (found []*node) {
 	for _, k := range n.kids {
 		if k.name == name {
@@ -204,7 +203,7 @@ func (n *node) named(name string) (found []*node) {
 	return found
 }
 
-// all are the descendants with a name, in order, those inside of one another left out.
+// all returns the descendants with a name, in order, excluding nested ones.
 func (n *node) all(name string) (found []*node) {
 	for _, k := range n.kids {
 		if k.name == name {
@@ -216,7 +215,7 @@ func (n *node) all(name string) (found []*node) {
 	return found
 }
 
-// orChoice is the first of alternatives, which the newest programs show, or n where there are none.
+// orChoice returns the first alternative, which the newest programs show, or n without alternatives.
 func (n *node) orChoice() *node {
 	if c := n.kid("Choice"); c.name != "" {
 		return c
@@ -224,7 +223,7 @@ func (n *node) orChoice() *node {
 	return n
 }
 
-// content is all text below.
+// content returns all text below.
 func (n *node) content() string {
 	if n.name == "" && n.text != "" {
 		return n.text
@@ -299,7 +298,7 @@ func (a *archive) main() (part, root string, err error) {
 	return "", "", nil
 }
 
-// rootOf is the name of the element with which XML begins.
+// rootOf returns the name of the element with which XML begins.
 func rootOf(head []byte) string {
 	dec := xml.NewDecoder(transform.NewReader(bytes.NewReader(head), unicode.BOMOverride(transform.Nop)))
 	dec.Strict = false

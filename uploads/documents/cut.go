@@ -37,7 +37,7 @@ type cutter struct {
 	above       string // the heading where the passage began
 }
 
-// Cut cuts the text of a file into passages, which have its name, and gives each to take.
+// Cut cuts the text of a file into passages, which have its name, and passes each to take.
 func Cut(file string, text io.Reader, take func(uploads.Passage) error) error {
 	c := cutter{file: file, take: take}
 	return c.read(bufio.NewReaderSize(text, 64<<10))
@@ -49,7 +49,7 @@ var anchors = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func (c *cutter) read(r *bufio.Reader) error {
-	var rest []byte // of a line in pieces, what is no whole character yet
+	var rest []byte // the incomplete last character of a line read in pieces
 	for n, begin := 1, true; ; {
 		piece, err := r.ReadSlice('\n')
 		whole := err == nil || errors.Is(err, io.EOF)
@@ -73,7 +73,7 @@ func (c *cutter) read(r *bufio.Reader) error {
 	}
 }
 
-// lastStart is where the last character of s begins.
+// lastStart returns where the last character of s begins.
 func lastStart(s []byte) int {
 	i := len(s) - 1
 	for i > max(0, len(s)-utf8.UTFMax) && !utf8.RuneStart(s[i]) {
@@ -134,7 +134,7 @@ func (c *cutter) line(n int, s string, begin bool) error {
 	return nil
 }
 
-// cutText is the beginning of a text up to n bytes, to a space where there is one near the end.
+// cutText returns the beginning of a text up to n bytes, to a space where there is one near the end.
 func cutText(s string, n int) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
@@ -145,7 +145,7 @@ func cutText(s string, n int) string {
 	return s[:n]
 }
 
-// heading is the title of a line that is one.
+// heading returns the title of a line that is one.
 func heading(line string) (string, bool) {
 	title := strings.TrimLeft(line, "#")
 	if depth := len(line) - len(title); depth < 1 || depth > 6 || !strings.HasPrefix(title, " ") {

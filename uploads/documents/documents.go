@@ -1,7 +1,5 @@
-// Package documents sees to it that uploads which are documents can be read as Markdown. It
-// keeps what has become of each in a store, converts one after the other in processes of
-// their own, and goes on after a restart where it was. How a
-// format is read is in package convert.
+// Package documents converts uploaded documents to Markdown. It stores the state of each, converts one after the other
+// in separate processes, and resumes after a restart. Package convert reads the formats.
 package documents
 
 import (
@@ -28,7 +26,7 @@ import (
 
 // Store keeps values by keys, which begin with a thread's id and a space.
 type Store interface {
-	// Values returns those whose keys begin with prefix, by their keys.
+	// Values returns the values with a key prefix, by key.
 	Values(ctx context.Context, prefix string) (map[string][]byte, error)
 	// Put keeps a value; a nil one is deleted.
 	Put(ctx context.Context, key string, body []byte) error
@@ -51,33 +49,32 @@ type Job struct {
 	Encoding string
 }
 
-// Outcome is what became of a job: Text, or the Reason why there is none; both where
-// something is missing.
+// Outcome is the result of a job: Text, or the Reason for its absence; both for an incomplete one.
 type Outcome struct {
 	Text   []byte
 	Reason convert.Reason
-	// Encoding is that in which a text was read, empty where the file leaves no doubt.
+	// Encoding is the detected encoding of a text, empty if unambiguous.
 	Encoding string
 }
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Store Store
-	// Index is where texts are searched; without one nothing is found.
+	// Index is the search index; without one nothing is found.
 	Index Index
 	// Cache is a folder for the texts of documents that are no uploads; without one they are not
 	// shown.
 	Cache string
 	// Open opens the files of a thread.
 	Open func(thread string) (Dir, error)
-	// Save stores what has changed in the files of a thread; nil where that is not needed.
+	// Save saves changes of a thread's files; nil if unnecessary.
 	Save func(ctx context.Context, thread string) error
 	// Convert converts one document apart from this process. An error means that it could
 	// not be tried.
 	Convert func(ctx context.Context, j Job) (Outcome, error)
-	// Server is the id of this one of several servers that have the same documents, 0 for one that is alone.
+	// Server is this server's id among several that share the documents, 0 for a single one.
 	Server int64
-	// Enabled says whether new documents are converted; nil means always.
+	// Enabled reports whether new documents are converted; nil means always.
 	Enabled func() bool
 	Log     *slog.Logger
 }
@@ -91,7 +88,7 @@ const (
 	maxStarts = 10
 )
 
-// record is what the store keeps of a document.
+// record is the stored state of a document.
 type record struct {
 	uploads.Conversion
 	Markdown string `json:"markdown,omitempty"` // name of the upload that is its text
@@ -99,7 +96,7 @@ type record struct {
 	Tries    int    `json:"tries,omitempty"`    // attempts in a row that read no page, with the one under way once it reads
 	Again    int    `json:"again,omitempty"`    // attempts in a row that read some, and none beyond Most
 	Most     int    `json:"most,omitempty"`     // pages that any attempt has read
-	Asked    int64  `json:"asked"`              // tells one file of this name from the next
+	Asked    int64  `json:"asked"`              // distinguishes files with the same name
 	Server   int64  `json:"server,omitempty"`   // which converts it, of several
 }
 
@@ -116,10 +113,10 @@ type Service struct {
 
 	indexing sync.Mutex    // around changes of the index
 	stale    chan struct{} // one token: threads were added to behind
-	behind   []string      // threads whose index may not be that of their files; guarded by mu
+	behind   []string      // threads whose index may be outdated; guarded by mu
 }
 
-// New makes a Service. Run does its work.
+// New returns a Service. Run does its work.
 func New(cfg Config) *Service {
 	if cfg.Enabled == nil {
 		cfg.Enabled = func() bool { return true }
@@ -130,7 +127,7 @@ func New(cfg Config) *Service {
 
 func key(thread, name string) string { return thread + " " + name }
 
-// records are the documents of a thread by name.
+// records returns the documents of a thread by name.
 func (s *Service) records(ctx context.Context, thread string) (map[string]record, error) {
 	values, err := s.cfg.Store.Values(ctx, thread+" ")
 	if err != nil {
@@ -242,7 +239,7 @@ func (s *Service) ReadAs(ctx context.Context, thread, name, encoding string) err
 	return nil
 }
 
-// wants looks at the beginning of an upload. One that cannot be read wants nothing.
+// wants inspects the beginning of an upload and reports whether to convert it; unreadable ones aren't.
 func wants(dir Dir, name string) bool {
 	f, _, err := dir.Open(path.Join(uploads.Folder, name))
 	if err != nil {
@@ -257,8 +254,7 @@ func wants(dir Dir, name string) bool {
 	return convert.Wants(name, head[:n])
 }
 
-// Adopt adds the documents of a thread that nobody added: those of older versions, and those
-// that a crash came between.
+// Adopt adds unregistered documents of a thread: those of older versions, and those missed in a crash.
 func (s *Service) Adopt(ctx context.Context, thread string) error {
 	defer s.Refresh(thread)
 	dir, err := s.cfg.Open(thread)
@@ -301,8 +297,8 @@ func (s *Service) Remove(ctx context.Context, dir uploads.Dir, thread, name stri
 	return s.put(ctx, key(thread, name), nil)
 }
 
-// Files lists the uploads of a thread. Documents carry what has become of them and where
-// their Markdown is, which does not stand in the list by itself.
+// Files lists the uploads of a thread. Documents include their state and the path of their Markdown, which isn't listed
+// separately.
 func (s *Service) Files(ctx context.Context, dir uploads.Dir, thread string) (uploads.List, error) {
 	list, err := uploads.Files(dir, thread)
 	if err != nil {
@@ -337,7 +333,7 @@ func (s *Service) Files(ctx context.Context, dir uploads.Dir, thread string) (up
 	return list, nil
 }
 
-// Copy tells of the documents in a thread's copy what is known of those in the first.
+// Copy copies the documents' state to a copy of a thread.
 func (s *Service) Copy(ctx context.Context, from, to string) error {
 	defer s.Refresh(to)
 	s.mu.Lock()
@@ -376,7 +372,7 @@ func (s *Service) Await(ctx context.Context, thread string, names ...string) err
 			return nil
 		}
 		var again <-chan time.Time
-		if s.cfg.Server != 0 { // others do not tell
+		if s.cfg.Server != 0 { // other servers don't notify
 			again = time.After(awaitLook)
 		}
 		select {
@@ -388,5 +384,5 @@ func (s *Service) Await(ctx context.Context, thread string, names ...string) err
 	}
 }
 
-// awaitLook is how often it is looked whether another server has converted a document.
+// awaitLook is the interval of checking for another server's conversion.
 const awaitLook = 500 * time.Millisecond

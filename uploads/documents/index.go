@@ -17,12 +17,12 @@ import (
 	"fawn/uploads"
 )
 
-// Index finds passages of files by words. What is in it can be made from the files at any time.
+// Index finds passages of files by words. It can be rebuilt from the files at any time.
 type Index interface {
-	// Files returns the files of a thread that are in it with the stamps of their texts, and
-	// how many bytes these take. Those that are there in part have an empty stamp.
+	// Files returns a thread's indexed files with the stamps of their texts, and their size in bytes. Partially indexed
+	// files have an empty stamp.
 	Files(ctx context.Context, thread string) (stamps map[string]string, size int64, err error)
-	// Threads returns those that have files in it.
+	// Threads returns the threads with indexed files.
 	Threads(ctx context.Context) ([]string, error)
 	// Add adds passages of a file, the last of them with the stamp.
 	Add(ctx context.Context, thread, file, stamp string, list []uploads.Passage) error
@@ -30,7 +30,7 @@ type Index interface {
 	Find(ctx context.Context, thread string, q uploads.Query) ([]uploads.Passage, error)
 }
 
-// What the index takes at most.
+// Limits of the index.
 const (
 	maxIndexed    = 64 << 20 // bytes of a thread's texts
 	maxPlain      = 8 << 20  // bytes of an upload that is text itself, as of a converted one
@@ -58,7 +58,7 @@ func (s *Service) Refresh(threads ...string) {
 	}
 }
 
-// Forget drops what was made of the files of a thread that is gone.
+// Forget drops the data derived from a deleted thread's files.
 func (s *Service) Forget(thread string) error {
 	return errors.Join(s.forgetShown(thread), s.forgetIndex(thread))
 }
@@ -130,13 +130,13 @@ func (s *Service) Search(ctx context.Context, thread string, q uploads.Query) (u
 	return found, err
 }
 
-// text is what an upload is searched as.
+// text is the searchable text of an upload.
 type text struct {
 	file, path, stamp string
 	size              int64
 }
 
-// refresh makes the index of a thread that of its files, and tells which of them are not in it.
+// refresh updates a thread's index and returns the files missing from it.
 func (s *Service) refresh(ctx context.Context, thread string) (found uploads.Found, err error) {
 	s.indexing.Lock()
 	defer s.indexing.Unlock()
@@ -188,7 +188,7 @@ func (s *Service) refresh(ctx context.Context, thread string) (found uploads.Fou
 	return found, nil
 }
 
-// texts are those of a thread's uploads, and the uploads which should have one.
+// texts returns the texts of a thread's uploads, and the uploads that should have one.
 func (s *Service) texts(ctx context.Context, dir Dir, thread string) (texts []text, left []uploads.Left, err error) {
 	list, err := s.Files(ctx, dir, thread)
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *Service) texts(ctx context.Context, dir Dir, thread string) (texts []te
 	return texts, left, nil
 }
 
-// isText says whether a file begins as text. One that cannot be read is none.
+// isText reports whether a file begins as text; an unreadable one doesn't.
 func isText(dir Dir, name string) bool {
 	f, _, err := dir.Open(name)
 	if err != nil {
@@ -244,7 +244,7 @@ func isText(dir Dir, name string) bool {
 func (s *Service) index(ctx context.Context, dir Dir, thread string, t text) error {
 	f, _, err := dir.Open(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // deleted a moment ago
+		return nil // just deleted
 	}
 	if err != nil {
 		return err

@@ -16,12 +16,11 @@ import (
 	"fawn/uploads/convert"
 )
 
-// notedEvery is how often the progress of a long document is written down.
+// notedEvery is the interval of storing a long document's progress.
 const notedEvery = time.Second
 
-// Run converts documents one after the other until ctx ends, first those that were pending
-// when the server stopped. Beside that it keeps the index up to date
-// and converts what somebody wants to look at.
+// Run converts documents one after the other until ctx ends, beginning with pending ones. It also updates the index and
+// converts documents requested for viewing.
 func (s *Service) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	beside.Go(func() { s.keepIndex(ctx) })
@@ -51,7 +50,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// Resume queues what is pending, but for what other servers have that are at work.
+// Resume queues pending documents, except those of other running servers.
 func (s *Service) Resume(ctx context.Context, servers []int64) {
 	if err := s.resume(ctx, servers); err != nil && ctx.Err() == nil {
 		s.cfg.Log.Error("couldn't list unconverted documents", "err", err)
@@ -85,7 +84,7 @@ func (s *Service) resume(ctx context.Context, servers []int64) error {
 	return nil
 }
 
-// change writes a record anew unless its file was replaced or deleted meanwhile.
+// change rewrites a record unless its file was replaced or deleted meanwhile.
 func (s *Service) change(ctx context.Context, thread, name string, asked int64, do func(r *record) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +102,7 @@ func (s *Service) change(ctx context.Context, thread, name string, asked int64, 
 	return s.put(ctx, key(thread, name), &r)
 }
 
-// errStale ends the conversion of a file that is not what it was.
+// errStale ends the conversion of a file that changed.
 var errStale = errors.New("the upload was replaced")
 
 func (s *Service) convert(ctx context.Context, thread, name string) error {
@@ -164,7 +163,7 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 			return err
 		}
 		defer dir.Close()
-		if len(out.Text) == 0 { // one that was read in another encoding before may have a text
+		if len(out.Text) == 0 { // an earlier conversion in another encoding may have a text
 			if err := uploads.Delete(dir, text); err != nil && !errors.Is(err, uploads.ErrNotFound) {
 				return err
 			}

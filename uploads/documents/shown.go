@@ -19,7 +19,7 @@ import (
 	"fawn/uploads/convert"
 )
 
-// What is kept at most of documents that are no uploads, and how large they may be.
+// Limits of cached documents outside the uploads, and of their size.
 const (
 	shownBytes   = 64 << 20 // of texts
 	shownEntries = 1024
@@ -27,9 +27,8 @@ const (
 	shownInput   = 64 << 20
 )
 
-// shown are documents that somebody wants to look at and that are no uploads, such as those that
-// an agent made. They are converted when they are asked for, and their texts are kept by the
-// hash of the document. What is lost with the server is made again when it is asked for again.
+// shown caches viewed documents outside the uploads, such as those created by an agent. They are converted on request,
+// and their texts are cached by the document's hash. Requests lost with the server are repeated by the page.
 type shown struct {
 	mu    sync.Mutex
 	open  bool     // the folder is there and empty but for list
@@ -73,7 +72,7 @@ func (s *Service) Show(ctx context.Context, dir uploads.Opener, thread,
 	w.mu.Unlock()
 	text, err := os.ReadFile(s.shownPath(e))
 	w.mu.Lock()
-	if err != nil { // it had to make room just now, or somebody cleared the folder
+	if err != nil { // just evicted, or the folder was cleared
 		w.drop(e)
 		return w.ask(&entry{thread: thread, path: name, name: sum,
 			Conversion: uploads.Conversion{State: uploads.Pending}}), nil, nil
@@ -81,12 +80,11 @@ func (s *Service) Show(ctx context.Context, dir uploads.Opener, thread,
 	return &c, text, nil
 }
 
-// ask queues a document, unless too many wait already: whoever asks again is heard then. Called
-// with mu held.
+// ask queues a document unless the queue is full; the caller asks again. It must be called with mu held.
 func (w *shown) ask(e *entry) *uploads.Conversion {
 	pending := 0
 	for _, other := range w.list {
-		if other.thread == e.thread && other.name == e.name { // asked for by somebody else meanwhile
+		if other.thread == e.thread && other.name == e.name { // requested by another caller meanwhile
 			c := other.Conversion
 			return &c
 		}
@@ -115,8 +113,8 @@ func (w *shown) drop(e *entry) {
 
 func (s *Service) shownPath(e *entry) string { return filepath.Join(s.cfg.Cache, e.thread, e.name) }
 
-// hashOf names what is made of a document: by its content, and by its kind, which decides how it
-// is read. It is empty for what is no document or too large to be shown.
+// hashOf returns the cache key of a document: its content and kind, which determines the reader. It is empty for other
+// files and oversized documents.
 func hashOf(ctx context.Context, dir uploads.Opener, name string) (string, error) {
 	f, info, err := dir.Open(name)
 	if err != nil {
@@ -141,7 +139,7 @@ func hashOf(ctx context.Context, dir uploads.Opener, name string) (string, error
 	return hex.EncodeToString(sum.Sum([]byte(strings.ToLower(path.Ext(name))))), ctx.Err()
 }
 
-// keepShown converts what is asked for, one after the other, until ctx ends.
+// keepShown converts requested documents one after the other until ctx ends.
 func (s *Service) keepShown(ctx context.Context) {
 	w := &s.shown
 	for {
@@ -180,7 +178,7 @@ func (s *Service) keepShown(ctx context.Context) {
 	}
 }
 
-// read converts a document that is what it was when it was asked for.
+// read converts a document if it is unchanged since the request.
 func (s *Service) read(ctx context.Context, e *entry) (Outcome, error) {
 	dir, err := s.cfg.Open(e.thread)
 	if err != nil {
@@ -208,7 +206,7 @@ func (s *Service) read(ctx context.Context, e *entry) (Outcome, error) {
 
 var errChanged = errors.New("the file changed meanwhile")
 
-// keep puts what came of a document in its place.
+// keep stores the result of a conversion.
 func (s *Service) keep(e *entry, out Outcome) error {
 	w := &s.shown
 	w.mu.Lock()
@@ -245,7 +243,7 @@ func (s *Service) keep(e *entry, out Outcome) error {
 
 // write keeps a text. Called with mu held.
 func (s *Service) write(e *entry, text []byte) error {
-	if w := &s.shown; !w.open { // what an earlier server kept is not counted
+	if w := &s.shown; !w.open { // files of earlier servers aren't counted yet
 		if err := os.RemoveAll(s.cfg.Cache); err != nil {
 			return err
 		}
@@ -257,7 +255,7 @@ func (s *Service) write(e *entry, text []byte) error {
 	return os.WriteFile(s.shownPath(e), text, 0o600)
 }
 
-// forgetShown drops what is kept of a thread.
+// forgetShown drops a thread's cached documents.
 func (s *Service) forgetShown(thread string) error {
 	if s.cfg.Cache == "" {
 		return nil

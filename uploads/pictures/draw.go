@@ -18,9 +18,8 @@ const (
 	smallQuality = 82
 )
 
-// Draw decodes a picture and draws it upright, no side longer than side pixels; 0 leaves it
-// as large as it is. The result is a JPEG, or a PNG where one can see through it or it was one
-// already. It takes a lot of memory and is for a process of its own.
+// Draw decodes an image and draws it upright with no side longer than side pixels; 0 keeps its size. The result is a
+// JPEG, or a PNG for transparent images and PNGs. It needs much memory and should run in a separate process.
 func Draw(data []byte, side int) ([]byte, error) {
 	if err := uploads.CheckPicture(bytes.NewReader(data)); err != nil {
 		return nil, err
@@ -60,7 +59,7 @@ func Draw(data []byte, side int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// fit is the size of a picture whose sides may have at most so many pixels.
+// fit returns an image's size with limited sides.
 func fit(size image.Point, side int) image.Point {
 	long := max(size.X, size.Y)
 	if side == 0 || long <= side {
@@ -69,7 +68,7 @@ func fit(size image.Point, side int) image.Point {
 	return image.Pt(max(1, size.X*side/long), max(1, size.Y*side/long))
 }
 
-// upright turns a picture whose camera was held in one of the eight ways of EXIF.
+// upright rotates an image according to its EXIF orientation, one of eight.
 func upright(src *image.NRGBA, turn int) *image.NRGBA {
 	if turn <= 1 || turn > 8 {
 		return src

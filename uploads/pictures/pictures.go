@@ -1,6 +1,5 @@
-// Package pictures makes pictures fit to be shown: upright, small, and without what they tell
-// about the people who took them. The server itself only takes files apart; pictures are
-// decoded in processes of their own, one after the other.
+// Package pictures prepares images for display: upright, small, and without metadata about their authors. The server
+// only parses the files; decoding runs in separate processes, one after the other.
 package pictures
 
 import (
@@ -25,18 +24,17 @@ import (
 // MaxBytes is the size of a picture that is looked at.
 const MaxBytes = 50 << 20
 
-// What is kept at most, in bytes and in files.
+// Limits of the cache, in bytes and files.
 const (
 	keptBytes = 64 << 20
 	keptFiles = 4096
 )
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
-	// Dir is where pictures that were drawn are kept. What is in it can be drawn again.
+	// Dir is the cache of drawn images.
 	Dir string
-	// Draw calls [Draw] in a process of its own. Errors match [uploads.ErrPicture] where the
-	// picture is to blame.
+	// Draw calls [Draw] in a separate process. Errors match [uploads.ErrPicture] if the image is the cause.
 	Draw func(ctx context.Context, data io.Reader, side int) ([]byte, error)
 	Log  *slog.Logger
 }
@@ -115,7 +113,7 @@ func (s *Service) Thumbnail(ctx context.Context, thread string, from io.ReaderAt
 	return uploads.Thumbnail{Data: data, Type: kindOf(data), Hash: hash + "-" + strconv.Itoa(side)}, err
 }
 
-// drawn is a picture as it is kept, or as it is drawn now.
+// drawn returns a picture as it is kept, or as it is drawn now.
 func (s *Service) drawn(ctx context.Context, thread, hash string, side int, from func() io.Reader) ([]byte, error) {
 	name := hash + "-" + strconv.Itoa(side)
 	if data := s.get(thread, name); data != nil {
@@ -127,7 +125,7 @@ func (s *Service) drawn(ctx context.Context, thread, hash string, side int, from
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-s.turn }()
-	if data := s.get(thread, name); data != nil { // drawn for somebody else meanwhile
+	if data := s.get(thread, name); data != nil { // drawn for another caller meanwhile
 		return data, nil
 	}
 	data, err := s.cfg.Draw(ctx, from(), side)
@@ -143,7 +141,7 @@ func (s *Service) drawn(ctx context.Context, thread, hash string, side int, from
 	return data, nil
 }
 
-// get reads a kept picture; nil when there is none.
+// get reads a cached image; nil for none.
 func (s *Service) get(thread, name string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,11 +158,11 @@ func (s *Service) get(thread, name string) []byte {
 	return data
 }
 
-// put keeps a picture, and drops those that were not used for longest where there are too many.
+// put caches an image, and evicts the least recently used ones.
 func (s *Service) put(thread, name string, data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.open { // what an earlier server kept is not counted
+	if !s.open { // files of earlier servers aren't counted yet
 		if err := os.RemoveAll(s.cfg.Dir); err != nil {
 			return err
 		}

@@ -10,9 +10,9 @@ import (
 // errDamaged is a picture of a known kind that does not follow its rules.
 var errDamaged = errors.New("it is damaged")
 
-// strip drops what a picture tells about itself: place, time, device, author, previews and
-// whatever follows its end. What decides how it looks stays. orientation is how the camera was
-// held, 1 to 8, where 1 is upright. Pictures of unknown kinds are returned as they are.
+// strip removes an image's metadata: place, time, device, author, previews and any data after its end. Data that
+// affects its appearance stays. orientation is the EXIF orientation, 1 to 8, where 1 is upright. Unknown formats are
+// returned unchanged.
 func strip(data []byte) (out []byte, orientation int, err error) {
 	switch kindOf(data) {
 	case "image/jpeg":
@@ -28,7 +28,7 @@ func strip(data []byte) (out []byte, orientation int, err error) {
 	return data, 1, nil
 }
 
-// kindOf is the type of a picture by its first bytes, empty for one that nobody here reads.
+// kindOf returns the type of an image by its first bytes, empty for unsupported ones.
 func kindOf(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xd8, 0xff}):
@@ -76,8 +76,7 @@ const (
 	app15       = 0xef
 )
 
-// stripJPEG walks the segments to the end of the image. Phones put more pictures behind it,
-// each with metadata of its own.
+// stripJPEG walks the segments to the end of the image. Phones append more images with their own metadata.
 func stripJPEG(data []byte) ([]byte, int, error) {
 	out := append(make([]byte, 0, len(data)), 0xff, 0xd8)
 	turn, pixels := 1, false
@@ -85,7 +84,7 @@ func stripJPEG(data []byte) ([]byte, int, error) {
 		for at+1 < len(data) && data[at] == 0xff && data[at+1] == 0xff { // padding
 			at++
 		}
-		if at+1 >= len(data) && pixels { // cut off: what is there can be shown
+		if at+1 >= len(data) && pixels { // truncated: show the existing part
 			return append(out, 0xff, endOfImage), turn, nil
 		}
 		if at+1 >= len(data) || data[at] != 0xff {
@@ -119,8 +118,8 @@ func stripJPEG(data []byte) ([]byte, int, error) {
 	}
 }
 
-// tells says whether a segment only describes the picture. Colours need their profile (APP2)
-// and Adobe's note on how they are coded (APP14).
+// tells reports whether a segment is only metadata. Colors need the ICC profile (APP2) and Adobe's color transform
+// (APP14).
 func tells(kind byte, body []byte) bool {
 	switch {
 	case kind == app0:
@@ -131,8 +130,7 @@ func tells(kind byte, body []byte) bool {
 	return kind == comment || kind >= app1 && kind <= app15 && kind != app14
 }
 
-// scanEnd is where the coded pixels that begin at from end: at the next marker that is not
-// part of them.
+// scanEnd returns where the coded pixels that begin at from end: at the next marker that is not part of them.
 func scanEnd(data []byte, from int) int {
 	for at := from; ; at++ {
 		next := bytes.IndexByte(data[at:], 0xff)
@@ -223,7 +221,7 @@ func stripWebP(data []byte) ([]byte, int, error) {
 			from := len(out)
 			out = append(out, chunk...)
 			if kind == "VP8X" && size > 0 {
-				out[from+8] &^= 0x0c // it says that there are EXIF and XMP
+				out[from+8] &^= 0x0c // flags for EXIF and XMP
 			}
 			pixels = pixels || kind != "VP8X" && kind != "ICCP"
 		}
@@ -238,7 +236,7 @@ func stripWebP(data []byte) ([]byte, int, error) {
 	return out, turn, nil
 }
 
-// stripGIF drops comments, texts and the data of applications but for how often it repeats.
+// stripGIF drops comments, texts and application data except the number of repetitions.
 func stripGIF(data []byte) ([]byte, error) {
 	at := 13
 	if len(data) < at {
@@ -284,7 +282,7 @@ func stripGIF(data []byte) ([]byte, error) {
 	return append(out, 0x3b), nil
 }
 
-// colours is the size of a table of colours in bytes.
+// colours returns the size of a table of colours in bytes.
 func colours(flags byte) int {
 	if flags&0x80 == 0 {
 		return 0

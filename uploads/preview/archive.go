@@ -30,7 +30,7 @@ var (
 	ErrMany    = errors.New("the archive has too many files to be listed")
 )
 
-// Entry is a file in an archive. What is told of it is what the archive says.
+// Entry is a file in an archive, as declared by the archive.
 type Entry struct {
 	Name     string
 	Bytes    int64
@@ -40,9 +40,9 @@ type Entry struct {
 // Archive is a list of the files in an archive.
 type Archive struct {
 	Entries []Entry // by name, at most MaxEntries
-	Files   int     // how many there are, or were seen
+	Files   int     // number of files, total or seen
 	Bytes   int64   // of all of them, unpacked
-	Cut     bool    // there are more, which nobody looked at
+	Cut     bool    // there are more, which weren't read
 	Outside bool    // a name leads out of the folder that it would be unpacked to
 }
 
@@ -52,8 +52,8 @@ type File interface {
 	io.ReadSeeker
 }
 
-// ReadArchive lists an archive of a kind that its name tells: .zip, .skill, .tar, .tar.gz or
-// .tgz. Nothing is unpacked but the headers in a compressed tar.
+// ReadArchive lists an archive of the type given by its extension: .zip, .skill, .tar, .tar.gz or .tgz. Only the
+// headers of a compressed tar are unpacked.
 func ReadArchive(ctx context.Context, name string, f File, size int64) (Archive, error) {
 	name = strings.ToLower(name)
 	switch {
@@ -82,7 +82,7 @@ func openZip(f io.ReaderAt, size int64) (*zip.Reader, error) {
 	case err != nil && !errors.Is(err, zip.ErrInsecurePath):
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	directory.left = math.MaxInt64 // what is read of files has limits of its own
+	directory.left = math.MaxInt64 // reading files has separate limits
 	return z, nil
 }
 
@@ -112,7 +112,7 @@ func readTar(ctx context.Context, r io.Reader) (Archive, error) {
 			a.sort()
 			return a, nil
 		case errors.Is(err, errSpent) || n > 0:
-			// Too long, or damaged behind what was seen.
+			// Too long, or damaged after this point.
 			a.Cut = true
 			a.sort()
 			return a, nil
@@ -154,7 +154,7 @@ func (a *Archive) sort() {
 	}
 }
 
-// outside says whether a name leads out of the folder it is unpacked to, on any system.
+// outside reports whether a name leads out of the folder it is unpacked to, on any system.
 func outside(name string) bool {
 	name = strings.ReplaceAll(name, `\`, "/")
 	clean := path.Clean(name)
@@ -163,7 +163,7 @@ func outside(name string) bool {
 
 var errSpent = errors.New("over the limit for listings")
 
-// budget reads up to a limit, and then says so.
+// budget limits reading and reports when the limit is exceeded.
 type budget struct {
 	r    io.Reader
 	left int64

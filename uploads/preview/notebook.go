@@ -34,7 +34,7 @@ type Notebook struct {
 	Cut      bool // something in the cells is left out
 }
 
-// Cell is a text, code with what came of it, or something else that is shown as it is.
+// Cell is text, code with its output, or raw content.
 type Cell struct {
 	Kind    string
 	Source  string
@@ -42,7 +42,7 @@ type Cell struct {
 	Outputs []Output
 }
 
-// Output is what came of a cell: one of the fields.
+// Output is a cell's output: one of the fields.
 type Output struct {
 	Text     string
 	Markdown string
@@ -65,7 +65,7 @@ func (l *lines) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// number is a number; what is none is 0.
+// number is a number; other values are 0.
 type number int
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -84,7 +84,7 @@ type output struct {
 	Traceback lines            `json:"traceback"`
 }
 
-// ReadNotebook reads a notebook. ok is false for what is none.
+// ReadNotebook parses a notebook. ok is false for other files.
 func ReadNotebook(data []byte) (nb Notebook, ok bool) {
 	var in struct {
 		Cells []struct {
@@ -132,7 +132,7 @@ func ReadNotebook(data []byte) (nb Notebook, ok bool) {
 	return nb, true
 }
 
-// allowance is what may still be taken of a notebook.
+// allowance is the remaining budget for a notebook.
 type allowance struct {
 	words, pictures int
 	cut             bool
@@ -167,7 +167,7 @@ func (a *allowance) output(o output) Output {
 	}
 }
 
-// picture is the address of a picture that is what it says.
+// picture returns the data URL of an image of the declared type.
 func (a *allowance) picture(kind, packed string) (string, bool) {
 	packed = strings.Join(strings.Fields(packed), "")
 	if packed == "" {
@@ -187,7 +187,7 @@ func (a *allowance) picture(kind, packed string) (string, bool) {
 	return "data:" + kind + ";base64," + packed, true
 }
 
-// bare is a text without the signs that colour it in a terminal.
+// bare returns a text without the signs that colour it in a terminal.
 func bare(s string) string {
 	return regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]").ReplaceAllString(s, "")
 }

@@ -1,5 +1,4 @@
-// Package preview reads what people are shown of files that no browser shows by itself. It
-// bounds what it takes of each: the files are anybody's.
+// Package preview reads files that browsers can't display. It limits the amount read, since the files are untrusted.
 package preview
 
 import (
@@ -34,8 +33,8 @@ type Workbook struct {
 	Width  int        // columns it has in all
 }
 
-// ReadWorkbook takes the text that a conversion made of a workbook, and the number of the
-// sheet to show; the first is shown when there is none of that number.
+// ReadWorkbook takes the text converted from a workbook, and the number of the sheet to show; an unknown number shows
+// the first.
 func ReadWorkbook(text []byte, n int) Workbook {
 	var w Workbook
 	var body []byte
@@ -125,7 +124,7 @@ func (w *Workbook) read(body []byte) {
 	}
 }
 
-// cells are those of a line of a table, and how many there are in all.
+// cells returns the cells of a table's line, and their total number.
 func cells(line string) (row []string, width int) {
 	inside, ok := strings.CutPrefix(line, "|")
 	if !ok {
@@ -146,7 +145,7 @@ func cells(line string) (row []string, width int) {
 	return row, width
 }
 
-// cut is the beginning of a text up to n bytes, with a sign that it is not all.
+// cut returns the beginning of a text up to n bytes, with a sign that it is not all.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return strings.ToValidUTF8(s, "\uFFFD")

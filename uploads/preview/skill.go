@@ -13,16 +13,16 @@ import (
 // Limits of a skill's text.
 const (
 	maxSkill  = 256 << 10 // bytes of SKILL.md
-	maxFront  = 16 << 10  // bytes of what stands in front of it
+	maxFront  = 16 << 10  // bytes of the front matter
 	maxFields = 30
 	maxField  = 1000 // bytes of a value
 )
 
-// Skill is what a .skill file holds: a text for the model, and files it tells of.
+// Skill is the content of a .skill file: a text for the model, and the files it mentions.
 type Skill struct {
 	Archive
-	Main   string      // name of the text in the archive; empty where there is none
-	Fields [][2]string // what stands in front of the text
+	Main   string      // name of the text in the archive; empty for none
+	Fields [][2]string // front matter
 	Text   string
 	Long   bool // the end of the text is missing
 }
@@ -49,7 +49,7 @@ func ReadSkill(f io.ReaderAt, size int64) (Skill, error) {
 		return Skill{}, errors.Join(ErrDamaged, err)
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxSkill+1)) // what the directory says of its size need not be true
+	data, err := io.ReadAll(io.LimitReader(r, maxSkill+1)) // the directory's size may be wrong
 	if err != nil {
 		return Skill{}, errors.Join(ErrDamaged, err)
 	}
@@ -90,7 +90,7 @@ func frontMatter(text string) (fields [][2]string, rest string) {
 	return fields, rest
 }
 
-// words is a value in a line. Names of other values are not followed.
+// words returns a value in a line. Names of other values are not followed.
 func words(n *yaml.Node, depth int) string {
 	switch {
 	case n.Kind == yaml.ScalarNode:

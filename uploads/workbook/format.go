@@ -15,13 +15,13 @@ type Format struct{ f format }
 // NewFormat reads a code such as "#,##0.00 €".
 func NewFormat(code string) Format { return Format{parseFormat(code)} }
 
-// Show writes a number. since1904 says how days are counted.
+// Show formats a number. since1904 selects the date system.
 func (f Format) Show(v float64, since1904 bool) string { return f.f.show(v, since1904) }
 
-// format is what a code asks for.
+// format is a parsed format code.
 type format struct {
 	date, clock, seconds bool
-	elapsed              bool // hours that go on beyond a day
+	elapsed              bool // hours that continue beyond a day
 	plain                bool // nothing in particular
 	percent, thousands   bool
 	scientific           bool
@@ -55,7 +55,7 @@ func parseFormat(code string) format {
 				literal(string(in[i]))
 			}
 		case '_', '*':
-			i++ // room for, or filled with, what follows
+			i++ // padding or filling with the next character
 		case '[':
 			start := i + 1
 			for i++; i < len(in) && in[i] != ']'; i++ {
@@ -82,7 +82,7 @@ func parseFormat(code string) format {
 	return f
 }
 
-// kind tells dates from numbers.
+// kind distinguishes dates from numbers.
 func (f *format) kind(letters, digits, code string) {
 	f.clock, f.seconds = strings.Contains(letters, "h") || f.elapsed, strings.Contains(letters, "s")
 	general := code == "" || strings.HasPrefix(strings.ToLower(code), "general") || strings.Contains(letters, "@") ||
@@ -114,7 +114,7 @@ func (f *format) kind(letters, digits, code string) {
 	f.least = min(strings.Count(decimals, "0"), 15)
 }
 
-// show writes a number. from1904 says how days are counted.
+// show formats a number. from1904 selects the date system.
 func (f format) show(v float64, from1904 bool) string {
 	switch {
 	case f.plain || math.IsInf(v, 0) || math.IsNaN(v):
@@ -167,8 +167,8 @@ func (f format) show(v float64, from1904 bool) string {
 	return strings.TrimSpace(sign + f.before + s + f.after)
 }
 
-// fixed writes a number with some decimals. Excel takes a number by its first 15 digits, so that 1.005 is halfway between
-// 1.00 and 1.01, and rounds up what is halfway.
+// fixed formats a number with fixed decimals. Excel uses the first 15 digits, so 1.005 is halfway between 1.00 and
+// 1.01, and halves are rounded up.
 func fixed(v float64, places int) string {
 	x := v * math.Pow10(places)
 	if math.Abs(x) < 1e12 && math.Abs(x-math.Floor(x)-0.5) > 1e-3 { // not near the middle
@@ -184,8 +184,7 @@ func fixed(v float64, places int) string {
 	return strconv.FormatFloat(v, 'f', places, 64)
 }
 
-// value writes a number with all its digits, but one that stands for a moment as that, and one with
-// zeros in front, as of a postcode, with them.
+// value formats a number with all digits, a date as one, and leading zeros, as of a postcode, unchanged.
 func (f format) value(v float64, since1904 bool) string {
 	switch {
 	case f.elapsed, f.digits > 1 && f.most == 0 && f.scale == 0 && !f.thousands && !f.percent && !f.scientific &&
@@ -198,7 +197,7 @@ func (f format) value(v float64, since1904 bool) string {
 	return strconv.FormatFloat(v, 'g', 15, 64)
 }
 
-// lastDay is that of the year 9999, behind which there are no dates.
+// lastDay is the last day of the year 9999, the end of valid dates.
 const lastDay = 2_958_466
 
 func (f format) moment(v float64, from1904 bool) string {
@@ -238,7 +237,7 @@ func general(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// Builtin is the code of a format that files do not spell out.
+// Builtin returns the code of a format that files do not spell out.
 func Builtin(n int) string {
 	switch {
 	case slices.Contains([]int{14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58}, n):

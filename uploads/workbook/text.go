@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Separator returns the character between the cells of a table in a text: the one that its first line
-// has most often, or that Excel's line "sep=;" names. That line is no part of the table and left out.
+// Separator returns the cell separator of a text table: the most frequent one in its first line, or the one named by
+// Excel's line "sep=;", which isn't part of the table.
 func Separator(text string) (table string, comma rune) {
 	line, rest, _ := strings.Cut(text, "\n")
 	if line = strings.TrimRight(line, "\r"); len(line) == 5 && strings.EqualFold(line[:4], "sep=") {

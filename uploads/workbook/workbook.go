@@ -1,7 +1,6 @@
-// Package workbook reads workbooks of Excel's kind (XLSX) row by row. It is the only reader of them:
-// the converter and the skills' table tool use it, and the file panel and the built-in model read
-// what the converter made. It finds parts where the relations say they are, takes cells without
-// references, and keeps formulas that no program has calculated.
+// Package workbook reads workbooks of Excel's kind (XLSX) row by row. It is the only such reader: the converter and the
+// skills' table tool use it, and the file panel and the built-in model read the converter's output. It locates parts by
+// their relations, accepts cells without references, and keeps uncalculated formulas.
 package workbook
 
 import (
@@ -27,7 +26,7 @@ const (
 	maxFormats   = 100_000
 )
 
-// Source opens a part of a workbook by its name, such as xl/workbook.xml. One that isn't there is nil.
+// Source opens a part of a workbook by name, such as xl/workbook.xml. A missing one is nil.
 type Source func(part string) (io.ReadCloser, error)
 
 // Zip opens the parts of an archive, each up to a limit of bytes unpacked. Names are found in any
@@ -67,21 +66,20 @@ type Sheet struct {
 // Book is an opened workbook.
 type Book struct {
 	Sheets []Sheet
-	// Damaged says that a part ended in the middle. The rows before that were read.
+	// Damaged means that a part ended early. The rows before that were read.
 	Damaged bool
-	// Cut says that there are more texts than are kept.
+	// Cut means that there are more texts than the limit.
 	Cut bool
 
 	open      Source
 	texts     []string
 	formats   []format // by style
 	since1904 bool
-	// stale says that programs are to calculate all formulas when they open the book: those that
-	// write books without calculating leave a 0 in their places.
+	// stale means that formulas must be recalculated on opening: programs that don't calculate write a 0 instead.
 	stale bool
 }
 
-// Open reads what the sheets of a workbook have in common. Errors are those of the source.
+// Open reads the data common to a workbook's sheets. Errors are those of the source.
 func Open(open Source) (*Book, error) {
 	b := &Book{open: open}
 	_, kinds, err := b.relations("")
@@ -117,7 +115,7 @@ func Open(open Source) (*Book, error) {
 	return b, err
 }
 
-// relations are the targets of a part's relations by their ids, and by their kinds.
+// relations returns the targets of a part's relations by their ids, and by their kinds.
 func (b *Book) relations(of string) (ids, kinds map[string]string, err error) {
 	ids, kinds = map[string]string{}, map[string]string{}
 	dir, base := path.Split(of)
@@ -165,7 +163,7 @@ func (b *Book) styles(part string) error {
 	})
 }
 
-// shared reads the table of texts, without what says how they are spoken.
+// shared reads the table of texts, without phonetic hints.
 func (b *Book) shared(part string) error {
 	var text strings.Builder
 	size, inText, spoken := 0, false, false
@@ -279,8 +277,8 @@ func (b *Book) Rows(s Sheet, do func(cells []Cell) bool) error {
 	})
 }
 
-// Shown is the cell as people see it, with dates as in 2026-03-09, which means the same everywhere. A
-// formula without a value is shown itself.
+// Shown returns the cell as people see it, with dates as in 2026-03-09, which means the same everywhere. A formula
+// without a value is shown itself.
 func (c Cell) Shown() string {
 	if v, ok := c.number(); ok {
 		return c.format().show(v, c.book.since1904)
@@ -288,8 +286,7 @@ func (c Cell) Shown() string {
 	return c.text()
 }
 
-// Value is the cell as data: numbers with all their digits and without units, moments as in
-// 2026-03-09 18:00:00.
+// Value returns the cell as data: numbers with all their digits and without units, moments as in 2026-03-09 18:00:00.
 func (c Cell) Value() string {
 	if v, ok := c.number(); ok {
 		return c.format().value(v, c.book.since1904)
@@ -297,7 +294,7 @@ func (c Cell) Value() string {
 	return c.text()
 }
 
-// number is the value of a cell that is no text.
+// number returns the value of a cell that is no text.
 func (c Cell) number() (float64, bool) {
 	if c.uncalculated() {
 		return 0, false
@@ -317,7 +314,7 @@ func (c Cell) format() format {
 	return c.book.formats[c.style]
 }
 
-// uncalculated says that no program has calculated the formula of a cell.
+// uncalculated reports whether a cell's formula was never calculated.
 func (c Cell) uncalculated() bool {
 	return c.formula != "" && (c.value == "" || c.value == "0" && c.book.stale)
 }
@@ -356,8 +353,8 @@ func (b *Book) elements(part string, do func(xml.StartElement)) error {
 	})
 }
 
-// stream calls do with each token of a part until it returns false. A damaged end is noted, and
-// what came before it counts.
+// stream calls do with each token of a part until it returns false. A damaged end is recorded, and the content before
+// it counts.
 func (b *Book) stream(part string, do func(xml.Token) bool) error {
 	r, err := b.open(part)
 	if err != nil || r == nil {
@@ -404,7 +401,7 @@ func (f *failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// attr is an attribute by its name without a prefix.
+// attr returns an attribute by its name without a prefix.
 func attr(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -433,7 +430,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// column is the number of a column, counted from 0, in a reference such as AB12, or -1.
+// column returns the number of a column, counted from 0, in a reference such as AB12, or -1.
 func column(ref string) int {
 	n := 0
 	for _, c := range ref {
@@ -445,7 +442,7 @@ func column(ref string) int {
 	return n - 1
 }
 
-// number is a small number of an attribute; nonsense is 0.
+// number returns a small number of an attribute; nonsense is 0.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {

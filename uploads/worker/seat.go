@@ -11,7 +11,7 @@ import (
 	"fawn/sandbox"
 )
 
-// jobPolicy is what a job may do.
+// jobPolicy returns the policy of a job.
 func jobPolicy(binds []sandbox.Bind) sandbox.Policy {
 	p := sandbox.DefaultPolicy()
 	p.Lifetime, p.Network, p.Timeout = sandbox.LifetimeCall, sandbox.NetworkNone, convertTime
@@ -21,14 +21,14 @@ func jobPolicy(binds []sandbox.Bind) sandbox.Policy {
 	return p
 }
 
-// seat is where a job finds the program and its cache.
+// seat locates the program and its cache for a job.
 type seat struct {
 	program, cache string
 	binds          []sandbox.Bind
 }
 
-// seat is that of a job in a kind of sandbox. One without namespaces has no paths of its own,
-// and may run as a user who cannot get at the program; there a copy of it stands beside the data.
+// seat returns a job's seat in a kind of sandbox. A sandbox without namespaces has no separate paths, and may run as a
+// user without access to the program; it uses a copy of it next to the data.
 func (c *Converter) seat(jail sandbox.Provider, job string) (s seat, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Converter) seat(jail sandbox.Provider, job string) (s seat, err error) 
 	return s, nil
 }
 
-// from is the way to a file from the folder in which a job starts.
+// from returns the way to a file from the folder in which a job starts.
 func (c *Converter) from(job, file string) (string, error) {
 	start, err := filepath.EvalSymlinks(filepath.Join(c.dirs.Root, "threads", job, "user-data", "workspace"))
 	if err == nil {

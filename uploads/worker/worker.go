@@ -1,4 +1,4 @@
-// Package worker reads documents and draws pictures, each in a process of its own: this program under another name.
+// Package worker converts documents and draws images, each in a separate process: this program under another role.
 package worker
 
 import (
@@ -28,7 +28,7 @@ import (
 	"fawn/uploads/documents"
 )
 
-// What a conversion may take.
+// Limits of a conversion.
 const (
 	convertTime   = 3 * time.Minute
 	convertMemory = 1 << 30
@@ -37,9 +37,8 @@ const (
 	maxDrawn      = 64 << 20 // of a picture
 )
 
-// Converter starts this program once for each document or picture: in a sandbox without a network, or
-// else as a plain process that limits itself. The folders of a job are those of a thread
-// that nobody else knows.
+// Converter starts this program for each document or image: in a sandbox without network, or else as a plain process
+// that limits itself. The job's folders belong to a reserved thread.
 type Converter struct {
 	dirs  files.Dirs
 	cache string // of the compiled PDF reader
@@ -58,7 +57,7 @@ type Converter struct {
 	err  error            // guarded by once
 }
 
-// New makes one whose folders are below a data folder. before returns when commands have a sandbox.
+// New returns a converter with folders below a data folder. before returns when sandboxes are ready for commands.
 func New(data string, before func(), log *slog.Logger) *Converter {
 	return &Converter{cache: filepath.Join(data, "converter"), dirs: files.Dirs{Root: filepath.Join(data, "documents")},
 		log: log, before: before, program: copied{dir: filepath.Join(data, "program")}}
@@ -72,7 +71,7 @@ const (
 	jobCache  = "/fawn-cache"
 )
 
-// open removes what an earlier server left and looks for a sandbox.
+// open removes leftovers of an earlier server and selects a sandbox.
 func (c *Converter) open(ctx context.Context) (sandbox.Provider, error) {
 	c.once.Do(func() {
 		if c.err = os.MkdirAll(c.dirs.Root, 0o700); c.err != nil {
@@ -135,14 +134,14 @@ func (c *Converter) Draw(ctx context.Context, data io.Reader, side int) ([]byte,
 	return out.Text, err
 }
 
-// task is what this program does when it is started under a role: the last argument, the encoding
-// that was chosen, and how many bytes come of it at most.
+// task holds the arguments of this program under a role: the last argument, the selected encoding, and the limit of its
+// output in bytes.
 type task struct {
 	role, arg, encoding string
 	most                int64
 }
 
-// run starts this program once, with a folder that nobody else knows.
+// run starts this program once, with a private folder.
 func (c *Converter) run(ctx context.Context, jail sandbox.Provider, t task, data io.Reader,
 	said *report) (out documents.Outcome, err error) {
 	ref := sandbox.ThreadRef{ID: "job-" + rand.Text()}
@@ -174,14 +173,14 @@ func (c *Converter) run(ctx context.Context, jail sandbox.Provider, t task, data
 	return out, err
 }
 
-// reads says whether a file needs the PDF reader.
+// reads reports whether a file needs the PDF reader.
 func (c *Converter) reads(f *os.File, head []byte) bool {
 	n, err := f.ReadAt(head, 0)
 	return (err == nil || errors.Is(err, io.EOF)) && convert.IsPDF(head[:n])
 }
 
-// compile fills the cache once, in a process that has seen no document. Those that have may
-// only read it. Without a cache each PDF takes a second longer.
+// compile fills the cache once, in a process without documents. Later processes may only read it. Without a cache each
+// PDF takes a second longer.
 func (c *Converter) compile(ctx context.Context) {
 	c.warming.Do(func() {
 		ctx, cancel := context.WithTimeout(ctx, convertTime)
@@ -233,8 +232,8 @@ func (c *Converter) put(tree *files.Files, from io.Reader) error {
 	return errors.Join(err, w.Close())
 }
 
-// inside converts in a sandbox. An error says that the program could not be started there;
-// a reason is for one that ended without a word.
+// inside converts in a sandbox. An error means that the program couldn't start there; a reason is for a process that
+// ended silently.
 func (c *Converter) inside(ctx context.Context, jail sandbox.Provider, ref sandbox.ThreadRef, t task,
 	said *report) (convert.Reason, error) {
 	at, err := c.seat(jail, ref.ID)
@@ -293,14 +292,14 @@ func (c *Converter) outside(ctx context.Context, ref sandbox.ThreadRef, t task, 
 	return convert.Crashed, err
 }
 
-// report reads what the child says.
+// report parses the child's output.
 type report struct {
 	progress func(done, of int)
 	rest     []byte
 	end      *convert.Line
 }
 
-// maxReport bounds a line of the child.
+// maxReport limits a line of the child.
 const maxReport = 64 << 10
 
 func (r *report) Write(p []byte) (int, error) {
@@ -324,7 +323,7 @@ func (r *report) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Read converts what was read from the web.
+// Read converts web content.
 func (c *Converter) Read(ctx context.Context, name string, data []byte) (text, why string, err error) {
 	if !convert.Answers() {
 		return "", "", errors.New("this program does not call convert.Main")

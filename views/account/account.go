@@ -10,13 +10,13 @@ import (
 	"fawn/views/i18n"
 )
 
-// SignIn is the page to sign in, or that of the second step.
+// SignIn renders the page to sign in, or that of the second step.
 func SignIn(p views.SignIn) templ.Component { return i18n.In(p.Shell.Lang, signIn(p)) }
 
-// Link is the page of a one-time link.
+// Link renders the page of a one-time link.
 func Link(p views.LinkPage) templ.Component { return i18n.In(p.Shell.Lang, link(p)) }
 
-// linkTitle says what a link is for.
+// linkTitle returns the title for a link's purpose.
 func linkTitle(p views.LinkPage) string {
 	switch {
 	case p.Reset:
@@ -41,7 +41,7 @@ func linkAction(p views.LinkPage) templ.SafeURL {
 	return templ.SafeURL(views.SetupURL)
 }
 
-// square is what an SVG shows of a QR code.
+// square returns the SVG path of a QR code.
 func square(q views.QR) string { return "0 0 " + strconv.Itoa(q.Size) + " " + strconv.Itoa(q.Size) }
 
 func roleText(ctx context.Context, role string) string {
@@ -67,7 +67,7 @@ func daysText(ctx context.Context, days int) string {
 	return i18n.N(ctx, "tokens.days", days)
 }
 
-// userAction is the address of an action on an account.
+// userAction returns the address of an action on an account.
 func userAction(u views.User, action string) templ.SafeURL {
 	return templ.SafeURL(views.UsersURL + "/" + u.ID + "/" + action)
 }
@@ -79,7 +79,7 @@ func disableVerb(u views.User) string {
 	return "users.disable"
 }
 
-// confirmAction is where the form of confirm goes: who has no password signs out, and in again.
+// confirmAction returns the target of the confirmation form: accounts without a password sign out and in again.
 func confirmAction(v views.Confirm) string {
 	if v.Password {
 		return views.AccountURL + "#confirm"
@@ -87,7 +87,7 @@ func confirmAction(v views.Confirm) string {
 	return views.LogoutURL
 }
 
-// groupAction is the address of an action on a group.
+// groupAction returns the address of an action on a group.
 func groupAction(g views.Group, action string) templ.SafeURL {
 	return templ.SafeURL(views.GroupsURL + "/" + g.ID + "/" + action)
 }
@@ -99,7 +99,7 @@ func shownFor(ctx context.Context, days int) string {
 	return i18n.N(ctx, "news.days.n", days)
 }
 
-// addable are the services that can be linked now.
+// addable returns the services that can be linked now.
 func addable(a views.Account) []views.Service {
 	if a.Confirm.Needed {
 		return nil

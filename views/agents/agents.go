@@ -12,24 +12,24 @@ import (
 // Gallery lists the agents one can talk to, and the assistants that programs made.
 func Gallery(p views.AgentsPage) templ.Component { return i18n.In(p.Shell.Lang, gallery(p)) }
 
-// New is where an agent is made.
+// New renders the page to create an agent.
 func New(p views.NewAgentPage) templ.Component { return i18n.In(p.Shell.Lang, newAgent(p)) }
 
-// Edit is where an agent is changed.
+// Edit renders the page to edit an agent.
 func Edit(p views.AgentPage) templ.Component { return i18n.In(p.Shell.Lang, edit(p)) }
 
-// Skills lists what agents can do beside their tools.
+// Skills lists the agents' skills.
 func Skills(p views.SkillsPage) templ.Component { return i18n.In(p.Shell.Lang, skills(p)) }
 
-// Skill is one of them in full.
+// Skill renders one of them in full.
 func Skill(p views.SkillPage) templ.Component { return i18n.In(p.Shell.Lang, skill(p)) }
 
-// InstallSkill asks whether a skill from a chat is to be installed.
+// InstallSkill asks whether to install a skill from a chat.
 func InstallSkill(p views.SkillInstallPage) templ.Component {
 	return i18n.In(p.Shell.Lang, installSkill(p))
 }
 
-// Missing is the page of an agent or a skill that is not there.
+// Missing renders the page of an agent or a skill that is not there.
 func Missing(p views.MissingPage) templ.Component { return i18n.In(p.Shell.Lang, missing(p)) }
 
 func missingKey(p views.MissingPage) string {
@@ -46,7 +46,7 @@ func missingIcon(p views.MissingPage) string {
 	return "bot"
 }
 
-// groupText is what a group of tools is called; others than the built-in ones have only a name.
+// groupText returns the title of a tool group; only built-in groups have more than a name.
 func groupText(ctx context.Context, name string) string {
 	switch name {
 	case "file:read":
@@ -63,7 +63,7 @@ func groupText(ctx context.Context, name string) string {
 	return name
 }
 
-// action is where the form of an agent goes.
+// action returns where the form of an agent goes.
 func action(f views.AgentForm) string {
 	if f.New {
 		return views.AgentActionsURL
@@ -79,7 +79,7 @@ func orAny(v string) string {
 	return v
 }
 
-// modelText is what a model is called.
+// modelText returns the display name of a model.
 func modelText(m views.ModelChoice) string {
 	if m.Label != "" {
 		return m.Label

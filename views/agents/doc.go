@@ -1,3 +1,2 @@
-// Package agents holds the pages of the agents and their skills. What an agent may do is decided
-// elsewhere.
+// Package agents renders the pages of agents and their skills. It makes no decisions about permissions.
 package agents

@@ -16,22 +16,22 @@ import (
 	"fawn/views/part"
 )
 
-// ThreadPage is the whole page of a thread in the reader's language.
+// ThreadPage renders the whole page of a thread in the reader's language.
 func ThreadPage(p views.ThreadPage) templ.Component { return i18n.In(p.Shell.Lang, threadPage(p)) }
 
-// ComparePage is the whole page of a comparison.
+// ComparePage renders the whole page of a comparison.
 func ComparePage(p views.ComparePage) templ.Component { return i18n.In(p.Shell.Lang, comparePage(p)) }
 
-// ColumnPage is a chat as a column of that page.
+// ColumnPage renders a chat as a column of that page.
 func ColumnPage(p views.ThreadPage) templ.Component { return i18n.In(p.Shell.Lang, columnPage(p)) }
 
-// WelcomePage is the whole page for a new chat.
+// WelcomePage renders the whole page for a new chat.
 func WelcomePage(p views.WelcomePage) templ.Component { return i18n.In(p.Shell.Lang, welcomePage(p)) }
 
-// ChatsPage is the whole list of chats.
+// ChatsPage renders the whole list of chats.
 func ChatsPage(p views.ChatsPage) templ.Component { return i18n.In(p.Shell.Lang, chatsPage(p)) }
 
-// MenuPage is the menu of a chat, alone or as a whole page.
+// MenuPage renders the menu of a chat, alone or as a whole page.
 func MenuPage(p views.MenuPage) templ.Component {
 	if p.Alone {
 		return i18n.In(p.Shell.Lang, Menu("menu-"+p.Row.ID, p.Row, p.Restart))
@@ -50,7 +50,7 @@ func TagsPage(p views.TagsPage) templ.Component {
 // ConfirmPage asks before a chat is deleted.
 func ConfirmPage(p views.ConfirmPage) templ.Component { return i18n.In(p.Shell.Lang, confirmPage(p)) }
 
-// noneFrom says that no chat began in a chat app.
+// noneFrom reports that no chat came from a chat app.
 func noneFrom(ctx context.Context, from views.Source) string {
 	if from.Label == "" {
 		return i18n.C(ctx, "chats.from.none")
@@ -58,15 +58,14 @@ func noneFrom(ctx context.Context, from views.Source) string {
 	return part.OfApp(ctx, "chats.from.none.app", from.Label)
 }
 
-// StepPage is one step as a whole page, for browsers without script.
+// StepPage renders one step as a whole page, for browsers without script.
 func StepPage(p views.StepBody) templ.Component { return i18n.In(p.Shell.Lang, stepPage(p)) }
 
-// ErrorPage is a whole page for a request that went wrong.
+// ErrorPage renders a whole page for a request that went wrong.
 func ErrorPage(p views.ErrorPage) templ.Component { return i18n.In(p.Shell.Lang, errorPage(p)) }
 
-// MarkdownOptions are the options a Differ for a text of a thread must have, so
-// that its patches fit what the page shows. element is the id of the element the
-// patches are for: m-{message}, rt-{message} or nt-{message}.
+// MarkdownOptions returns the options for a Differ of a thread's text, so that its patches match the page. element is
+// the id of the patched element: m-{message}, rt-{message} or nt-{message}.
 func MarkdownOptions(lang, threadID, element string) markdown.Options {
 	o := markdown.Options{Lang: lang, Thread: threadID, Prefix: element, Dir: "mnt/user-data/outputs"}
 	if kind, message, _ := strings.Cut(element, "-"); kind != "rt" {
@@ -81,7 +80,7 @@ func mdOptions(ctx context.Context, threadID, element string) markdown.Options {
 	return o
 }
 
-// TurnClass is the class of a turn's element; live, a how "class" swap sets it.
+// TurnClass returns the class of a turn's element; live, a how "class" swap sets it.
 func TurnClass(s views.TurnState, last bool) string {
 	if last {
 		return "turn " + string(s) + " last"
@@ -89,7 +88,7 @@ func TurnClass(s views.TurnState, last bool) string {
 	return "turn " + string(s)
 }
 
-// turnsAndGaps are the turns of a thread with the gaps between them.
+// turnsAndGaps renders the turns of a thread with the gaps between them.
 func turnsAndGaps(t views.Thread) []templ.Component {
 	var list []templ.Component
 	for _, turn := range t.Turns {
@@ -104,7 +103,7 @@ func turnsAndGaps(t views.Thread) []templ.Component {
 	return list
 }
 
-// gapID is the id of the link to the turns just before the end of a gap.
+// gapID returns the id of the link to the turns just before the end of a gap.
 func gapID(g views.Gap) string {
 	if g.After == "" {
 		return "earlier"
@@ -121,7 +120,7 @@ func ariaBusy(s views.TurnState) templ.Attributes {
 	return nil
 }
 
-// headText says how a turn ended and, where it is known, after how long.
+// headText describes how a turn ended and, if known, its duration.
 func headText(ctx context.Context, t views.Turn) string {
 	if t.Waits() {
 		return i18n.C(ctx, "turn.waits")
@@ -152,7 +151,7 @@ func failKey(family string, f *views.Failure) string {
 	return family
 }
 
-// FailureTitle is what went wrong, in a few words.
+// FailureTitle describes a failure in a few words.
 func FailureTitle(ctx context.Context, f *views.Failure) string {
 	return i18n.C(ctx, failKey("fail.title", f))
 }
@@ -174,7 +173,7 @@ func endLine(ctx context.Context, t views.Turn) string {
 	return strings.Join(parts, " · ")
 }
 
-// ratingAfter is what pressing a thumb makes of a rating: the same one again takes it back.
+// ratingAfter returns the rating after pressing a thumb: pressing the current one clears it.
 func ratingAfter(now, thumb int) string {
 	if now == thumb {
 		return "0"
@@ -189,7 +188,7 @@ type Source struct {
 	Opened bool // a tool has opened it, so the answer can rest on it
 }
 
-// Name is the title of the page, or its address.
+// Name returns the title of the page, or its address.
 func (s Source) Name() string {
 	if s.Title != "" {
 		return s.Title
@@ -197,8 +196,8 @@ func (s Source) Name() string {
 	return s.URL
 }
 
-// SourcesOf are the pages that a turn's answer cites, by their numbers in the thread. Those without
-// come last; where none has one they are counted.
+// SourcesOf returns the pages cited by a turn's answer, by their numbers in the thread. Pages without a number come
+// last; if none has one they are counted.
 func SourcesOf(t views.Turn) []Source {
 	var list []Source
 	for _, s := range markdown.Sources(t.Answer.Text) {
@@ -225,10 +224,10 @@ func SourcesOf(t views.Turn) []Source {
 	return list
 }
 
-// tall tells whether a message of the reader is folded: it has many lines or words.
+// tall reports whether a message of the reader is folded: it has many lines or words.
 func tall(text string) bool { return len(text) > 2000 || strings.Count(text, "\n") > 24 }
 
-// SourcesText counts the pages that an answer rests on, and those it cites without one of its tools having opened them.
+// SourcesText counts the pages cited by an answer, and those cited without having been opened by a tool.
 func SourcesText(lang string, list []Source) string {
 	opened := 0
 	for _, s := range list {

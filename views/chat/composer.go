@@ -14,7 +14,7 @@ func composeAction(c views.Composer) string {
 	return views.ActionURL(c.ThreadID, "messages")
 }
 
-// DocumentText is what a chip says of a document.
+// DocumentText returns the status of a document for its chip.
 func DocumentText(ctx context.Context, a views.Attachment) string {
 	if a.Document == "pending" && a.Pages > 0 {
 		return i18n.C(ctx, "files.document.pages", a.Done, a.Pages)
@@ -43,10 +43,10 @@ var modes = [...]struct {
 	{views.ModeUltra, "waypoints"},
 }
 
-// modal tells whether there is a mode to choose: the offline model has none.
+// modal reports whether there is a mode to choose: the offline model has none.
 func modal(c views.Composer) bool { return len(c.Models) > 0 && c.Models[0].Name != views.OfflineModel }
 
-// current is the chosen model.
+// current returns the chosen model.
 func current(c views.Composer) views.ModelChoice {
 	for _, m := range c.Models {
 		if m.Name == c.Model {
@@ -59,7 +59,7 @@ func current(c views.Composer) views.ModelChoice {
 	return views.ModelChoice{}
 }
 
-// mode is the chosen mode, as far as the model can have it.
+// mode returns the chosen mode, as far as the model can have it.
 func mode(c views.Composer) views.Mode {
 	if c.Mode == "" || !current(c).Thinks {
 		return views.ModeFlash

@@ -10,7 +10,7 @@ import (
 	"fawn/views"
 )
 
-// maxDetail bounds what is read out of the arguments of a step, in bytes.
+// maxDetail limits the part of a step's arguments that is parsed, in bytes.
 const maxDetail = 256 << 10
 
 // detail is a call as a person reads it.
@@ -20,8 +20,8 @@ type detail struct {
 	lines   []linediff.Line // of str_replace
 	content string          // of write_file
 	lang    string          // that content is written in, as the highlighter calls it
-	fields  []field         // of a tool without a form of its own
-	silent  bool            // what the tool answered says nothing more
+	fields  []field         // of a tool without a custom view
+	silent  bool            // the tool's answer adds nothing
 }
 
 type field struct{ name, value string }
@@ -64,8 +64,7 @@ func detailOf(s views.Step) detail {
 	return detail{fields: fieldsOf(s.Args)}
 }
 
-// fieldsOf are the arguments one by one, in the order of the model. What the line of a step
-// says as a rule is left out.
+// fieldsOf returns the arguments in the model's order, except those usually shown in the step's line.
 func fieldsOf(raw json.RawMessage) (out []field) {
 	if len(raw) > maxDetail {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// PromptForm is the form of a prompt: the inside of a dialog or a whole page.
+// PromptForm renders the form of a prompt: the inside of a dialog or a whole page.
 func PromptForm(p views.PromptPage) templ.Component {
 	if p.Modal {
 		return i18n.In(p.Shell.Lang, promptModal(p))
@@ -15,7 +15,7 @@ func PromptForm(p views.PromptPage) templ.Component {
 	return i18n.In(p.Shell.Lang, promptPage(p))
 }
 
-// Resources is the list of what can be attached: the inside of a dialog or a whole page.
+// Resources renders the list of attachable resources, in a dialog or as a whole page.
 func Resources(p views.ResourcesPage) templ.Component {
 	if p.Modal {
 		return i18n.In(p.Shell.Lang, resourcesModal(p))
@@ -23,7 +23,7 @@ func Resources(p views.ResourcesPage) templ.Component {
 	return i18n.In(p.Shell.Lang, resourcesPage(p))
 }
 
-// boxURL is the page with the message box of a chat.
+// boxURL returns the page with the message box of a chat.
 func boxURL(thread string, fresh bool) string {
 	if fresh {
 		return views.NewChatURL + "?thread=" + thread

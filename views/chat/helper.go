@@ -9,7 +9,7 @@ import (
 	"fawn/views/markdown"
 )
 
-// helperFacts is who works on it and what it took: "general-purpose · gpt-5 · 12k tokens".
+// helperFacts returns a helper's kind, model and usage: "general-purpose · gpt-5 · 12k tokens".
 func helperFacts(ctx context.Context, s views.Step) string {
 	var facts []string
 	for _, t := range []string{oneLine(readArgs(s.Args).Helper), oneLine(s.Helper.Model)} {
@@ -23,7 +23,7 @@ func helperFacts(ctx context.Context, s views.Step) string {
 	return strings.Join(facts, " · ")
 }
 
-// helperLast is the last thing it did, or what came of it.
+// helperLast returns a helper's last action, or its result.
 func helperLast(ctx context.Context, s views.Step) string {
 	if s.Helper.Doing != nil {
 		did := *s.Helper.Doing

@@ -12,7 +12,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// when is a moment as short as it can be: the time today, the day this year.
+// when returns a moment as short as it can be: the time today, the day this year.
 func when(ctx context.Context, now, at time.Time) string {
 	at = at.In(now.Location())
 	switch views.Day(now, at) {
@@ -24,7 +24,7 @@ func when(ctx context.Context, now, at time.Time) string {
 	return at.Format("2006-01-02")
 }
 
-// errorPageKey is what an error page says; a link that leads nowhere has words of its own.
+// errorPageKey returns the catalogue key of an error page; invalid share links have separate texts.
 func errorPageKey(p views.ErrorPage) string {
 	if p.Public && p.Status == 404 {
 		return "error.share"

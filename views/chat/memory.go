@@ -7,8 +7,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// ThreadMemoryPage is what a chat or an answer has to do with memory: the inside of a dialog or a
-// whole page.
+// ThreadMemoryPage shows a chat's or an answer's use of memory, in a dialog or as a whole page.
 func ThreadMemoryPage(p views.ThreadMemoryPage) templ.Component {
 	if p.Modal {
 		return i18n.In(p.Shell.Lang, threadMemoryModal(p))

@@ -6,8 +6,7 @@ import (
 	"fawn/views"
 )
 
-// hostHint says what an answer does: a command that waits goes on, else the agent has to try
-// again.
+// hostHint describes the effect of an answer: a waiting command continues, else the agent has to try again.
 func hostHint(list []views.NetworkQuestion) string {
 	if slices.ContainsFunc(list, func(q views.NetworkQuestion) bool { return q.Waiting }) {
 		return "network.paused"
@@ -15,12 +14,12 @@ func hostHint(list []views.NetworkQuestion) string {
 	return "network.hint"
 }
 
-// serverForms are the questions that MCP servers ask.
+// serverForms returns the questions that MCP servers ask.
 func serverForms(list []views.NetworkQuestion) []views.NetworkQuestion {
 	return slices.DeleteFunc(slices.Clone(list), func(q views.NetworkQuestion) bool { return q.Form == nil })
 }
 
-// hostAsks are the questions about hosts.
+// hostAsks returns the questions about hosts.
 func hostAsks(list []views.NetworkQuestion) []views.NetworkQuestion {
 	return slices.DeleteFunc(slices.Clone(list), func(q views.NetworkQuestion) bool { return q.Form != nil })
 }

@@ -8,17 +8,17 @@ import (
 	"fawn/views/i18n"
 )
 
-// minGroup is how many calls of one tool in a row are shown as one node.
+// minGroup is the number of consecutive calls of one tool that are grouped.
 const minGroup = 3
 
 // Node is one entry of a trail: a step, or a group of finished calls of one tool
 // in a row. A step that runs, failed or was stopped stays on its own.
 type Node struct{ Steps []views.Step }
 
-// Grouped tells whether the node is a group.
+// Grouped reports whether the node is a group.
 func (n Node) Grouped() bool { return len(n.Steps) > 1 }
 
-// ID is the id of the node's element.
+// ID returns the id of the node's element.
 func (n Node) ID() string {
 	s := &n.Steps[0]
 	switch {
@@ -34,7 +34,7 @@ func (n Node) ID() string {
 	return "s-" + s.ID
 }
 
-// Nodes are the entries of a trail with these steps; they share their memory.
+// Nodes returns the entries of a trail with these steps; they share their memory.
 func Nodes(steps []views.Step) []Node {
 	out := make([]Node, 0, len(steps))
 	for i := 0; i < len(steps); {
@@ -56,14 +56,14 @@ func Nodes(steps []views.Step) []Node {
 	return out
 }
 
-// groupable tells whether a step may be one of a group. Helpers, and pages with
-// their pictures, are worth a line each.
+// groupable reports whether a step may be one of a group. Helpers, and pages with their pictures, are worth a line
+// each.
 func groupable(s *views.Step) bool {
 	return s.Kind != views.StepReasoning && s.Kind != views.StepNote && s.Kind != views.StepRetry &&
 		stateOf(*s) == views.StepDone && s.Tool != "task" && !alone[s.Tool] && !browsing(s.Tool)
 }
 
-// summarize says what the calls of a group did together.
+// summarize describes the calls of a group.
 func summarize(ctx context.Context, n Node) line {
 	l := describe(ctx, n.Steps[0])
 	targets := map[string]bool{}
@@ -91,5 +91,5 @@ func summarize(ctx context.Context, n Node) line {
 	return l
 }
 
-// alone are tools whose calls each have a line of their own.
+// alone are tools whose calls aren't grouped.
 var alone = map[string]bool{"generate_image": true, "edit_image": true, "generate_speech": true, "transcribe_audio": true}

@@ -7,8 +7,8 @@ import (
 	"fawn/views/i18n"
 )
 
-// PrintPage is a whole chat as a page to print.
+// PrintPage renders a whole chat as a page to print.
 func PrintPage(p views.PrintPage) templ.Component { return i18n.In(p.Shell.Lang, printPage(p)) }
 
-// Paper is what is inside the body of such a page, without the frame of the site.
+// Paper renders the body of such a page, without the site's frame.
 func Paper(p views.PrintPage) templ.Component { return i18n.In(p.Shell.Lang, paper(p)) }

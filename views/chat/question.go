@@ -46,7 +46,7 @@ func fieldType(kind string) string {
 	return "text"
 }
 
-// fieldStep lets a number have any digits.
+// fieldStep allows a number with any digits.
 func fieldStep(kind string) templ.Attributes {
 	if kind == "number" {
 		return templ.Attributes{"step": "any"}
@@ -64,7 +64,7 @@ func doneTodos(list []views.Todo) int {
 	return n
 }
 
-// planned tells whether all of a plan is done.
+// planned reports whether all of a plan is done.
 func planned(list []views.Todo) bool { return doneTodos(list) == len(list) }
 
 func planID(list []views.Todo) string {
@@ -74,13 +74,13 @@ func planID(list []views.Todo) string {
 	return "plan"
 }
 
-// planItemID names the element of an item, whose id may hold anything.
+// planItemID returns the element id of an item, whose own id may contain anything.
 func planItemID(t views.Todo) string {
 	sum := sha256.Sum256([]byte(t.ID))
 	return "plan-" + hex.EncodeToString(sum[:6])
 }
 
-// currentTodo is the item under way, or the next one.
+// currentTodo returns the item under way, or the next one.
 func currentTodo(list []views.Todo) string {
 	next := ""
 	for _, t := range list {

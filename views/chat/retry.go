@@ -8,7 +8,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// retryReason says why the provider is asked again.
+// retryReason explains why the provider is asked again.
 func retryReason(ctx context.Context, r views.Retry) string {
 	switch r.Reason {
 	case "burst":
@@ -19,7 +19,7 @@ func retryReason(ctx context.Context, r views.Retry) string {
 	return i18n.C(ctx, "retry.network")
 }
 
-// retryWait says when it is, as the script does each second.
+// retryWait reports when it is, as the script does each second.
 func retryWait(ctx context.Context, r views.Retry) string {
 	left := time.Until(r.Until)
 	if left <= 0 {
@@ -28,7 +28,7 @@ func retryWait(ctx context.Context, r views.Retry) string {
 	return i18n.C(ctx, "retry.in", int((left+time.Second-1)/time.Second))
 }
 
-// stepsText says how many steps there are and how many of them failed.
+// stepsText returns the number of steps and of failed ones.
 func stepsText(ctx context.Context, count int, steps []views.Step) string {
 	text := i18n.N(ctx, "turn.steps", count)
 	if failed := FailedSteps(steps); failed > 0 {
@@ -47,7 +47,7 @@ func FailedSteps(steps []views.Step) (n int) {
 	return n
 }
 
-// countSteps counts what was done; a wait is none of it.
+// countSteps counts steps, except waits.
 func countSteps(steps []views.Step) int {
 	n := len(steps)
 	if n > 0 && steps[n-1].Kind == views.StepRetry {

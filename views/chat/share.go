@@ -10,7 +10,7 @@ import (
 	"fawn/views/markdown"
 )
 
-// SharePage is the page or the inside of the dialog about the link of a chat.
+// SharePage renders the page or the inside of the dialog about the link of a chat.
 func SharePage(p views.SharePage) templ.Component {
 	if p.Modal {
 		return i18n.In(p.Shell.Lang, shareModal(p))
@@ -18,7 +18,7 @@ func SharePage(p views.SharePage) templ.Component {
 	return i18n.In(p.Shell.Lang, sharePage(p))
 }
 
-// SharedPage is the whole page that a link leads to.
+// SharedPage renders the whole page that a link leads to.
 func SharedPage(p views.SharedPage) templ.Component { return i18n.In(p.Shell.Lang, sharedPage(p)) }
 
 func shareKey(shared bool) string {
@@ -28,8 +28,7 @@ func shareKey(shared bool) string {
 	return "share.title"
 }
 
-// sharedOptions are those of a text on the page of a link: of the thread's files it leads to
-// those that the link covers.
+// sharedOptions returns the options for text on a shared page: only files covered by the link are linked.
 func sharedOptions(ctx context.Context, p views.SharedPage, element string) markdown.Options {
 	o := mdOptions(ctx, "", element)
 	o.Share, o.Shared, o.Whole = p.Token, p.Files, ""

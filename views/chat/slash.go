@@ -7,7 +7,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// mentionText says what an agent is for.
+// mentionText describes an agent's purpose.
 func mentionText(ctx context.Context, a views.Partner) string {
 	if a.Name == "fawn" {
 		return i18n.C(ctx, "slash.lead")
@@ -15,7 +15,7 @@ func mentionText(ctx context.Context, a views.Partner) string {
 	return views.Safe(a.Text)
 }
 
-// promptText says what a kept prompt is for, or how it begins.
+// promptText returns a saved prompt's description, or its beginning.
 func promptText(p views.SavedPrompt) string {
 	if p.About != "" {
 		return views.Safe(p.About)
@@ -23,16 +23,16 @@ func promptText(p views.SavedPrompt) string {
 	return views.Safe(p.Text)
 }
 
-// command is a word behind a slash that does something.
+// command is a word after a slash that does something.
 type command struct {
 	name  string
-	more  bool // wants words behind it
-	fresh bool // is of use in a new chat
+	more  bool // expects arguments
+	fresh bool // useful in a new chat
 }
 
 var commands = [...]command{{name: "compact"}, {name: "goal", more: true, fresh: true}, {name: "new", more: true}}
 
-// text is what choosing it puts into the message box.
+// text returns the text that selecting it inserts into the message box.
 func (c command) text() string {
 	if c.more {
 		return "/" + c.name + " "

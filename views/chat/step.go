@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	previewLines = 8 // of a command's output are shown at once
+	previewLines = 8 // lines of a command's output shown initially
 	shownSites   = 6 // of a search have a chip of their own
 )
 
@@ -28,18 +28,18 @@ type line struct {
 	meta   []string
 }
 
-// args are the arguments of the tools that have words of their own. A field
-// that is missing or of another type stays empty: models write what they like.
+// args are the arguments of tools with custom texts. Missing or mistyped fields stay empty, because models may send
+// anything.
 type args struct {
 	Path, Command, Pattern, Query, URL, Description string
-	Text                                            string // to be read aloud
-	Helper, Prompt                                  string // the kind of a helper, and what it is told
+	Text                                            string // text to be read aloud
+	Helper, Prompt                                  string // the kind of a helper, and its task
 	Start, End                                      int
 	Files                                           []string
-	Name, Action                                    string // of a skill, and what becomes of it
+	Name, Action                                    string // the name of a skill, and the operation on it
 }
 
-// growing names where more of a helper's trail comes from while it works.
+// growing returns the address of further steps of a working helper.
 func growing(t views.HelperTrail) templ.Attributes {
 	if !t.Running {
 		return nil
@@ -85,8 +85,7 @@ func readArgs(raw json.RawMessage) args {
 	return a
 }
 
-// describe says what a step does or did. Adding a tool with words of its own
-// means one case here and two keys in the catalogue.
+// describe describes a step. A tool with a custom text needs one case here and two keys in the catalogue.
 func describe(ctx context.Context, s views.Step) line {
 	t := func(key string, args ...any) string { return i18n.C(ctx, key, args...) }
 	running := s.State == views.StepRun || s.State == views.StepWait
@@ -192,7 +191,7 @@ func describe(ctx context.Context, s views.Step) line {
 	return l
 }
 
-// element is the name of what a step in the browser used, in quotes; "" while it isn't known.
+// element returns the quoted name of the element used by a browser step; "" while unknown.
 func element(ctx context.Context, s views.Step) string {
 	name := ""
 	if s.Browser != nil {
@@ -217,16 +216,16 @@ func pageName(b *views.Browsed) string {
 	return shortURL(b.Address)
 }
 
-// browsing tells whether a tool acts in the browser.
+// browsing reports whether a tool acts in the browser.
 func browsing(tool string) bool { return strings.HasPrefix(tool, "browser_") }
 
-// Saying is a step in one phrase, for people who do not see the page.
+// Saying describes a step in one phrase for screen readers.
 func Saying(ctx context.Context, s views.Step) string {
 	l := describe(ctx, s)
 	return strings.TrimSpace(l.verb + " " + l.target)
 }
 
-// StepClass is the class of a step's element; live, a how "class" swap sets it.
+// StepClass returns the class of a step's element; live, a how "class" swap sets it.
 func StepClass(k views.StepKind, s views.StepState) string {
 	if s == "" {
 		s = views.StepDone
@@ -248,7 +247,7 @@ func headID(s views.Step) string {
 	return "sh-" + s.ID
 }
 
-// textID is the element that holds the text of reasoning or of a note.
+// textID returns the element that holds the text of reasoning or of a note.
 func textID(s views.Step) string {
 	if s.Kind == views.StepNote {
 		return "nt-" + s.ID
@@ -321,7 +320,7 @@ func first(list ...string) string {
 	return ""
 }
 
-// oneLine makes any text fit for the line of a step.
+// oneLine prepares a text for the line of a step.
 func oneLine(s string) string {
 	const limit = 160
 	if len(s) > 4*limit {
@@ -334,8 +333,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// preview is the part of a command's output that is shown without opening the
-// step: its last lines.
+// preview returns the part of a command's output that is shown without opening the step: its last lines.
 func preview(s views.Step) string {
 	if browsing(s.Tool) {
 		return ""
@@ -350,7 +348,7 @@ func preview(s views.Step) string {
 	return views.SafeLines(strings.Join(lines, "\n"))
 }
 
-// prettyArgs is the raw input of a tool, indented when it is JSON.
+// prettyArgs returns the raw input of a tool, indented when it is JSON.
 func prettyArgs(s views.Step) string {
 	if len(s.Args) == 0 || bytes.Equal(bytes.TrimSpace(s.Args), []byte("{}")) {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"fawn/views/i18n"
 )
 
-// ThreadTools is the tools of MCP servers that a chat has, with their switches: the menu of the message
-// box, or a whole page.
+// ThreadTools renders the tools of MCP servers that a chat has, with their switches: the menu of the message box, or a
+// whole page.
 func ThreadTools(p views.ThreadTools) templ.Component {
 	if p.Menu {
 		return i18n.In(p.Shell.Lang, toolsMenu(p))
@@ -19,12 +19,12 @@ func ThreadTools(p views.ThreadTools) templ.Component {
 	return i18n.In(p.Shell.Lang, toolsPage(p))
 }
 
-// resourcesURL is the page of what can be attached, which keeps the text of the box.
+// resourcesURL returns the page of attachable resources, which keeps the message box's text.
 func resourcesURL(p views.ThreadTools) string {
 	return views.ActionURL(p.ThreadID, "resources") + "?text=" + url.QueryEscape(p.Text)
 }
 
-// toolsLabel is what the button of the menu says.
+// toolsLabel returns the label of the menu's button.
 func toolsLabel(ctx context.Context, off bool) string {
 	if off {
 		return i18n.C(ctx, "tools.button.off")
@@ -32,7 +32,7 @@ func toolsLabel(ctx context.Context, off bool) string {
 	return i18n.C(ctx, "tools.button")
 }
 
-// serverState says how a server is that does not work.
+// serverState describes the problem of a server.
 func serverState(ctx context.Context, s views.ToolServer) string {
 	switch s.State {
 	case "connecting":

@@ -13,10 +13,10 @@ import (
 	"fawn/views/layout"
 )
 
-// nearlyFull is how full a window is, in percent, that is worth a warning.
+// nearlyFull is the used percentage of the window that triggers a warning.
 const nearlyFull = 90
 
-// UsagePage is what a chat took, as a page or as the inside of a dialog.
+// UsagePage shows a chat's usage, as a page or in a dialog.
 func UsagePage(p views.UsagePage) templ.Component {
 	if p.Modal {
 		return i18n.In(p.Shell.Lang, usageModal(p))

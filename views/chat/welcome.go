@@ -12,7 +12,7 @@ import (
 
 type starter struct{ key, icon string }
 
-// starters are the ideas under the message box; unknown ids are left out.
+// starters returns the ideas under the message box; unknown ids are left out.
 func starters(ids []string) []starter {
 	if ids == nil {
 		ids = []string{"write", "research", "analyse", "learn", "page"}
@@ -29,7 +29,7 @@ func starters(ids []string) []starter {
 	return out
 }
 
-// starterURL is a new chat whose message box has the idea in it.
+// starterURL returns a new chat with the idea in its message box.
 func starterURL(ctx context.Context, s starter) templ.SafeURL {
 	return templ.SafeURL(views.NewChatURL + "?q=" + url.QueryEscape(i18n.C(ctx, "starter."+s.key+".text")))
 }

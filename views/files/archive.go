@@ -8,19 +8,19 @@ import (
 	"fawn/views/i18n"
 )
 
-// archiveSize is how many files there are, and how large they become.
+// archiveSize returns the number of files and their unpacked size.
 func archiveSize(ctx context.Context, a *views.Archive) string {
 	return i18n.N(ctx, "files.archive.files", a.Files) + " · " +
 		i18n.C(ctx, "files.archive.unpacked", views.Bytes(a.Bytes))
 }
 
-// bomb says whether an archive says of itself that it becomes far larger than it is.
+// bomb reports whether an archive declares a much larger size than its own.
 func bomb(f *views.FileView) bool {
 	const much, times = 1 << 30, 100
 	return f.Archive.Bytes > much && f.Bytes > 0 && f.Archive.Bytes/f.Bytes > times
 }
 
-// day is when a file in an archive was changed, as the archive says.
+// day returns the modification date of an archive's file.
 func day(t time.Time) string {
 	if t.IsZero() {
 		return ""

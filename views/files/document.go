@@ -11,7 +11,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// whyNot says why a document is not shown.
+// whyNot explains why a document is not shown.
 func whyNot(ctx context.Context, f *views.FileView) string {
 	if f.Lack != "" {
 		return f.Lack
@@ -19,7 +19,7 @@ func whyNot(ctx context.Context, f *views.FileView) string {
 	return i18n.C(ctx, "files.nopreview")
 }
 
-// waits lets the script look again for a document that is being converted.
+// waits makes the script check again for a document being converted.
 func waits(p views.Panel) templ.Attributes {
 	if !p.File.Waiting {
 		return nil
@@ -31,10 +31,10 @@ func waits(p views.Panel) templ.Attributes {
 	return templ.Attributes{"data-wait": at}
 }
 
-// place is the address of a file with a query.
+// place returns the address of a file with a query.
 func place(p views.Panel, query string) string { return p.File.PageURL() + "?" + query }
 
-// placeLink lets the script load the file in the panel with a query.
+// placeLink makes the script load the file in the panel with a query.
 func placeLink(p views.Panel, page bool, query string) templ.Attributes {
 	if page {
 		return nil
@@ -62,7 +62,7 @@ func sheetTitle(ctx context.Context, s views.Sheet) string {
 	return views.Safe(s.Title)
 }
 
-// bookRows are the rows of a sheet, all as wide as the widest.
+// bookRows returns the rows of a sheet, all as wide as the widest.
 func bookRows(b *views.Book) (head []string, rows [][]string) {
 	width := shownColumns(b)
 	rows = make([][]string, len(b.Rows))

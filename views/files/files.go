@@ -13,16 +13,16 @@ import (
 	"fawn/views/i18n"
 )
 
-// FilePage is a file, or the list of files, as a whole page.
+// FilePage renders a file, or the list of files, as a whole page.
 func FilePage(p views.FilePage) templ.Component { return i18n.In(p.Shell.Lang, filePage(normal(p))) }
 
-// Panel is what is inside element panel: one file, or the list of files. Wrapped
-// in i18n.In it is the answer to GET .../panel and .../panel/{path}.
+// Panel renders the content of element panel: one file, or the list of files. In i18n.In it is the response to GET
+// .../panel and .../panel/{path}.
 func Panel(p views.Panel) templ.Component {
 	return panel(normal(views.FilePage{Panel: p}).Panel)
 }
 
-// Content is one file of a panel without the bar above it, for pages that have one of their own.
+// Content renders one file of a panel without the bar above it, for pages that have one of their own.
 func Content(p views.Panel) templ.Component {
 	return body(normal(views.FilePage{Panel: p}).Panel, true)
 }
@@ -37,7 +37,7 @@ func normal(p views.FilePage) views.FilePage {
 	return p
 }
 
-// Icon is the symbol for a kind of file.
+// Icon returns the symbol for a kind of file.
 func Icon(k views.FileKind) string {
 	switch k {
 	case views.KindMarkdown, views.KindPDF, views.KindDocument:
@@ -69,7 +69,7 @@ func kind(f views.File) views.FileKind {
 	return views.KindOf(f.Path, "")
 }
 
-// facts is the small line of a card: kind, size, new.
+// facts returns the small line of a card: kind, size, new.
 func facts(ctx context.Context, f views.File) string {
 	parts := []string{i18n.C(ctx, "files.kind."+string(kind(f)))}
 	if f.Bytes > 0 {
@@ -114,7 +114,7 @@ func neighbours(p views.Panel) (prev, next *views.File, pos int) {
 	return nil, nil, 0
 }
 
-// Opens lets the script load a file into the panel; pages for readers of a link have none.
+// Opens makes the script load a file into the panel; pages of share links have no panel.
 func Opens(f views.File) templ.Attributes {
 	if f.Share != "" {
 		return nil
@@ -125,8 +125,7 @@ func Opens(f views.File) templ.Attributes {
 	}
 }
 
-// panelLink lets the script load a file into the panel; on the file's own page
-// links are links.
+// panelLink makes the script load a file into the panel; on the file's own page it is a plain link.
 func panelLink(f *views.File, page bool) templ.Attributes {
 	if page {
 		return nil
@@ -134,7 +133,7 @@ func panelLink(f *views.File, page bool) templ.Attributes {
 	return Opens(*f)
 }
 
-// listLink lets the script load the list of files into the panel.
+// listLink makes the script load the list of files into the panel.
 func listLink(p views.Panel, page bool) templ.Attributes {
 	if page {
 		return nil
@@ -162,7 +161,7 @@ func tabLink(p views.Panel, page, code bool) templ.Attributes {
 	return templ.Attributes{"data-panel": u, "data-push": push, "data-replace": "true"}
 }
 
-// editLink lets the script load the form of a file into the panel.
+// editLink makes the script load a file's form into the panel.
 func editLink(p views.Panel, page bool) templ.Attributes {
 	if page {
 		return nil
@@ -178,7 +177,7 @@ func ariaTrue(yes bool) string {
 	return "false"
 }
 
-// language is what the highlighter knows the file by.
+// language returns the file's language for the highlighter.
 func language(f *views.FileView) string {
 	switch f.Kind {
 	case views.KindMarkdown, views.KindTable:
@@ -196,7 +195,7 @@ func language(f *views.FileView) string {
 	return f.Name()
 }
 
-// citedLine is the line that a file opens at, 0 for none.
+// citedLine returns the line that a file opens at, 0 for none.
 func citedLine(f *views.FileView) int {
 	digits, ok := strings.CutPrefix(f.At, "line-")
 	n, err := strconv.Atoi(digits)
@@ -206,7 +205,7 @@ func citedLine(f *views.FileView) int {
 	return n
 }
 
-// numbered are the numbers of a text's lines as HTML, with a mark at the one it opens at.
+// numbered returns the numbers of a text's lines as HTML, with a mark at the one it opens at.
 func numbered(f *views.FileView) string {
 	all, line := lineNumbers(f.Text), strconv.Itoa(citedLine(f))
 	i := strings.Index("\n"+all, "\n"+line+"\n") // no line is 0
@@ -279,8 +278,7 @@ func readTable(text, name string) (head []string, rows [][]string, more, wide bo
 	return head, rows, more, wide
 }
 
-// separator is what stands between the cells of a table. A first line "sep=;" says it, for Excel, and is no
-// part of the table.
+// separator returns the cell separator of a table. Excel's first line "sep=;" sets it and isn't part of the table.
 func separator(text, name string) (table string, comma rune) {
 	first, rest, _ := strings.Cut(text, "\n")
 	if line := strings.TrimRight(first, "\r"); len(line) == 5 && strings.EqualFold(line[:4], "sep=") {
@@ -311,13 +309,13 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// openChanges is how many files of a run show what changed at once.
+// openChanges is the number of files whose changes are expanded initially.
 const openChanges = 8
 
-// shortPath is a virtual path without what all have.
+// shortPath returns a virtual path without the common prefix.
 func shortPath(p string) string { return strings.TrimPrefix(p, "mnt/user-data/") }
 
-// sizes tells how large a file was and is.
+// sizes reports how large a file was and is.
 func sizes(c views.Change) string {
 	switch {
 	case c.Was < 0 && c.Is < 0:

@@ -19,13 +19,13 @@ import (
 	"fawn/views/tasks"
 )
 
-// Gallery is one page with every component in every state.
+// Gallery renders one page with every component in every state.
 func Gallery(theme views.Theme) templ.Component {
 	s := shell(views.Shell{Theme: theme})
 	return i18n.In(s.Lang, states(s))
 }
 
-// Look says how a sample page is shown.
+// Look selects how a sample page is shown.
 type Look struct {
 	Theme views.Theme
 	Lang  string
@@ -123,7 +123,7 @@ func Pages(l Look) map[string]templ.Component {
 	}
 }
 
-// asking is a thread whose agent wants to reach hosts.
+// asking returns a thread whose agent asks to reach hosts.
 func asking(t views.Thread) views.Thread {
 	t.Asks = []views.NetworkQuestion{{ThreadID: t.ID, Host: "api.weather.example", Port: 443},
 		{ThreadID: t.ID, Host: "a-very-long-name-of-a-host-that-does-not-fit-on-a-phone.downloads.example.org", Port: 80}}
@@ -288,7 +288,7 @@ func scheduled() []views.Task {
 			{Status: "failed", At: now(), Error: "no credit"}}}, {ID: "b", Paused: true}}
 }
 
-// agentForm is the form of a custom agent.
+// agentForm returns the form of a custom agent.
 func agentForm(fresh bool) views.AgentForm {
 	return views.AgentForm{New: fresh, Name: "code-reviewer", Description: "Reads pull requests",
 		Soul: "You are strict about tests.", Models: []views.ModelChoice{{Name: "gpt-5", Label: "GPT-5"}},

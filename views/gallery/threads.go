@@ -75,7 +75,7 @@ func user() *views.UserMessage {
 		Files: []views.Attachment{{Name: "prices.csv", Path: "mnt/user-data/uploads/prices.csv", Bytes: 3100}}}
 }
 
-// Running is a thread in the middle of a run.
+// Running returns a thread in the middle of a run.
 func Running() views.Thread {
 	list := append(steps(), views.Step{ID: "c7", ThreadID: "t1", Kind: views.StepTool, State: views.StepRun,
 		Tool: "str_replace", Since: time.Now().Add(-7 * time.Second),
@@ -89,7 +89,7 @@ func Running() views.Thread {
 		}}
 }
 
-// Done is a thread with two finished turns.
+// Done returns a thread with two finished turns.
 func Done() views.Thread {
 	return views.Thread{ID: "t1", Title: "Heat pumps against gas boilers", Cursor: "r1.99", Files: outputs(),
 		Gauge: views.Gauge{Tokens: 39_680, Window: 128_000}, Turns: []views.Turn{
@@ -106,7 +106,7 @@ func Done() views.Thread {
 		}}
 }
 
-// Troubled is a thread with a stopped, a failed and a queued turn.
+// Troubled returns a thread with a stopped, a failed and a queued turn.
 func Troubled() views.Thread {
 	stopped := steps()[:3]
 	stopped[2].State = views.StepStop

@@ -6,7 +6,7 @@ import (
 	"fawn/views"
 )
 
-// usage is what a chat took that was shortened a moment ago.
+// usage returns the usage of a just compacted chat.
 func usage(s views.Shell) views.UsagePage {
 	usd := func(n float64) []views.Money { return []views.Money{{Amount: n, Currency: "USD"}} }
 	run := func(id, text string, ago time.Duration, in, out, cached int, cost float64) views.RunSpent {

@@ -19,7 +19,7 @@ import (
 //go:embed *.txt
 var files embed.FS
 
-// English is the language of readers who chose none.
+// English is the default language.
 const English = "en"
 
 // Languages lists the codes there are catalogues for.
@@ -43,9 +43,8 @@ func Match(accept string) string {
 	return English
 }
 
-// T is the sentence for key in lang, formatted with args as fmt.Sprintf does.
-// An unknown language reads English; an unknown key comes back itself, so that
-// a hole is seen and nothing breaks.
+// T returns the text for key in lang, formatted with args as fmt.Sprintf does. An unknown language uses English; an
+// unknown key returns the key, so that a missing text is visible and nothing breaks.
 func T(lang, key string, args ...any) string {
 	s, ok := catalogue(lang)[key]
 	if !ok {
@@ -59,8 +58,8 @@ func T(lang, key string, args ...any) string {
 	return fmt.Sprintf(s, args...)
 }
 
-// Count is T for a number: key.one for exactly one thing where the language
-// tells that apart, key.other otherwise. The number is the first argument.
+// Count is T with a number: it uses key.one for one thing in languages with a singular, key.other otherwise. The number
+// is the first argument.
 func Count(lang, key string, n int, args ...any) string {
 	all := append([]any{n}, args...)
 	if n == 1 {
@@ -113,7 +112,7 @@ func With(ctx context.Context, lang string) context.Context {
 	return context.WithValue(ctx, langKey{}, lang)
 }
 
-// Lang is the language of the context, English when none was set.
+// Lang returns the language of the context, English when none was set.
 func Lang(ctx context.Context) string {
 	if l, ok := ctx.Value(langKey{}).(string); ok && l != "" {
 		return l

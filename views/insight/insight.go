@@ -1,4 +1,4 @@
-// Package insight has the pages that show what runs did and what they took.
+// Package insight renders the pages about runs and usage.
 package insight
 
 import (
@@ -14,15 +14,15 @@ import (
 	"fawn/views/i18n"
 )
 
-// Inspect is the page of a run's calls.
+// Inspect renders the page of a run's calls.
 func Inspect(p views.InspectPage) templ.Component { return i18n.In(p.Shell.Lang, inspect(p)) }
 
-// Usage is the page of what everything took.
+// Usage renders the page of total usage.
 func Usage(p views.UsageHome) templ.Component { return i18n.In(p.Shell.Lang, usage(p)) }
 
 func kindKey(kind string) string { return "inspect.kind." + kind }
 
-// callName is what a call is called; side calls by what they are for.
+// callName returns the name of a call; side calls are named by purpose.
 func callName(ctx context.Context, c views.Call) string {
 	if c.Kind == "side" {
 		key := "usage.for." + c.Name
@@ -56,7 +56,7 @@ func money(s views.Spent) string {
 	return strings.Join(parts, " + ")
 }
 
-// took is a duration, in milliseconds when it is short.
+// took returns a duration, in milliseconds when it is short.
 func took(lang string, d time.Duration) string {
 	if d < time.Second {
 		return strconv.FormatInt(max(d.Milliseconds(), 1), 10) + " ms"
@@ -66,10 +66,10 @@ func took(lang string, d time.Duration) string {
 
 func number(n int) string { return strconv.Itoa(n) }
 
-// width is that of a part of a bar; a call that took nothing is seen all the same.
+// width returns the width of a bar's part, with a visible minimum.
 func width(from, to int) string { return strconv.Itoa(max(to-from, 4)) }
 
-// callURL is the page with one call open.
+// callURL returns the page with one call open.
 func callURL(p views.InspectPage, c views.Call) templ.SafeURL {
 	return templ.SafeURL(views.InspectURL(p.ThreadID, p.RunID) + "?call=" + c.ID + "#call")
 }
@@ -125,7 +125,7 @@ func spentName(ctx context.Context, s views.Spent) string {
 	return views.Safe(s.Name)
 }
 
-// tableRow is a line of a table of what was spent.
+// tableRow is a row of a spending table.
 type tableRow struct {
 	Name  string
 	Runs  int
@@ -133,7 +133,7 @@ type tableRow struct {
 	URL   templ.SafeURL // where its name leads, "" for nowhere
 }
 
-// dayRows are the days with something in them, newest first.
+// dayRows returns the days with something in them, newest first.
 func dayRows(days []views.DaySpent) (out []tableRow) {
 	for i := len(days) - 1; i >= 0; i-- {
 		if d := days[i]; d.Runs+d.Spent.Input+d.Spent.Output > 0 {
@@ -150,7 +150,7 @@ func modelRows(ctx context.Context, list []views.Spent) (out []tableRow) {
 	return out
 }
 
-// userRows link each person to the page of what they took.
+// userRows link each person to their usage.
 func userRows(ctx context.Context, p views.UsageHome) []tableRow {
 	out := modelRows(ctx, p.ByUser)
 	for i, s := range p.ByUser {
@@ -161,7 +161,7 @@ func userRows(ctx context.Context, p views.UsageHome) []tableRow {
 	return out
 }
 
-// limit names what a budget allows, in tokens and money, whichever it has.
+// limit formats a budget's limits in tokens and money.
 func limit(ctx context.Context, b views.BudgetLine) string {
 	var parts []string
 	if b.Limit > 0 {
@@ -173,7 +173,7 @@ func limit(ctx context.Context, b views.BudgetLine) string {
 	return strings.Join(parts, ", ")
 }
 
-// left is limit of what is left, which may be nothing.
+// left formats the remaining budget, possibly none.
 func left(ctx context.Context, b views.BudgetLine) string {
 	if text := limit(ctx, b); text != "" {
 		return text

@@ -12,13 +12,13 @@ import (
 	"fawn/views/i18n"
 )
 
-// ListPage is the page of all collections.
+// ListPage renders the page of all collections.
 func ListPage(p views.KnowledgePage) templ.Component { return i18n.In(p.Shell.Lang, listPage(p)) }
 
-// Page is the page of one.
+// Page renders the page of one.
 func Page(p views.CollectionPage) templ.Component { return i18n.In(p.Shell.Lang, page(p)) }
 
-// TextPage is the page of a document.
+// TextPage renders the page of a document.
 func TextPage(p views.KnowledgeTextPage) templ.Component { return i18n.In(p.Shell.Lang, textPage(p)) }
 
 // panel shows the text of a document as the panel of a chat does, at a line in its source.
@@ -26,7 +26,7 @@ func panel(p views.KnowledgeTextPage) views.Panel {
 	return views.Panel{File: &p.File, Code: strings.HasPrefix(p.File.At, "line-") && p.File.Kind.Textual()}
 }
 
-// from is the page of a collection with its documents from an offset on.
+// from returns the page of a collection with its documents from an offset on.
 func from(id string, offset int) string {
 	return views.CollectionURL(id) + "?from=" + strconv.Itoa(offset) + "#k-documents"
 }
@@ -43,7 +43,7 @@ func kindIcon(kind string) string {
 	return "file-up"
 }
 
-// state is what is said of a source.
+// state returns the status text of a source.
 func state(ctx context.Context, s views.KnowledgeSource) string {
 	switch {
 	case s.State == "pending" && s.Total > 0:
@@ -74,10 +74,10 @@ func kinds(ctx context.Context, p views.CollectionPage) []choice {
 	return list
 }
 
-// folders tells whether folders of the server can be sources.
+// folders reports whether folders of the server can be sources.
 func folders(p views.CollectionPage) bool { return p.Operator && len(p.Folders) > 0 }
 
-// placeholder is how an address begins.
+// placeholder returns the beginning of an address.
 func placeholder(p views.CollectionPage) string {
 	if folders(p) {
 		return ""
@@ -85,7 +85,7 @@ func placeholder(p views.CollectionPage) string {
 	return "https://"
 }
 
-// role is what somebody may do with a collection.
+// role returns a person's role in a collection.
 func role(ctx context.Context, name string) string {
 	switch name {
 	case "owner":

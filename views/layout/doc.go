@@ -1,3 +1,3 @@
-// Package layout is the frame of every page: head, side bar, bar, live region. What fills a page is in
-// the packages of the pages.
+// Package layout renders the frame of every page: head, side bar, bar, live region. The content is in the packages of
+// the pages.
 package layout

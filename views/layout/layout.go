@@ -11,7 +11,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// Title is the title of a chat fit for one line; a chat without one has a name too.
+// Title returns the title of a chat fit for one line; a chat without one has a name too.
 func Title(ctx context.Context, title string) string {
 	if s := views.Unmarked(views.Safe(title)); s != "" {
 		return s
@@ -19,7 +19,7 @@ func Title(ctx context.Context, title string) string {
 	return i18n.C(ctx, "thread.untitled")
 }
 
-// Model is what a reader calls a model: its label, else its name.
+// Model returns the display name of a model: its label, else its name.
 func Model(ctx context.Context, name, label string) string {
 	switch {
 	case name == views.OfflineModel:
@@ -53,7 +53,7 @@ func theme(s views.Shell) string {
 	return string(views.ThemeSystem)
 }
 
-// stay has the script of the page say that the temporary chat on it is still open.
+// stay makes the page's script report that its temporary chat is still open.
 func stay(s views.Shell) templ.Attributes {
 	if s.Stay == "" {
 		return nil
@@ -61,8 +61,8 @@ func stay(s views.Shell) templ.Attributes {
 	return templ.Attributes{"data-here": s.Stay, "data-gone": views.GoneURL}
 }
 
-// reading is the size of text and the widths that the reader chose, where they are not the
-// usual. The style sheet knows each of them by its number, so no page needs a style of its own.
+// reading returns the reader's text size and widths if they aren't the defaults. The style sheet has a class for each,
+// so no page needs inline styles.
 func reading(s views.Shell) templ.Attributes {
 	a := templ.Attributes{}
 	chosen := map[string]int{"data-size": s.Size, "data-sidew": s.Columns.Side, "data-panelw": s.Columns.Panel}
@@ -90,7 +90,7 @@ func (g grip) widths() []int {
 	return views.SideWidths()
 }
 
-// at is the width of the column of g, chosen or usual.
+// at returns the width of the column of g, chosen or usual.
 func (g grip) at(c views.Columns) int {
 	switch {
 	case g == panelGrip && c.Panel != 0:
@@ -152,7 +152,7 @@ func groupName(ctx context.Context, now time.Time, r views.ThreadRow) string {
 	return i18n.C(ctx, "threads.year", month, at.Year())
 }
 
-// words hands the script the sentences it says by itself.
+// words passes the script the sentences it needs.
 func words(ctx context.Context) templ.Attributes {
 	a := templ.Attributes{}
 	for _, k := range []string{"live.offline", "live.disk", "live.back", "live.placeholder", "live.empty", "live.uploading",

@@ -15,18 +15,18 @@ type command struct {
 	Label string // key of the catalogue
 	Icon  string
 	URL   string // where it leads, or
-	Do    string // what the script does
+	Do    string // the script's action
 	Keys  string // as they are shown; the script writes ⌘ for Ctrl where that is the key
 	Chat  bool   // means something in a chat only
 
 	Also    string // key of the other words it is found by
-	Section bool   // of the settings, which its label does not say
+	Section bool   // of the settings, not mentioned in its label
 	Lang    string // the language it switches to
 
-	Operator bool // only for who manages the server
+	Operator bool // only for administrators of the server
 }
 
-// text is what the command is called.
+// text returns the label of the command.
 func (c command) text(ctx context.Context) string {
 	if c.Section {
 		return i18n.C(ctx, "nav.settings") + ": " + i18n.C(ctx, c.Label)
@@ -34,7 +34,7 @@ func (c command) text(ctx context.Context) string {
 	return i18n.C(ctx, c.Label)
 }
 
-// commands are all of them, those of the chat first.
+// commands returns all commands, those of the chat first.
 func commands() []command {
 	return []command{
 		{Label: "cmd.copy", Icon: "copy", Do: "copy", Keys: "C", Chat: true, Also: "also.copy"},
@@ -63,8 +63,7 @@ func commands() []command {
 	}
 }
 
-// more are commands that are listed only when somebody looks for them. Those of the chat press
-// what the page has for it; the script leaves out what is not there.
+// more are commands listed only by a search. Those of the chat press the page's buttons; the script omits missing ones.
 func more() []command {
 	return []command{
 		{Label: "skills.title", Icon: "graduation-cap", URL: views.SkillsURL, Also: "also.skills"},
@@ -117,8 +116,7 @@ func more() []command {
 	}
 }
 
-// sections are those of the settings. They come below the commands, so that the list without
-// a query stays short.
+// sections are the sections of the settings. They come after the commands, which keeps the list without a query short.
 func sections(who *views.Who) (list []command) {
 	for _, s := range views.SectionsOf(views.Shell{Who: who}) {
 		list = append(list, command{Label: views.SectionKey(views.Shell{Who: who}, s), Icon: SectionIcon(s),
@@ -127,7 +125,7 @@ func sections(who *views.Who) (list []command) {
 	return list
 }
 
-// SectionIcon is the icon of a section of the settings.
+// SectionIcon returns the icon of a section of the settings.
 func SectionIcon(section string) string {
 	switch section {
 	case "appearance":
@@ -224,8 +222,8 @@ const someCommands = 4
 
 func (c command) key() string { return c.Label + c.Do + c.URL }
 
-// How much a word of the query says for a command, by where it stands: in its name or among its other words, as a
-// whole word, as the beginning of one, or inside.
+// Scores of a query word by the kind of match: in the name or the other words, as a whole word, a prefix, or a
+// substring.
 const (
 	wholeName  = 12
 	beginsName = 9
@@ -277,14 +275,14 @@ func fit(query, name, also string) (n, missed int) {
 	return n, missed
 }
 
-// small are words that say nothing about what is wanted.
+// small are words without significance for a search.
 func small(w string) bool {
 	return slices.Contains([]string{"the", "a", "an", "my", "to", "of", "in", "on", "as", "for", "this", "how", "do", "i",
 		"with", "and", "from", "is", "are", "it", "you", "your", "what", "where", "can", "did", "does", "much", "many",
 		"about", "use", "turn", "please"}, w)
 }
 
-// place is what a word counts in a text.
+// place returns the score of a word in a text.
 func place(w, text string, whole, begins, inside int) int {
 	best := 0
 	for _, t := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -340,7 +338,7 @@ func fitHan(w, name, also string) int {
 	return max(1, score/(len(signs)-1))
 }
 
-// combinations are the keys of a command, each as its parts.
+// combinations returns the keys of a command, each as its parts.
 func combinations(keys string) (list [][]string) {
 	for _, k := range strings.Split(keys, " or ") {
 		if k != "" {

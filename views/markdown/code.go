@@ -61,10 +61,9 @@ func goRules() chroma.Rules {
 	}}
 }
 
-// code writes a code block with its head: language, wrapping and copy button. A diagram
-// is drawn by a frame as soon as the block has ended. growing says that it has not. A long
-// block of a finished text is folded. Both switches are check boxes that the style sheet
-// reads, so they need no script.
+// code writes a code block with its head: language, wrapping and copy button. A frame draws a diagram once the block
+// has ended; growing means that it hasn't. A long block of a finished text is folded. Both switches are check boxes
+// styled by CSS, so they need no script.
 func (w *writer) code(src, lang string, growing bool) {
 	lang = SafeText(strings.ToLower(lang))
 	if i := strings.IndexAny(lang, ":{ ,"); i >= 0 {
@@ -113,14 +112,14 @@ func (w *writer) code(src, lang string, growing bool) {
 	w.raw(`</div>`)
 }
 
-// foldOver is how many lines of code are shown without being asked for.
+// foldOver is the number of code lines shown initially.
 const foldOver = 40
 
 // maxDiagram is the longest source in bytes that is drawn.
 const maxDiagram = 6 << 10
 
-// openHighlight is how much of a block that is still growing is coloured: what
-// follows stays plain until the block ends, so that each patch is an append.
+// openHighlight limits the highlighted part of a growing block: the rest stays plain until the block ends, so that each
+// patch is an append.
 const openHighlight = 8 << 10
 
 func (w *writer) colour(src, lang string) {
@@ -133,10 +132,9 @@ func (w *writer) colour(src, lang string) {
 	w.text(tail)
 }
 
-// Highlight is src as escaped HTML with spans of class k (keyword), s (string),
-// c (comment), m (number), f (function), t (tag or type), a (attribute), p
-// (inserted), d (deleted). lang is a language or file name; what is not known,
-// very long or slow comes back without spans.
+// Highlight returns src as escaped HTML with spans of class k (keyword), s (string), c (comment), m (number), f
+// (function), t (tag or type), a (attribute), p (inserted), d (deleted). lang is a language or file name; unknown, very
+// long or slow input has no spans.
 func Highlight(src, lang string) string {
 	if lang == "" || len(src) > maxHighlight || longestLine(src) > 4000 {
 		return html.EscapeString(src)

@@ -29,12 +29,11 @@ func (o Op) MarshalJSON() ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// Differ turns a growing Markdown text into patches of the HTML that shows it.
-// It is for one message and one position: readers that saw the same patches can
-// share it. It is not safe for concurrent use.
+// Differ turns a growing Markdown text into patches of the HTML that shows it. It is for one message and one position:
+// readers that saw the same patches can share it. It is not safe for concurrent use.
 //
-// The HTML depends on the text only, never on the steps in between, so a page
-// rendered with Partial can go on with a Differ that was fed the same text once.
+// The HTML depends on the text only, never on the steps in between, so a page rendered with Partial can continue a
+// Differ that was fed the same text once.
 type Differ struct {
 	o     Options
 	split splitter
@@ -47,13 +46,12 @@ type Differ struct {
 
 type block struct{ html string }
 
-// NewDiffer makes a Differ whose reader shows an empty message.
+// NewDiffer returns a Differ that starts with an empty message.
 func NewDiffer(o Options) *Differ { return &Differ{o: o, tail: newRoot()} }
 
-// Patch returns the steps that bring the reader from the last text to full.
-// full must begin with the last text; if it is shorter, everything is shown
-// anew. With final the result is exactly Render(full), and the Differ is used
-// up. The work of a patch that is not final depends on the open tail only.
+// Patch returns the steps that bring the reader from the last text to full. full must begin with the last text; if it
+// is shorter, everything is shown again. With final the result is exactly Render(full), and the Differ is used up. The
+// work of a patch that is not final depends on the open tail only.
 func (d *Differ) Patch(full string, final bool) []Op {
 	var ops []Op
 	if len(full) < d.seen {
@@ -91,7 +89,7 @@ func (d *Differ) Patch(full string, final bool) []Op {
 	return merge(ops)
 }
 
-// HTML is what the reader shows now.
+// HTML returns the currently shown HTML.
 func (d *Differ) HTML() string {
 	var b strings.Builder
 	for _, bl := range d.done {
@@ -113,8 +111,8 @@ func (d *Differ) segment(src string, open bool) string {
 	return clean(b.Bytes())
 }
 
-// finish brings the blocks in line with the whole text read at once, where link
-// definitions and footnotes may change what an early block means.
+// finish updates the blocks to the rendering of the whole text, where link definitions and footnotes may change earlier
+// blocks.
 func (d *Differ) finish(full string) []Op {
 	want := kids(parseTree(Render(full, d.o)))
 	have := d.done
@@ -155,8 +153,7 @@ func (d *Differ) finish(full string) []Op {
 	return ops
 }
 
-// merge joins appends of HTML at the top, as many finished blocks in one tick
-// make.
+// merge joins top-level appends of HTML, as produced by many finished blocks in one tick.
 func merge(ops []Op) []Op {
 	out := ops[:0]
 	for _, o := range ops {
@@ -170,8 +167,7 @@ func merge(ops []Op) []Op {
 	return out
 }
 
-// diff appends the steps from old to new. Only the right spine is walked: what
-// grows is always at the end.
+// diff appends the steps from old to new. It walks only the right spine, because changes are always at the end.
 func diff(old, new *nethtml.Node, depth int, out *[]Op) {
 	a, b := old.FirstChild, new.FirstChild
 	for a != nil && b != nil && equal(a, b) {

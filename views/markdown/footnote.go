@@ -9,8 +9,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// Footnotes are named by their label, not by a number: a part of a growing text
-// does not know how many notes came before it.
+// Footnotes are identified by label, because a part of a growing text doesn't know the number of earlier notes.
 
 func footnoteLabels(doc ast.Node) map[int]string {
 	var m map[int]string
@@ -63,8 +62,8 @@ func (w *writer) footnotes(list *extast.FootnoteList) {
 	w.raw(`</ul></section>`)
 }
 
-// declareNotes adds empty definitions for notes that src refers to, so that
-// their marks are read as notes before their definitions have come.
+// declareNotes adds empty definitions for notes that src refers to, so that their marks are parsed as notes before
+// their definitions arrive.
 func declareNotes(src string) string {
 	if !strings.Contains(src, "[^") {
 		return src

@@ -16,8 +16,8 @@ import (
 	"fawn/views/i18n"
 )
 
-// writer renders one parsed text. It writes no white space of its own, and
-// attributes in alphabetical order, as the patches do.
+// writer renders one parsed text. It adds no white space, and writes attributes in alphabetical order, as the patches
+// do.
 type writer struct {
 	b       *bytes.Buffer
 	o       Options
@@ -25,11 +25,11 @@ type writer struct {
 	segment bool // one part of a growing text: footnotes stand alone, no list of notes
 	open    bool // the last block of the text is still growing
 	depth   int
-	inLink  int            // inside how many links: a link in a link would end the outer one
+	inLink  int            // number of enclosing links: a nested link would end the outer one
 	refs    map[int]string // footnote index to label
 
 	looked                int // references that were looked up
-	formulas, formulaText int // how many there were, and their bytes
+	formulas, formulaText int // number of formulas, and their bytes
 }
 
 func (w *writer) render(src string) {
@@ -199,7 +199,7 @@ func (w *writer) list(n *ast.List) {
 	if n.IsOrdered() {
 		tag = "ol"
 	}
-	w.raw("<" + tag + ` dir="auto"`) // marks stand on the side of the script; style does it for what has none
+	w.raw("<" + tag + ` dir="auto"`) // list marks follow the text direction; style sets it for elements without one
 	if isTaskList(n) {
 		w.raw(` class="tasks"`)
 	}
@@ -325,8 +325,7 @@ func (w *writer) htmlBlock(n *ast.HTMLBlock) {
 	}
 }
 
-// isBreak recognises <br>, the one tag that models write for want of another
-// way to break a line inside a table.
+// isBreak recognizes <br>, the only HTML tag that models need, to break lines inside a table.
 func isBreak(b []byte) bool {
 	s := strings.ToLower(string(bytes.TrimSpace(b)))
 	return s == "<br>" || s == "<br/>" || s == "<br />"

@@ -15,7 +15,7 @@ const filesRoot = "/mnt/user-data/"
 // wholeDest stands for Options.Whole in the source that notes are written in.
 const wholeDest = "fawn:whole"
 
-// target is where a link may lead.
+// target is the allowed target of a link.
 type target struct {
 	href     string // empty: nowhere, show the words only
 	external bool
@@ -59,7 +59,7 @@ func (w *writer) resolve(dest []byte, relative bool) target {
 	return target{}
 }
 
-// resolveFile makes the address of a file from an escaped virtual path.
+// resolveFile returns the address of a file from an escaped virtual path.
 func (w *writer) resolveFile(escaped string) target {
 	p, err := url.PathUnescape(escaped)
 	if err != nil || w.o.Thread == "" && w.o.Share == "" || !strings.HasPrefix(p, filesRoot) {
@@ -77,7 +77,7 @@ func (w *writer) resolveFile(escaped string) target {
 	return target{href: w.o.fileURL(p), file: p}
 }
 
-// fileURL is the page of a file.
+// fileURL returns the page of a file.
 func (o *Options) fileURL(p string) string {
 	if o.Share != "" {
 		return "/share/" + url.PathEscape(o.Share) + "/files/" + escapePath(p)
@@ -166,9 +166,8 @@ func (w *writer) autoLink(n *ast.AutoLink) {
 	w.raw(end)
 }
 
-// image shows pictures of this thread only: a picture from elsewhere would tell
-// its server who reads what, and the page's policy refuses it anyway. It
-// becomes a link.
+// image shows images of this thread only: external images would reveal the reader to their server, and the page's
+// policy blocks them anyway. They become links.
 func (w *writer) image(n *ast.Image) {
 	alt := w.plain(n)
 	t := w.resolve(n.Destination, true)
@@ -185,7 +184,7 @@ func (w *writer) image(n *ast.Image) {
 	w.raw(end)
 }
 
-// isPicture tells by the name of a file whether browsers can show it in a text.
+// isPicture reports whether a file's name is that of an image that browsers can display.
 func isPicture(file string) bool {
 	switch strings.ToLower(path.Ext(file)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg", ".bmp", ".ico":
@@ -194,7 +193,7 @@ func isPicture(file string) bool {
 	return false
 }
 
-// plain is the text of the children of n.
+// plain returns the text of the children of n.
 func (w *writer) plain(n ast.Node) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(c ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -222,7 +221,7 @@ func citation(s string) (string, bool) {
 	return strings.TrimSpace(title), ok
 }
 
-// Host is the site name of an address as people know it.
+// Host returns the familiar site name of an address.
 func Host(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

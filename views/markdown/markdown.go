@@ -20,7 +20,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Limits of one message. What is over them is left out and a note says so.
+// Limits of one message. Excess content is replaced by a note.
 const (
 	maxSource    = 512 << 10 // bytes of source rendered
 	maxLine      = 16 << 10  // bytes of one line outside a code block; inline parsing is superlinear
@@ -33,25 +33,25 @@ const (
 	maxHighlight = 64 << 10  // bytes of one code block that are coloured
 )
 
-// Options say where a text stands.
+// Options describe a text's context.
 type Options struct {
 	Lang   string // language of labels such as "Copy"; empty means English
 	Thread string // id of the thread, for links to its files; empty makes them inert
-	// Dir is the folder of the thread that relative addresses of pictures start from, as
-	// mnt/user-data/outputs; empty makes them inert.
+	// Dir is the folder of the thread that relative image addresses start from, such as mnt/user-data/outputs; empty
+	// makes them inert.
 	Dir    string
 	Links  bool            // relative addresses of links start there too
 	Whole  string          // address of the text itself, for notes that it is cut; empty: they have no link
 	Share  string          // token of the link the text is read through: its files are read through that, too
 	Shared map[string]bool // with Share: paths of the files that can be; links to others are inert
-	// Uploaded says whether the thread has an upload of this name; references to uploads are
-	// links then. Without it they are text.
+	// Uploaded reports whether the thread has an upload with this name; references to uploads then become links.
+	// Without it they are text.
 	Uploaded func(name string) bool
 	Marks    bool   // keep where pages of a converted text begin
 	Prefix   string // makes ids of footnotes unique on the page; usually the message id
 }
 
-// Render is the HTML of a finished text.
+// Render returns the HTML of a finished text.
 func Render(src string, o Options) string {
 	src, cut := capSource(src, o)
 	var b bytes.Buffer
@@ -63,16 +63,14 @@ func Render(src string, o Options) string {
 	return clean(b.Bytes())
 }
 
-// Partial is the HTML of a text that is still growing: what a Differ shows
-// after it has seen src, whatever steps it took to get there.
+// Partial returns the HTML of a growing text: a Differ's output after src, regardless of the steps.
 func Partial(src string, o Options) string {
 	d := NewDiffer(o)
 	d.Patch(src, false)
 	return d.HTML()
 }
 
-// Plain is the text of src without marks, cut to about limit bytes at a rune;
-// for titles and announcements.
+// Plain returns the text of src without marks, cut to about limit bytes at a rune; for titles and announcements.
 func Plain(src string, limit int) string {
 	src = src[:runeCut(src, min(4*limit+256, 64<<10))]
 	source := []byte(src)
@@ -99,8 +97,8 @@ func Plain(src string, limit int) string {
 	return s[:runeCut(s, limit)]
 }
 
-// inert is what an inline without text of its own says: formulas, bare addresses, and HTML,
-// which is no mark of Markdown and stays as it is written.
+// inert returns the text of an inline without text nodes: formulas, bare addresses, and HTML, which isn't Markdown and
+// stays verbatim.
 func inert(n ast.Node, source []byte) string {
 	switch n := n.(type) {
 	case *formula:
@@ -124,8 +122,7 @@ var engine = sync.OnceValue(func() goldmark.Markdown {
 
 func parse(source []byte) ast.Node { return engine().Parser().Parse(text.NewReader(source)) }
 
-// runeCut is the largest length up to n at which s can be cut without
-// splitting a rune.
+// runeCut returns the largest length up to n at which s can be cut without splitting a rune.
 func runeCut(s string, n int) int {
 	if n >= len(s) {
 		return len(s)

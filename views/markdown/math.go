@@ -16,8 +16,7 @@ import (
 // Formulas stand between $ or \( \) in a line, and between $$ or \[ \] as
 // display, there also over several lines without an empty one between them.
 
-// Limits of the formulas of one text. Those over them are shown as they are
-// written.
+// Limits of a text's formulas. Others are shown verbatim.
 const (
 	maxFormulas    = 400
 	maxFormulaText = 48 << 10 // bytes of all of them
@@ -38,10 +37,10 @@ type formula struct {
 func (*formula) Kind() ast.NodeKind       { return kindFormula }
 func (n *formula) Dump(src []byte, l int) { ast.DumpHelper(n, src, l, nil, nil) }
 
-// display is one on lines of its own.
+// display is a formula on separate lines.
 type display struct {
 	ast.BaseBlock
-	end string // what closes it; empty once it has come
+	end string // its closing mark; empty once it was found
 }
 
 func (*display) Kind() ast.NodeKind       { return kindDisplay }
@@ -84,7 +83,7 @@ func (displayParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (as
 	if pos < segment.Padding || pc.BlockIndent() > 3 {
 		return nil, parser.NoChildren
 	}
-	// The rest of the formula, if it goes on, is in the lines below as they are written.
+	// If the formula continues, its rest is in the lines below, verbatim.
 	start := segment.Start + pos - segment.Padding
 	rest := reader.Source()[start:]
 	if n, _ := mathSpan(rest, '\n', true); n == 0 || !isDisplay(rest) || !endsLine(rest[n:]) {
@@ -120,7 +119,7 @@ func (displayParser) CanAcceptIndentedLine() bool                 { return false
 
 func isDisplay[T string | []byte](s T) bool { return at(s, 0, "$$") || at(s, 0, `\[`) }
 
-// closer is what ends the formula that s begins with, empty if there is none.
+// closer returns the closing mark of the formula at the start of s, empty if there is none.
 func closer[T string | []byte](s T) string {
 	switch {
 	case at(s, 0, "$$"):
@@ -139,19 +138,16 @@ func at[T string | []byte](s T, i int, what string) bool {
 	return len(s)-i >= len(what) && string(s[i:i+len(what)]) == what
 }
 
-// inner is a formula without what stands around it.
+// inner returns a formula without its delimiters.
 func inner(s string) (tex string, display bool) {
 	end := closer(s)
 	return strings.TrimSpace(s[len(end) : len(s)-len(end)]), isDisplay(s)
 }
 
-// mathSpan is the length of the formula that s begins with, 0 if there is none.
-// open says that there is none yet, but one may be on its way. before is the
-// character before s. With lines the formula may go on over the ends of lines,
-// though not over an empty one.
+// mathSpan returns the length of the formula that s begins with, 0 if there is none. open means that the text may still
+// become one. before is the character before s. With lines the formula may span lines, but not an empty one.
 //
-// It looks no further than to where the next formula could begin, so that a text
-// of beginnings costs no more than its length.
+// It scans only up to the next possible formula, so a text of many openings takes linear time.
 func mathSpan[T string | []byte](s T, before rune, lines bool) (n int, open bool) {
 	end := closer(s)
 	if end == "" || end == "$" && (isWord(before) || before == '$') {
@@ -214,9 +210,8 @@ func endsLine(s []byte) bool {
 	return true
 }
 
-// isProse tells of what stands after a dollar sign whether it is rather an
-// amount of money and words after it: two words of four letters, or a number
-// followed by a word.
+// isProse reports whether the text after a dollar sign looks like an amount of money with words: two words of four
+// letters, or a number followed by a word.
 func isProse(s string) bool {
 	if s != "" && isDigit(s[0]) {
 		rest := strings.TrimLeft(s, "0123456789.,")
@@ -255,8 +250,8 @@ func letters(s string) int {
 	return n
 }
 
-// openMath is where a formula begins at the end of a growing block that is not
-// whole yet, or the length of the block.
+// openMath returns where a formula begins at the end of a growing block that is not whole yet, or the length of the
+// block.
 func openMath(block string) int {
 	if len(block) > maxMend {
 		return len(block)
@@ -303,7 +298,7 @@ func (w *writer) formula(tex string, shown bool) {
 	}
 }
 
-// display writes one on lines of its own.
+// display writes a formula on separate lines.
 func (w *writer) display(n *display) {
 	src := strings.TrimSpace(w.lines(n))
 	open, end := closer(src), strings.LastIndex(src, closer(src))
@@ -328,7 +323,7 @@ func (w *writer) display(n *display) {
 	}
 }
 
-// formulaBox lets a wide formula scroll by itself.
+// formulaBox makes a wide formula scrollable.
 func (w *writer) formulaBox(tag, m string) {
 	w.raw(`<` + tag + ` aria-label="` + html.EscapeString(w.t("md.formula")) +
 		`" class="tex" role="group" tabindex="0">` + m + `</` + tag + `>`)

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// mend completes or hides what is half typed at the end of a growing text, so
-// that a reader never sees raw marks come and go. open reports that the text
-// ends inside a fenced code block.
+// mend completes or hides incomplete marks at the end of a growing text, so that readers never see raw marks flicker.
+// open reports that the text ends inside a fenced code block.
 func mend(tail string) (out string, open bool) {
 	var f fence
 	start := 0 // of the last block: after the last blank line or the last closed fence
@@ -90,8 +89,8 @@ func cells(row string) int {
 	return n
 }
 
-// inlineStart is where the innermost block of a run of lines begins: marks never
-// pair across list items, quotes' ends or table cells.
+// inlineStart returns where the innermost block of a run of lines begins: marks never pair across list items, quotes'
+// ends or table cells.
 func inlineStart(block string) int {
 	start, pos := 0, 0
 	for line := range strings.Lines(block) {
@@ -117,7 +116,7 @@ func lastBar(row string) int {
 	return last
 }
 
-// maxMend bounds the work on one block; longer ones are shown as they are.
+// maxMend limits the work on one block; longer ones are shown as they are.
 const maxMend = 16 << 10
 
 func mendInline(s string) string {
@@ -298,8 +297,7 @@ func (m *mender) link(i int) int {
 	return len(s)
 }
 
-// linkEnd is the end of the link that begins with the bracket at i. ok is false
-// while it is not whole.
+// linkEnd returns the end of the link that begins with the bracket at i. ok is false while it is not whole.
 func linkEnd(s string, i int) (end int, ok bool) {
 	depth := 0
 	for j := i; j < len(s); j++ {
@@ -340,7 +338,7 @@ func linkEnd(s string, i int) (end int, ok bool) {
 	return 0, false
 }
 
-// run is the length of the run of equal bytes s begins with.
+// run returns the length of the run of equal bytes s begins with.
 func run(s string) int {
 	n := 1
 	for n < len(s) && s[n] == s[0] {

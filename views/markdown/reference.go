@@ -19,16 +19,16 @@ import (
 // A reference names a place in a file of the reader's: [file.pdf, p. 7] or (file.pdf, p. 7), or in a document of a
 // collection: [Handbook/guide.pdf, p. 7]. It becomes a link where there is such an upload or document.
 
-// Limits of references. What is over them is plain text.
+// Limits of references. Excess ones are plain text.
 const (
 	maxReference  = 400 // bytes of one
 	maxReferences = 400 // of a text, as each is looked up
 )
 
-// uploadsFolder is where files named in references are.
+// uploadsFolder is the folder of files named in references.
 const uploadsFolder = filesRoot + "uploads/"
 
-// knowledgeFolder is where documents of collections are shown that are named in references.
+// knowledgeFolder is the path of collections' documents named in references.
 const knowledgeFolder = filesRoot + "knowledge/"
 
 var kindReference = ast.NewNodeKind("Reference")
@@ -36,7 +36,7 @@ var kindReference = ast.NewNodeKind("Reference")
 // reference is one in a line of text.
 type reference struct {
 	ast.BaseInline
-	written string // as it stands in the text, with its brackets
+	written string // as it is in the text, with its brackets
 	whole   *citedPlace
 	parts   []citedPlace // where there are several between the brackets
 }
@@ -84,8 +84,7 @@ func citedIn(s string) (citedPlace, bool) {
 	return citedPlace{s, file, at}, ok && at != "" && (isFileName(file) || isDocumentPath(file))
 }
 
-// citedPlaces are several places with semicolons between them. One that names no file is in
-// the file before it.
+// citedPlaces are several places separated by semicolons. A place without a file refers to the previous file.
 func citedPlaces(s string) []citedPlace {
 	if !strings.Contains(s, ";") {
 		return nil
@@ -105,7 +104,7 @@ func citedPlaces(s string) []citedPlace {
 	return all
 }
 
-// closing is where the bracket that s begins with is closed, -1 where it is not.
+// closing returns where the bracket that s begins with is closed, -1 where it is not.
 func closing(s []byte) int {
 	open, shut := s[0], byte(']')
 	if open == '(' {
@@ -135,21 +134,21 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// isFileName says whether a text can be the name of an upload.
+// isFileName reports whether a text can be the name of an upload.
 func isFileName(s string) bool {
 	return s == strings.TrimSpace(s) && strings.LastIndexByte(s, '.') > 0 && len(s) <= 255 && SafeText(s) == s &&
 		!strings.ContainsAny(s, "/\\\x00\n") && !strings.HasPrefix(s, ".")
 }
 
-// isDocumentPath says whether a text can be the path of a document of a collection: Handbook/guide.md.
+// isDocumentPath reports whether a text can be the path of a document of a collection: Handbook/guide.md.
 func isDocumentPath(s string) bool {
 	name, doc, ok := strings.Cut(s, "/")
 	return ok && name != "" && doc != "" && s == strings.TrimSpace(s) && SafeText(s) == s &&
 		!strings.ContainsAny(s, "\\\x00\n") && !strings.HasPrefix(s, ".") && !strings.HasPrefix(s, "http:") && !strings.HasPrefix(s, "https:")
 }
 
-// PlaceOf is the place in a file that words name, such as page-7 for "p. 7" or "pp. 7–9", in
-// the form that addresses have; empty when they name none.
+// PlaceOf returns the place in a file that words name, such as page-7 for "p. 7" or "pp. 7–9", in the form that
+// addresses have; empty when they name none.
 func PlaceOf(words string) string {
 	for _, k := range []struct{ word, kind string }{
 		{"pages", "page"}, {"page", "page"}, {"pp.", "page"}, {"p.", "page"}, {"slide", "slide"}, {"sheet", "sheet"},
@@ -170,13 +169,13 @@ func PlaceOf(words string) string {
 	return ""
 }
 
-// IsPlace says whether s is a place as addresses have it.
+// IsPlace reports whether s is a place as addresses have it.
 func IsPlace(s string) bool {
 	kind, n, ok := strings.Cut(s, "-")
 	return ok && PlaceOf(kind+" "+n) == s
 }
 
-// cutPlace takes the place off the address of a file: "#page=7" behind it.
+// cutPlace takes the place off the address of a file: "#page=7" after it.
 func cutPlace(escaped string) (file, at string) {
 	file, part, ok := cutLast(escaped, "#")
 	if !ok {
@@ -220,7 +219,7 @@ func (w *writer) reference(n *reference) {
 	}
 }
 
-// cited is where a place that is named can be read; nowhere if there is no such upload.
+// cited returns where a place that is named can be read; nowhere if there is no such upload.
 func (w *writer) cited(p citedPlace) target {
 	if w.o.Uploaded == nil || w.inLink > 0 || w.looked == maxReferences {
 		return target{}
@@ -246,7 +245,7 @@ func (w *writer) citeFile(t target, written string) {
 	w.raw(end)
 }
 
-// in is a file's address at a place in it.
+// in returns a file's address at a place in it.
 func (t target) in(at string) target {
 	if t.file != "" && at != "" {
 		t.at, t.href = at, t.href+"?at="+at+"#at-"+at
@@ -272,13 +271,13 @@ func (w *writer) mark(src string) bool {
 // uploadsKey is for the context in which texts are rendered.
 type uploadsKey struct{}
 
-// WithUploads is a context in which references to uploads become links: has says whether a
-// thread has an upload of a name, or its reader a document of a path.
+// WithUploads returns a context in which references to uploads become links: has reports whether a thread has an upload
+// with a name, or its reader a document with a path.
 func WithUploads(ctx context.Context, has func(thread, name string) bool) context.Context {
 	return context.WithValue(ctx, uploadsKey{}, has)
 }
 
-// UploadsOf is what Options.Uploaded is for a thread's texts in a context; nil where there is none.
+// UploadsOf returns Options.Uploaded for a thread's texts in a context; nil without one.
 func UploadsOf(ctx context.Context, thread string) func(name string) bool {
 	has, _ := ctx.Value(uploadsKey{}).(func(thread, name string) bool)
 	if has == nil || thread == "" {

@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// maxPile is how many accents may stand on one character. No script needs more,
-// and a thousand of them climb over everything above.
+// maxPile limits the combining marks on one character. No script needs more, and a thousand would cover everything
+// above.
 const maxPile = 8
 
-// clean removes what must never reach a browser whatever path it took here.
+// clean removes content that must never reach a browser.
 func clean(b []byte) string { return SafeLines(strings.ToValidUTF8(string(b), "\uFFFD")) }
 
 // SafeLines removes control characters, characters that override the reading
@@ -36,8 +36,7 @@ func SafeText(s string) string {
 	}, s)
 }
 
-// guard looks at the characters of one text in their order and says -1 for those
-// to leave out.
+// guard filters the characters of one text in order and returns -1 for those to drop.
 func guard() func(rune) rune {
 	pile := 0
 	return func(r rune) rune {
@@ -50,7 +49,7 @@ func guard() func(rune) rune {
 			if pile++; pile > maxPile {
 				return -1
 			}
-		case !unicode.Is(unicode.Cf, r): // what is not seen does not end a pile
+		case !unicode.Is(unicode.Cf, r): // invisible characters don't end a pile
 			pile = 0
 		}
 		return r

@@ -9,7 +9,7 @@ type fence struct {
 	n    int
 }
 
-// line looks at one line of source and updates the state.
+// line processes one line of source and updates the state.
 func (f *fence) line(l string) {
 	t := strings.TrimLeft(l, " ")
 	if len(l)-len(t) > 3 {
@@ -41,12 +41,12 @@ type splitter struct {
 	pos    int // start of the first line not fully looked at
 	fence  fence
 	inList bool
-	blank  bool   // the line before pos was blank, or a block ended there by itself
+	blank  bool   // a blank line precedes pos, or a block ended there by itself
 	html   string // inside an HTML block that ends with this, not with a blank line
 }
 
-// next looks at src from where it stopped and returns the next boundary, or -1
-// when what is there proves none. src must begin with what it began with before.
+// next continues scanning src and returns the next boundary, or -1 if none is certain. src must start with the earlier
+// input.
 func (s *splitter) next(src string) int {
 	for s.pos < len(src) {
 		line, whole := src[s.pos:], false
@@ -74,8 +74,8 @@ func (s *splitter) next(src string) int {
 	return -1
 }
 
-// startsBlock reports whether a line after a blank one begins a new top-level
-// block, and whether its bytes are enough to know.
+// startsBlock reports whether a line after a blank one begins a new top-level block, and whether its bytes suffice to
+// decide.
 func (s *splitter) startsBlock(line string) (starts, known bool) {
 	if line == "" {
 		return false, false
@@ -160,8 +160,7 @@ func isListStart(line string) bool {
 	return n < len(t) && (t[n] == ' ' || t[n] == '\t' || t[n] == '\n')
 }
 
-// htmlEnd is the end mark of an HTML block that may contain blank lines, empty
-// for any other line.
+// htmlEnd returns the end mark of an HTML block that may contain blank lines, empty for any other line.
 func htmlEnd(line string) string {
 	t := strings.ToLower(strings.TrimLeft(line, " "))
 	if t == "" || t[0] != '<' {

@@ -6,10 +6,9 @@ import (
 	"fawn/views/i18n"
 )
 
-// capSource bounds a text before it is parsed and normalises its line ends.
-// Parsing takes more than linear time for some inputs that no person writes:
-// endless lines, thousands of opening brackets, deep quotes, huge tables. Those
-// are cut or shown plainly. The result is a function of the text alone.
+// capSource limits a text before it is parsed and normalizes its line ends. Parsing takes superlinear time for some
+// artificial inputs: endless lines, thousands of opening brackets, deep quotes, huge tables. These are truncated or
+// shown plainly. The result depends only on the text.
 func capSource(src string, o Options) (string, bool) {
 	cut := false
 	if len(src) > maxSource {
@@ -96,7 +95,7 @@ func (t *tamer) line(line string) {
 	t.copy(line, bars > maxBars)
 }
 
-// copy writes a line and puts a backslash before what is too much of its kind.
+// copy writes a line and escapes excess marks with backslashes.
 func (t *tamer) copy(line string, narrow bool) {
 	if n := countMarks(line); !narrow && t.marks+n <= maxMarks {
 		t.marks += n

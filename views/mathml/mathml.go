@@ -1,11 +1,8 @@
-// Package mathml turns TeX formulas into MathML, which browsers draw without a
-// script.
+// Package mathml converts TeX formulas to MathML, which browsers render without a script.
 //
-// The translation is made by Temml, a JavaScript program, in an interpreter that
-// is started with the first formula and not before. Formulas come from models
-// and are hostile until proven otherwise: their length, their nesting and the
-// time they take are bounded, they cannot define commands, and of the result
-// only the elements and attributes in a list come through.
+// Temml, a JavaScript program, does the conversion in an interpreter started with the first formula. Formulas come from
+// models and are untrusted: their length, nesting and time are limited, they can't define commands, and only listed
+// elements and attributes of the result are kept.
 package mathml
 
 import (
@@ -28,18 +25,16 @@ const MaxSource = 4 << 10
 const (
 	maxNesting = 60               // braces and environments within each other
 	maxOutput  = 256 << 10        // bytes of MathML of one formula
-	patience   = 30 * time.Second // no formula within the other bounds comes near to it, however busy the machine is
+	patience   = 30 * time.Second // no formula within the other limits comes close, even on a busy machine
 	cacheBytes = 4 << 20
 )
 
-// ErrRefused is returned for a formula that is too long, nests too deep, takes
-// too long or wants to define commands.
+// ErrRefused is returned for a formula that is too long or slow, nests too deep, or defines commands.
 var ErrRefused = errors.New("formula refused")
 
-// Render is the MathML of a formula without its dollar signs, as display or in a
-// line of text. It is one math element in the form browsers write it. The error
-// is ErrRefused, or says what TeX does not understand. The result depends on the
-// arguments only and is kept for the next time.
+// Render converts a formula without its dollar signs to MathML, as display or inline. The result is one math element in
+// the form browsers serialize. The error is ErrRefused, or a TeX error. Results depend only on the arguments and are
+// cached.
 func Render(tex string, display bool) (string, error) {
 	if err := check(tex); err != nil {
 		return "", err
@@ -47,7 +42,7 @@ func Render(tex string, display bool) (string, error) {
 	return theEngine.render(formula{strings.Clone(tex), display}) // kept, and tex may be a part of a long text
 }
 
-// check refuses what could take more than linear time or space.
+// check refuses formulas that could take superlinear time or space.
 func check(tex string) error {
 	if len(tex) > MaxSource {
 		return fmt.Errorf("%w: longer than %d bytes", ErrRefused, MaxSource)
@@ -79,7 +74,7 @@ func check(tex string) error {
 	return nil
 }
 
-// command is the name that s begins with, after a backslash.
+// command returns the name that s begins with, after a backslash.
 func command(s string) string {
 	n := 0
 	for n < len(s) && (s[n] >= 'a' && s[n] <= 'z' || s[n] >= 'A' && s[n] <= 'Z' || s[n] == '@') {
@@ -88,7 +83,7 @@ func command(s string) string {
 	return s[:n]
 }
 
-// defines tells of the commands with which a short text can make itself long.
+// defines matches commands by which a short text can expand.
 func defines(name string) bool {
 	switch name {
 	case "def", "gdef", "edef", "xdef", "let", "futurelet", "global", "long", "newcommand", "renewcommand",
@@ -109,7 +104,7 @@ type result struct {
 	err  error
 }
 
-// engine is the interpreter and what it has made; formulas take turns.
+// engine is the interpreter with its cache; formulas are rendered one at a time.
 type engine struct {
 	mu    sync.Mutex
 	call  goja.Callable // nil until the first formula
@@ -148,7 +143,7 @@ func (e *engine) translate(f formula) (string, error) {
 	if late.Stop() {
 		e.vm.ClearInterrupt()
 	} else {
-		e.call = nil // the interruption may come only now: this interpreter is used up
+		e.call = nil // the interruption may arrive late: this interpreter is unusable
 	}
 	if err != nil {
 		var stopped *goja.InterruptedError

@@ -12,10 +12,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// sanitize rebuilds the translator's output from the elements and attributes
-// that draw formulas and can do nothing else. The inline styles it comes with,
-// which the policy of the pages forbids, become classes or attributes where they
-// matter and are dropped elsewhere.
+// sanitize rebuilds the translator's output from elements and attributes that only draw formulas. Its inline styles,
+// which the pages' policy forbids, become classes or attributes where they matter and are dropped elsewhere.
 func sanitize(markup string, f formula) (string, error) {
 	body := &nethtml.Node{Type: nethtml.ElementNode, Data: "div", DataAtom: atom.Div}
 	nodes, err := nethtml.ParseFragment(strings.NewReader(markup), body)
@@ -48,7 +46,7 @@ func rebuild(n *nethtml.Node, depth int) (*nethtml.Node, error) {
 		return nil, fmt.Errorf("%w: nests deeper than %d elements", ErrRefused, maxDepth)
 	}
 	name, extra := n.Data, ""
-	if name == "menclose" { // of which browsers know nothing any more
+	if name == "menclose" { // browsers no longer support it
 		name, extra = "mrow", "struck"
 	}
 	if !draws(name) {
@@ -83,7 +81,7 @@ func draws(element string) bool {
 	return false
 }
 
-// attributes keeps what n may have, in alphabetical order.
+// attributes returns the allowed attributes of n, in alphabetical order.
 func attributes(n *nethtml.Node, extra string) []nethtml.Attribute {
 	var keep []nethtml.Attribute
 	var classes []string
@@ -135,8 +133,8 @@ var patterns = sync.OnceValue(func() (p struct{ colour, word *regexp.Regexp }) {
 	return p
 })
 
-// mayHave reports whether an attribute only says how a formula is drawn, within
-// the formula: lengths that would leave its place are refused.
+// mayHave reports whether an attribute only affects drawing within the formula: lengths that would leave its box are
+// refused.
 func mayHave(key, val string) bool {
 	switch key {
 	case "accent", "accentunder", "displaystyle", "fence", "form", "largeop", "mathvariant", "movablelimits",

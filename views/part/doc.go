@@ -1,3 +1,3 @@
-// Package part holds the smallest components: icons, buttons, chips, notices. What knows a thread or a
-// page belongs above.
+// Package part renders the smallest components: icons, buttons, chips, notices. Components that depend on threads or
+// pages belong to higher packages.
 package part

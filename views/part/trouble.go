@@ -10,7 +10,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// TroubleText is the cause of a trouble and its cure: what the catalogue has for the app, else for all of them.
+// TroubleText returns the cause and remedy of a trouble: the app's texts in the catalogue, else the general ones.
 func TroubleText(ctx context.Context, t views.Trouble) string {
 	key := "channels.cause." + t.Cause
 	if t.Need != "" && known(ctx, key+".need."+t.App) {
@@ -34,7 +34,7 @@ func known(ctx context.Context, key string) bool {
 	return ok
 }
 
-// AppName is what readers call a chat app. Label is its own name, which in lower case is its key.
+// AppName returns the display name of a chat app. Label is its own name, which in lower case is its key.
 func AppName(ctx context.Context, label string) string {
 	if key := "channels.app." + strings.ToLower(label); known(ctx, key) {
 		return i18n.C(ctx, key)
@@ -42,7 +42,7 @@ func AppName(ctx context.Context, label string) string {
 	return views.Safe(label)
 }
 
-// OfApp is a sentence about a chat app. Beside other Chinese, a Chinese name has no space.
+// OfApp returns a sentence about a chat app. Beside other Chinese, a Chinese name has no space.
 func OfApp(ctx context.Context, key, label string, more ...any) string {
 	s := i18n.C(ctx, key)
 	if strings.Contains(s, "%") {

@@ -10,7 +10,7 @@ import (
 // option is one of a select.
 type option struct{ value, text string }
 
-// same are options that are called what they are, but for one that the reader isn't told.
+// same are options whose label is their value, except hidden ones.
 func same(ctx context.Context, names []string) (all []option) {
 	for _, n := range names {
 		text := n
@@ -33,7 +33,7 @@ func memories(ctx context.Context) []option {
 		{"isolated", i18n.C(ctx, "projects.memory.isolated")}, {"personal", i18n.C(ctx, "projects.memory.personal")}}
 }
 
-// role is what somebody may do with a project.
+// role returns a person's role in a project.
 func role(ctx context.Context, name string) string {
 	switch name {
 	case "owner":

@@ -8,13 +8,13 @@ import (
 	"fawn/views/i18n"
 )
 
-// ListPage is the page of all projects.
+// ListPage renders the page of all projects.
 func ListPage(p views.ProjectsPage) templ.Component { return i18n.In(p.Shell.Lang, listPage(p)) }
 
-// Page is the page of one.
+// Page renders the page of one.
 func Page(p views.ProjectPage) templ.Component { return i18n.In(p.Shell.Lang, page(p)) }
 
-// MovePage is where a chat is moved into a project or out of it: a whole page, or the inside of a dialog.
+// MovePage renders the choice of a chat's project, as a whole page or in a dialog.
 func MovePage(p views.MovePage) templ.Component {
 	if p.Modal {
 		return i18n.In(p.Shell.Lang, moveModal(p))

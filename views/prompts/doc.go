@@ -10,13 +10,13 @@ import (
 	"fawn/views/i18n"
 )
 
-// ListPage is the page of all prompts.
+// ListPage renders the page of all prompts.
 func ListPage(p views.PromptsPage) templ.Component { return i18n.In(p.Shell.Lang, listPage(p)) }
 
-// FormPage is the page of one, or of a new one.
+// FormPage renders the page of one, or of a new one.
 func FormPage(f views.PromptForm) templ.Component { return i18n.In(f.Shell.Lang, formPage(f)) }
 
-// title is the heading of the page of a prompt.
+// title returns the heading of the page of a prompt.
 func title(ctx context.Context, f views.PromptForm) string {
 	if f.ID == "" {
 		return i18n.C(ctx, "prompts.new")
@@ -24,7 +24,7 @@ func title(ctx context.Context, f views.PromptForm) string {
 	return "/" + views.Safe(f.Prompt.Name)
 }
 
-// sharedText says with whom a prompt is shared, "" for nobody.
+// sharedText names a prompt's audience, "" for none.
 func sharedText(ctx context.Context, p views.SavedPrompt) string {
 	switch {
 	case p.Everybody && p.Mine:
@@ -37,7 +37,7 @@ func sharedText(ctx context.Context, p views.SavedPrompt) string {
 	return ""
 }
 
-// action is where the form of a prompt goes.
+// action returns where the form of a prompt goes.
 func action(f views.PromptForm) string {
 	if f.ID == "" {
 		return views.PromptActionsURL

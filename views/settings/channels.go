@@ -11,15 +11,15 @@ import (
 	"fawn/views/part"
 )
 
-// ChannelApp is one chat app of the section, which the page asks for again while a code waits to be used.
+// ChannelApp renders one chat app of the section, which the page reloads while a code is pending.
 func ChannelApp(lang string, a views.ChannelApp) templ.Component { return i18n.In(lang, channelApp(a)) }
 
-// ChannelTest is what signing in with credentials showed.
+// ChannelTest renders the result of signing in with credentials.
 func ChannelTest(lang string, t views.ChannelTest) templ.Component {
 	return i18n.In(lang, channelTest(t))
 }
 
-// botPages are where the platforms have their bots made.
+// botPages returns where the platforms have their bots made.
 func botPages() map[string]string {
 	return map[string]string{
 		"telegram": "https://t.me/BotFather",
@@ -31,7 +31,7 @@ func botPages() map[string]string {
 	}
 }
 
-// slackManifest is what Slack makes a fitting app from.
+// slackManifest is the manifest of a suitable Slack app.
 const slackManifest = `{
   "display_information": {"name": "Fawn"},
   "features": {
@@ -52,7 +52,7 @@ const slackManifest = `{
   }
 }`
 
-// channelHow says how a bot is made on its platform; "" where there is nothing to say.
+// channelHow explains how to create a bot on its platform; "" without instructions.
 func channelHow(ctx context.Context, name string) string {
 	key := "channels.how." + name
 	if s := i18n.C(ctx, key); s != key {
@@ -61,7 +61,7 @@ func channelHow(ctx context.Context, name string) string {
 	return ""
 }
 
-// channelLacks says that permissions are missing, and where they are granted.
+// channelLacks lists missing permissions, and where to grant them.
 func channelLacks(ctx context.Context, t views.ChannelTest) string {
 	text := i18n.C(ctx, "channels.lacks")
 	if key := "channels.lacks." + t.App; i18n.C(ctx, key) != key {
@@ -70,7 +70,7 @@ func channelLacks(ctx context.Context, t views.ChannelTest) string {
 	return text
 }
 
-// channelLabel is what a credential is called.
+// channelLabel returns the label of a credential.
 func channelLabel(ctx context.Context, f views.ChannelField) string {
 	key := "channels.field." + f.Name
 	if s := i18n.C(ctx, key); s != key {
@@ -98,14 +98,14 @@ func channelState(ctx context.Context, a views.ChannelApp) string {
 	return i18n.C(ctx, "channels.state."+string(a.State))
 }
 
-// set tells whether there is a bot to look after.
+// set reports whether there is a bot to look after.
 func set(a views.ChannelApp) bool { return a.State != views.ChannelNew && a.State != views.ChannelOff }
 
 func pairedURL(a views.ChannelApp) string {
 	return views.ChannelURL(a.Name, "paired") + "?since=" + strconv.FormatInt(a.Offer.Since, 10)
 }
 
-// personText is an account besides its name.
+// personText returns an account besides its name.
 func personText(p views.ChannelPerson) string {
 	if p.Workspace != "" {
 		return views.Safe(p.Account + " · " + p.Workspace)
@@ -113,7 +113,7 @@ func personText(p views.ChannelPerson) string {
 	return views.Safe(p.Account)
 }
 
-// undeliveredTo is the chat that an answer did not reach.
+// undeliveredTo returns the chat that an answer did not reach.
 func undeliveredTo(ctx context.Context, u views.Undelivered) string {
 	return part.AppName(ctx, u.App) + " · " + views.Safe(u.Chat)
 }

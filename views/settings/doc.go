@@ -1,3 +1,3 @@
-// Package settings holds the sections of the settings, as a page and as a dialog over another page. What
-// a setting does is not known here.
+// Package settings renders the sections of the settings, as a page and as a dialog over another page. It has no
+// knowledge of a setting's effect.
 package settings

@@ -27,10 +27,10 @@ func formTitle(ctx context.Context, f views.ModelForm) string {
 	return i18n.C(ctx, "models.add.title", f.Preset.Label)
 }
 
-// compatible is the preset of whoever is not among the others.
+// compatible is the preset for other providers.
 const compatible = "compatible"
 
-// presetText is what a preset is called; providers have names, which no language changes.
+// presetText returns the name of a preset; providers' names aren't translated.
 func presetText(ctx context.Context, p views.Preset) string {
 	if p.Name == compatible {
 		return i18n.C(ctx, "models.compatible")
@@ -45,7 +45,7 @@ func submitKey(f views.ModelForm) string {
 	return "models.add"
 }
 
-// shown tells whether a field of that name is on the form, so that its problem can stand there.
+// shown reports whether a field of that name is on the form, so that its problem can stand there.
 func shown(name string) bool {
 	switch name {
 	case "name", "model", "base_url", "api_key", "display_name":
@@ -80,7 +80,7 @@ func probeGood(ctx context.Context, p views.Probe) string {
 	return s
 }
 
-// probeBad says what is wrong with which model; without a model, with the server.
+// probeBad describes the problem of a model, or of the server if there is no model.
 func probeBad(ctx context.Context, p views.Probe) string {
 	if p.Name == "" {
 		return probeCause(ctx, p)
@@ -88,7 +88,7 @@ func probeBad(ctx context.Context, p views.Probe) string {
 	return i18n.C(ctx, "models.probe.bad", views.Safe(p.Name), probeCause(ctx, p))
 }
 
-// probeCause says in one sentence what is wrong.
+// probeCause describes the problem in one sentence.
 func probeCause(ctx context.Context, p views.Probe) string {
 	switch p.Cause {
 	case "":
@@ -99,7 +99,7 @@ func probeCause(ctx context.Context, p views.Probe) string {
 	return i18n.C(ctx, "models.cause."+p.Cause)
 }
 
-// probeWords are the provider's own, with the status of its answer in front.
+// probeWords returns the provider's own, with the status of its answer in front.
 func probeWords(p views.Probe) string {
 	text := strings.TrimSpace(p.Error)
 	if p.Status != 0 {

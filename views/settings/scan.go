@@ -10,14 +10,14 @@ import (
 	"fawn/views/i18n"
 )
 
-// ChannelScan is the sign-in by QR code of an app.
+// ChannelScan renders the sign-in by QR code of an app.
 func ChannelScan(lang string, a views.ChannelApp) templ.Component {
 	return i18n.In(lang, channelScan(a))
 }
 
 func scanBox(q views.QR) string { return "0 0 " + strconv.Itoa(q.Size) + " " + strconv.Itoa(q.Size) }
 
-// scanTrigger has scripts ask for news until somebody has to enter digits.
+// scanTrigger makes scripts poll until digits must be entered.
 func scanTrigger(s views.ChannelScan) string {
 	if s.Digits {
 		return "submit"
@@ -25,7 +25,7 @@ func scanTrigger(s views.ChannelScan) string {
 	return "load delay:1s, submit"
 }
 
-// scanText says how far a sign-in is.
+// scanText describes the progress of a sign-in.
 func scanText(ctx context.Context, s views.ChannelScan) string {
 	if s.Problem != "" {
 		key := "channels.scan.problem." + s.Problem

@@ -10,7 +10,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// Page is the settings page, or the inside of the dialog.
+// Page renders the settings page, or the inside of the dialog.
 func Page(p views.SettingsPage) templ.Component {
 	if p.Modal {
 		return i18n.In(p.Shell.Lang, modal(p))
@@ -18,12 +18,12 @@ func Page(p views.SettingsPage) templ.Component {
 	return i18n.In(p.Shell.Lang, page(p))
 }
 
-// memoryChoices are the categories that people can choose.
+// memoryChoices returns the categories that people can choose.
 func memoryChoices() []string {
 	return []string{"preference", "knowledge", "context", "behavior", "goal", "correction"}
 }
 
-// memoryCategory is the name of a category; others have invented more.
+// memoryCategory returns the name of a category; others have invented more.
 func memoryCategory(ctx context.Context, category string) string {
 	key := "memory.category." + category
 	if s := i18n.C(ctx, key); s != key {
@@ -63,7 +63,7 @@ func toolName(ctx context.Context, name string) string {
 	return views.Safe(name)
 }
 
-// ready tells whether a service could be asked.
+// ready reports whether a service could be asked.
 func ready(s views.WebService) bool {
 	return s.Place > 0 || !s.Search && (!s.NeedsKey || s.KeyFrom != "")
 }
@@ -80,7 +80,7 @@ func readyKey(s views.WebService) string {
 	return "settings.off"
 }
 
-// serviceDoes says what a service is good for, and what it lacks.
+// serviceDoes reports what a service is good for, and what it lacks.
 func serviceDoes(ctx context.Context, s views.WebService) string {
 	var parts []string
 	if s.Search {
@@ -112,7 +112,7 @@ func serviceKeyHint(ctx context.Context, s views.WebService) string {
 	return i18n.C(ctx, "models.key.hint")
 }
 
-// toolText says what a tool does; of one without words its name must do.
+// toolText reports what a tool does; of one without words its name must do.
 func toolText(ctx context.Context, name string) string {
 	key := "settings.tool." + name
 	if s := i18n.C(ctx, key); s != key {
@@ -191,7 +191,7 @@ func langs(p views.SettingsPage) []string {
 	return i18n.Languages()
 }
 
-// langName is the name of a language in itself.
+// langName returns the name of a language in itself.
 func langName(code string) string {
 	if code == "zh-CN" {
 		return "简体中文"
@@ -236,7 +236,7 @@ func serverVerb(s views.ServerInfo) string {
 	return "skills.off"
 }
 
-// mediaExample is the name of a model of that kind, as providers have them.
+// mediaExample returns the name of a model of that kind, as providers have them.
 func mediaExample(kind string) string {
 	switch kind {
 	case "images":

@@ -15,7 +15,7 @@ import (
 	"fawn/views/part"
 )
 
-// Page is the list of scheduled tasks with the form for a new one.
+// Page renders the list of scheduled tasks with the form for a new one.
 func Page(p views.TasksPage) templ.Component { return i18n.In(p.Shell.Lang, page(p)) }
 
 func name(ctx context.Context, t views.Task) string {
@@ -42,7 +42,7 @@ func nextText(ctx context.Context, t views.Task, now time.Time) string {
 	return moment(ctx, now, t.Next, zone(t))
 }
 
-// chatName is a chat of a chat app as people know it.
+// chatName returns the display name of a chat app's chat.
 func chatName(ctx context.Context, c views.TaskChat) string {
 	switch {
 	case c.Name == "":
@@ -53,7 +53,7 @@ func chatName(ctx context.Context, c views.TaskChat) string {
 	return part.AppName(ctx, c.App) + " · " + views.Safe(c.Name)
 }
 
-// zone is where the times of a task are told; one that is not known is UTC.
+// zone returns the time zone of a task; an unknown one is UTC.
 func zone(t views.Task) *time.Location {
 	if loc, err := time.LoadLocation(t.Zone); err == nil {
 		return loc
@@ -61,7 +61,7 @@ func zone(t views.Task) *time.Location {
 	return time.UTC
 }
 
-// moment tells a time as people do: by the day while that is near, else by its date.
+// moment formats a time for people: by weekday if near, else by date.
 func moment(ctx context.Context, now, at time.Time, loc *time.Location) string {
 	at, now = at.In(loc), now.In(loc)
 	clock := at.Format("15:04")
@@ -79,7 +79,7 @@ func moment(ctx context.Context, now, at time.Time, loc *time.Location) string {
 	return i18n.C(ctx, "tasks.on.day", at.Format("2006-01-02"), clock)
 }
 
-// scheduleText says a schedule of the kinds the form offers in words; "" for any other.
+// scheduleText describes a schedule of the form's kinds; "" for others.
 func scheduleText(ctx context.Context, cron string) string {
 	f := strings.Fields(cron)
 	if cron == "0 * * * *" {
@@ -107,7 +107,7 @@ func scheduleText(ctx context.Context, cron string) string {
 	return i18n.C(ctx, "tasks.on.day", when, fmt.Sprintf("%02d:%02d", hour, minute))
 }
 
-// zones are the time zones to choose from, own among them. A script adds all that its browser knows.
+// zones returns the selectable time zones, including own. A script adds the browser's.
 func zones(own string) []string {
 	list := []string{"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi",
 		"America/Anchorage", "America/Bogota",

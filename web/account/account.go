@@ -20,7 +20,7 @@ const (
 	RoleUser  = "user"
 )
 
-// What can go wrong, for errors.Is.
+// Errors of this package, for errors.Is.
 var (
 	ErrCredentials  = errors.New("the e-mail address or the password is wrong")
 	ErrDisabled     = errors.New("this account is disabled")
@@ -43,14 +43,14 @@ var (
 // Provider is a service that vouches for people.
 type Provider struct{ ID, Name string }
 
-// Options are what a Service works with.
+// Options configure a Service.
 type Options struct {
 	DB  *store.DB
 	Log *slog.Logger
-	// UserHeader carries the address of whoever a proxy has signed in; empty is none. The header is
-	// only in requests of proxies that the owner trusts.
+	// UserHeader is the header with the address of the user signed in by a proxy; empty for none. It is only honored in
+	// requests from trusted proxies.
 	UserHeader string
-	Required   bool // whether accounts are in force; else everybody is the owner of the installation
+	Required   bool // reports whether accounts are required; otherwise everyone is the installation's owner
 
 	Now func() time.Time // nil is the clock of DB
 }
@@ -59,14 +59,14 @@ type Options struct {
 type Service struct {
 	Options
 
-	// SecondFactor checks the code that a user gives besides a password. It is nil for a user without
-	// one, and ErrSecondFactor for a code that is missing or wrong. A nil func needs none of anybody.
+	// SecondFactor checks the code given in addition to a password. It returns nil for a user without a second factor,
+	// and ErrSecondFactor for a missing or wrong code. A nil func requires none.
 	SecondFactor func(ctx context.Context, user store.User, code string) error
 
 	// RemoveOwned deletes all that a user owns besides the account. A nil func deletes nothing.
 	RemoveOwned func(ctx context.Context, user string) error
 
-	// StopOwned ends all that goes on for a user besides requests. A nil func ends nothing.
+	// StopOwned ends a user's activities other than requests. A nil func ends nothing.
 	StopOwned func(ctx context.Context, user string) error
 
 	limits *limits
@@ -85,10 +85,10 @@ func New(o Options) *Service {
 	return &Service{Options: o, limits: newLimits(o.Now), hashes: newHasher()}
 }
 
-// Required tells whether accounts are in force. If not, everybody is the owner of the installation.
+// Required reports whether accounts are required. Otherwise everyone is the installation's owner.
 func (s *Service) Required() bool { return s.Options.Required }
 
-// NeedsSetup tells whether accounts are in force and there is none yet.
+// NeedsSetup reports whether accounts are required and there is none yet.
 func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	if !s.Required() {
 		return false, nil
@@ -104,13 +104,13 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// hashed is what is stored of a secret: it is random, so that one round is enough.
+// hashed returns the stored form of a secret: it is random, so one round is enough.
 func hashed(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
 
-// newID names what is not secret.
+// newID returns a random id that isn't secret.
 func newID() string {
 	var b [12]byte
 	rand.Read(b[:])

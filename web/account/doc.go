@@ -1,3 +1,3 @@
-// Package account knows who may use the server: users, their sessions in browsers, tokens for
-// programs, and the links that are used once. [Service.Middleware] finds out who asks.
+// Package account manages access to the server: users, their browser sessions, tokens for programs, and one-time links.
+// [Service.Middleware] authenticates requests.
 package account

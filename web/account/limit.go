@@ -10,23 +10,23 @@ import (
 
 // How many wrong passwords are taken.
 const (
-	freeTries    = 5             // of an address before it has to wait
+	freeTries    = 5             // attempts of an address before it must wait
 	firstWait    = time.Minute   // then, and twice as long after each further one
 	longestWait  = time.Hour     // but no longer
-	accountTries = 100           // of all addresses for one account; then only those it is known from may try
+	accountTries = 100           // attempts of all addresses on one account; beyond it only addresses it is known from may try
 	forgetAfter  = 2 * time.Hour // without another
 	maxEntries   = 20000         // counters that are kept; the oldest go
 )
 
-// ErrLocked says that an address has to wait before it may try another password.
+// ErrLocked means that an address has to wait before its next attempt.
 type ErrLocked struct{ Wait time.Duration }
 
-// Error says how long.
+// Error reports the waiting time.
 func (e *ErrLocked) Error() string {
 	return fmt.Sprintf("too many failed sign-ins; try again in %d seconds", e.Seconds())
 }
 
-// Seconds is the wait, rounded up, as a Retry-After header takes it.
+// Seconds returns the wait, rounded up, as a Retry-After header takes it.
 func (e *ErrLocked) Seconds() int { return int((e.Wait + time.Second - 1) / time.Second) }
 
 // limits count wrong passwords by address, by account, and by both.
@@ -67,8 +67,8 @@ func (l *limits) drop(e *list.Element) {
 	l.order.Remove(e)
 }
 
-// begin counts an attempt, or is an *ErrLocked when the address has to wait. An account that too
-// many addresses have tried lets in only those that known tells it has been signed in from.
+// begin counts an attempt, or returns an *ErrLocked if the address has to wait. After attempts from too many addresses,
+// an account only accepts those it was signed in from, as known reports.
 func (l *limits) begin(ip, email string, known func() bool) error {
 	l.mu.Lock()
 	all := l.find("to " + email)
@@ -122,7 +122,7 @@ func (l *limits) undo(ip, email string) {
 	l.forgive(ip, email, 1)
 }
 
-// passed forgives an address what it did wrong with an account: not what it did with others.
+// passed clears an address's failures with one account, but not those with others.
 func (l *limits) passed(ip, email string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,13 +146,13 @@ func (l *limits) forgive(ip, email string, n int) {
 	}
 }
 
-// keys are the counters of an attempt: of the address, of the account, and of the two.
+// keys returns the counters of an attempt: of the address, of the account, and of the two.
 func keys(ip, email string) [3]string {
 	return [3]string{"ip " + ip, "to " + email, "by " + ip + " " + email}
 }
 
-// network is what counts as one address: an IPv4 one, or the 64 bits of an IPv6 one that a
-// household has.
+// network returns the unit that counts as one address: an IPv4 address, or the first 64 bits of an IPv6 one, a
+// household's network.
 func network(ip string) string {
 	a, err := netip.ParseAddr(ip)
 	if err != nil {

@@ -11,29 +11,29 @@ import (
 
 // Kinds of links.
 const (
-	LinkSetup  = "setup"  // makes the owner's account
-	LinkInvite = "invite" // makes an account
+	LinkSetup  = "setup"  // creates the owner's account
+	LinkInvite = "invite" // creates an account
 	LinkReset  = "reset"  // sets a new password
 )
 
 // How long links can be used.
 const (
-	setupLife  = 30 * 24 * time.Hour // a start makes a new one
+	setupLife  = 30 * 24 * time.Hour // each start creates a new one
 	inviteLife = 7 * 24 * time.Hour
 	resetLife  = 24 * time.Hour
 )
 
-// SetupPath is where the page of a link is that makes an account.
+// SetupPath returns the page of a link that creates an account.
 func SetupPath(secret string) string { return "/setup?token=" + secret }
 
-// ResetPath is where the page of a link is that sets a password.
+// ResetPath returns the page of a link that sets a password.
 func ResetPath(secret string) string { return "/reset?token=" + secret }
 
-// maxStarts is how many servers of a database may have said a link that makes the owner's account.
+// maxStarts limits the valid set-up links for the owner's account from the servers of a database.
 const maxStarts = 16
 
-// SetupLink returns the secret of a link that makes the owner's account. Earlier ones end, unless they may be those of
-// other servers: each says one when it starts, and whichever is opened is good at all of them.
+// SetupLink returns the secret of a link that creates the owner's account. Earlier links expire, except those that
+// other servers may have shown: each server shows one when it starts, and any of them works on all servers.
 func (s *Service) SetupLink(ctx context.Context) (string, error) {
 	keep := 0
 	if s.DB.Clustered() {
@@ -42,8 +42,7 @@ func (s *Service) SetupLink(ctx context.Context) (string, error) {
 	return s.newLink(ctx, store.Link{Kind: LinkSetup}, setupLife, keep)
 }
 
-// InviteLink returns the secret of a link that makes an account. An empty address leaves it to
-// whoever uses the link.
+// InviteLink returns the secret of a link that creates an account. With an empty address the link's user chooses it.
 func (s *Service) InviteLink(ctx context.Context, email, role string) (string, error) {
 	if !validRole(role) {
 		return "", ErrRole
@@ -72,7 +71,7 @@ func (s *Service) newLink(ctx context.Context, l store.Link, life time.Duration,
 	return out, s.DB.PutLink(ctx, l, keep)
 }
 
-// Link returns what a link is for, or ErrLink.
+// Link returns the purpose of a link, or ErrLink.
 func (s *Service) Link(ctx context.Context, secret string) (store.Link, error) {
 	l, err := s.DB.LinkByHash(ctx, hashed(secret))
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Now().Before(l.ExpiresAt) {
@@ -88,14 +87,14 @@ func (s *Service) Link(ctx context.Context, secret string) (store.Link, error) {
 	return l, err
 }
 
-// Joined is what came of a link.
+// Joined is the result of using a link.
 type Joined struct {
-	store.User      // whose account was made or changed
+	store.User      // the created or changed account
 	Enters     bool // the link signs its user in; after a reset people sign in with all that their account asks for
 }
 
-// UseLink does what a link is for. The link can't be used again, unless what was given with it is
-// refused: a password that is too short, an address that isn't one or is taken.
+// UseLink carries out a link's purpose. The link is used up unless its data is rejected: a too short password, or an
+// invalid or taken address.
 func (s *Service) UseLink(ctx context.Context, secret string, n NewUser) (Joined, error) {
 	l, err := s.Link(ctx, secret)
 	if err != nil {

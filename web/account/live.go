@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// live are the requests that are being answered for somebody, so that they end with what
-// lets them in.
+// live holds the active requests by user, so that they end with their session or token.
 type live struct {
 	mu   sync.Mutex
 	gen  uint64
@@ -20,15 +19,15 @@ type liveRequest struct {
 	cancel  context.CancelCauseFunc
 }
 
-// now is a moment to compare with in add.
+// now returns a moment to compare with in add.
 func (l *live) now() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.gen
 }
 
-// add notes a request that was let in after the moment since. ok is false if something ended
-// meanwhile: whether it is still let in has to be looked up again.
+// add registers a request authenticated after the moment since. ok is false if an authentication ended meanwhile: the
+// request must be authenticated again.
 func (l *live) add(r *liveRequest, since uint64) (ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

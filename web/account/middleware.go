@@ -20,22 +20,22 @@ import (
 	"fawn/web/proxy"
 )
 
-// Cookies, as DeerFlow's clients know them.
+// Cookies used by DeerFlow's clients.
 const (
 	CookieSession = "access_token"
 	CookieCSRF    = "csrf_token"
 	HeaderCSRF    = "X-CSRF-Token"
 
-	// CookieSetup keeps the token of the set-up link, for clients that know nothing of links.
+	// CookieSetup holds the token of the set-up link, for clients without support for links.
 	CookieSetup = "fawn_setup"
 )
 
-// ErrEnded is why a request ends whose session or token was revoked.
+// ErrEnded is the cause of a request's end after its session or token was revoked.
 var ErrEnded = httpx.Errorf(http.StatusUnauthorized, "the session has ended")
 
-// Middleware finds out who asks and puts it into the context of the request, which ends when what
-// lets it in does. It refuses nobody: the policy of a route does. Only an unsafe request to the
-// API that a cookie lets in needs the token of [CookieCSRF] in [HeaderCSRF] too.
+// Middleware authenticates requests and puts the principal into the request's context, which ends with the session or
+// token. It refuses none: a route's policy does. However, an unsafe API request authenticated by a cookie also needs
+// the token of [CookieCSRF] in [HeaderCSRF].
 func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -63,14 +63,14 @@ func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 				cancel(nil)
 				continue
 			}
-			defer s.live.remove(l) // the context ends with the server's: errors are answered behind this
+			defer s.live.remove(l) // the context ends with the server's: errors are answered outside of this
 			c.SetRequest(r.WithContext(ctx))
 			if who.Session != "" {
 				cookie, err := r.Cookie(CookieSession)
 				if err != nil {
-					return err // it was there a moment ago
+					return err // just removed
 				}
-				s.renewCSRF(c, cookie.Value, x.Lasting) // also for a page from before an update, whose next try counts
+				s.renewCSRF(c, cookie.Value, x.Lasting) // also for a page from before an update, whose retry succeeds
 				if err := checkCSRF(r, cookie.Value); err != nil {
 					return err
 				}
@@ -86,7 +86,7 @@ func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// who finds the principal of a request: by its token, else by its cookie.
+// who returns the principal of a request: by its token, else by its cookie.
 func (s *Service) who(r *http.Request) (principal.Principal, store.Session, error) {
 	if given, ok := bearer(r); ok {
 		t, u, err := s.FindToken(r.Context(), given)
@@ -114,7 +114,7 @@ func (s *Service) who(r *http.Request) (principal.Principal, store.Session, erro
 	return p, x, nil
 }
 
-// refusal is the code of DeerFlow's for why nobody is let in, or an error that is another matter.
+// refusal returns DeerFlow's code for a failed authentication, or passes on other errors.
 func refusal(err error) (string, error) {
 	switch {
 	case err == nil:
@@ -133,8 +133,8 @@ func of(u store.User) principal.Principal {
 	return principal.Principal{Owner: u.ID, Email: u.Email, Name: u.Name, Role: principal.Role(u.Role)}
 }
 
-// bearer is the token a request carries in a header: Authorization, or x-api-key, which clients
-// for LangGraph send also when they have none of ours.
+// bearer returns the token in a request's header: Authorization, or x-api-key, which LangGraph's clients also send
+// without one of our tokens.
 func bearer(r *http.Request) (string, bool) {
 	if kind, given, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(kind, "Bearer") {
 		return strings.TrimSpace(given), true
@@ -145,16 +145,16 @@ func bearer(r *http.Request) (string, bool) {
 	return "", false
 }
 
-// csrfOf returns the token that a page's script reads from a cookie and repeats. It belongs to one session: another
-// host of the domain, which can set cookies for this one, does not know it.
+// csrfOf returns the token that a page's script reads from a cookie and repeats. It is bound to a session: another host
+// of the domain, which can set cookies for this one, doesn't know it.
 func csrfOf(session string) string {
 	mac := hmac.New(sha256.New, []byte(session))
 	mac.Write([]byte("csrf"))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// checkCSRF compares what a script of ours repeats with what belongs to the session. The pages' own
-// actions need no more than the check of the origin that all requests pass.
+// checkCSRF compares the token repeated by our script with the session's. For the pages' own actions the origin check
+// of all requests suffices.
 func checkCSRF(r *http.Request, session string) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -185,7 +185,7 @@ func authPost(path string) bool {
 
 func clientIP(r *http.Request) string { return cmp.Or(proxy.Of(r).IP(), r.RemoteAddr) }
 
-// Visit is from where a request comes.
+// Visit returns the origin of a request.
 func (s *Service) Visit(r *http.Request, remember bool) Visit {
 	return Visit{Device: r.UserAgent(), IP: clientIP(r), Remember: remember}
 }
@@ -232,14 +232,14 @@ func (s *Service) endCookie(r *http.Request) error {
 	return err
 }
 
-// renewCSRF gives a browser the token of its session if it has another one.
+// renewCSRF gives a browser its session's token if it has another one.
 func (s *Service) renewCSRF(c echo.Context, session string, lasting bool) {
 	if has, err := c.Request().Cookie(CookieCSRF); err != nil || has.Value != csrfOf(session) {
 		s.setCookie(c, CookieCSRF, csrfOf(session), Lifetime, lasting)
 	}
 }
 
-// SetCSRF gives a browser a token for its unsafe requests, where nobody signs in.
+// SetCSRF gives a browser a token for unsafe requests on servers without accounts.
 func (s *Service) SetCSRF(c echo.Context, remember bool) {
 	s.setCookie(c, CookieCSRF, secret(), Lifetime, remember)
 }

@@ -13,20 +13,20 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// What a hash costs. Each needs hashMemory KiB, so that only few are made at once.
+// Cost of a hash. Each needs hashMemory KiB, so only few are computed at once.
 const (
 	hashMemory = 46 << 10 // KiB
 	hashTime   = 1
 	hashSalt   = 16
 	hashSize   = 32
 	hashSlots  = 2
-	hashQueue  = 32 // who waits for a slot; more are turned away
+	hashQueue  = 32 // waiters for a slot; further ones are rejected
 
 	minPassword = 8
 	maxPassword = 256 // characters
 )
 
-// hasher makes and compares argon2id hashes, few at once.
+// hasher computes and compares argon2id hashes, few at once.
 type hasher struct {
 	slots   chan struct{}
 	waiting atomic.Int32
@@ -55,7 +55,7 @@ func (h *hasher) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// hash is a new password in the form that says how it was made.
+// hash returns a password's hash with its parameters.
 func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	if n := utf8.RuneCountInString(password); n < minPassword || n > maxPassword {
 		return "", ErrPassword
@@ -72,7 +72,7 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum)), nil
 }
 
-// matches tells whether a password is the one of a hash. An empty hash is nobody's, but takes as long.
+// matches reports whether a password matches a hash. An empty hash never matches, but takes as long.
 func (h *hasher) matches(ctx context.Context, hash, password string) (bool, error) {
 	if len(password) > maxPassword*utf8.UTFMax {
 		return false, nil

@@ -14,20 +14,20 @@ import (
 
 // How long a user stays signed in.
 const (
-	Lifetime     = 30 * 24 * time.Hour // of a session that nobody uses
-	shortLife    = 24 * time.Hour      // of one that need not be remembered
-	freshFor     = 15 * time.Minute    // how long a session may add ways to sign in without further proof
-	touchEvery   = time.Minute         // how often a use is noted
+	Lifetime     = 30 * 24 * time.Hour // of an unused session
+	shortLife    = 24 * time.Hour      // of a session that isn't remembered
+	freshFor     = 15 * time.Minute    // age up to which a session may add ways to sign in without further proof
+	touchEvery   = time.Minute         // resolution of the last use
 	maxSessions  = 100                 // of one user; the longest unused go
-	maxTokens    = 100                 // of one user
-	maxDevice    = 200                 // bytes of what a device says of itself
+	maxTokens    = 100                 // limit per user
+	maxDevice    = 200                 // bytes of a device's description
 	tokenPrefix  = "fawn_"
 	maxTokenName = 100
 )
 
-// Visit is from where somebody signs in.
+// Visit is the origin of a sign-in.
 type Visit struct {
-	Device   string // what it says about itself, as User-Agent does
+	Device   string // its User-Agent
 	IP       string
 	Remember bool // the session outlives the browser's window
 }
@@ -54,7 +54,7 @@ func life(lasting bool) time.Duration {
 	return shortLife
 }
 
-// short is s in at most n bytes, and without what could break a line.
+// short truncates s to n bytes and removes line breaks.
 func short(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {
@@ -69,8 +69,8 @@ func short(s string, n int) string {
 	return s
 }
 
-// Find returns the session of a cookie and its user: store.ErrNotFound when there is none,
-// errExpired when it is over, ErrDisabled when its user may not sign in.
+// Find returns the session of a cookie and its user: store.ErrNotFound without one, errExpired for an expired one,
+// ErrDisabled if its user may not sign in.
 func (s *Service) Find(ctx context.Context, cookie string) (store.Session, store.User, error) {
 	x, u, err := s.DB.SessionByHash(ctx, hashed(cookie))
 	switch {
@@ -83,7 +83,7 @@ func (s *Service) Find(ctx context.Context, cookie string) (store.Session, store
 	return x, u, err
 }
 
-// touch notes a use of a session now and then, and tells whether it did.
+// touch notes a use of a session now and then, and reports whether it did.
 func (s *Service) touch(ctx context.Context, x store.Session, ip string) bool {
 	now := s.Now()
 	if now.Sub(x.UsedAt) < touchEvery && ip == x.IP {
@@ -98,9 +98,9 @@ func (s *Service) touch(ctx context.Context, x store.Session, ip string) bool {
 	return true
 }
 
-// Confirmed returns nil if a principal has proved lately who they are: only they may add another way
-// in, such as a token or a passkey, which would outlive a borrowed browser or a stolen cookie. Else it is
-// ErrConfirm. Without a session it is for the proxy that vouches.
+// Confirmed returns nil if a principal has recently proved their identity: only then may they add another way to sign
+// in, such as a token or passkey, which would outlive a borrowed browser or a stolen cookie. Otherwise it returns
+// ErrConfirm. Without a session, the authenticating proxy is trusted.
 func (s *Service) Confirmed(ctx context.Context, who principal.Principal) error {
 	if who.Session == "" {
 		return nil
@@ -122,7 +122,7 @@ func (s *Service) Sessions(ctx context.Context, user string) ([]store.Session, e
 	return s.DB.Sessions(ctx, user, s.Now())
 }
 
-// Revoke ends a session of a user's, with all that goes on in it.
+// Revoke ends a user's session with its active requests.
 func (s *Service) Revoke(ctx context.Context, user, id string) error {
 	if err := s.DB.DeleteSession(ctx, user, id); err != nil {
 		return err
@@ -148,7 +148,7 @@ type NewToken struct {
 	Expires time.Duration // 0 is never
 }
 
-// CreateToken makes a token that acts for a user. The secret is shown once and is not kept.
+// CreateToken creates a token that acts for a user. The secret is shown once and is not kept.
 func (s *Service) CreateToken(ctx context.Context, user string,
 	n NewToken) (secretOut string, t store.Token, err error) {
 	n.Name = strings.TrimSpace(n.Name)

@@ -6,11 +6,11 @@ import (
 	"fawn/store"
 )
 
-// MinPassword is how many characters a password has at least.
+// MinPassword is the minimum length of a password in characters.
 const MinPassword = minPassword
 
-// Try lets an address prove by something besides a password that it is a user, within the same
-// limits: an *ErrLocked says that it has to wait, and what prove returns counts as a failure.
+// Try lets an address prove its identity by something other than a password, within the same limits: an *ErrLocked
+// means that it has to wait, and an error of prove counts as a failure.
 func (s *Service) Try(ctx context.Context, ip string, u store.User, prove func() error) error {
 	net := network(ip)
 	if err := s.limits.begin(net, u.Email, func() bool { return s.knows(ctx, u, net) }); err != nil {

@@ -13,7 +13,7 @@ import (
 	"fawn/web/principal"
 )
 
-// Email is an address as it is stored, or ErrEmail.
+// Email returns an address as it is stored, or ErrEmail.
 func Email(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	a, err := mail.ParseAddress(s)
@@ -23,14 +23,14 @@ func Email(s string) (string, error) {
 	return s, nil
 }
 
-// NewUser is who to create.
+// NewUser holds the data of a new account.
 type NewUser struct {
 	Email, Name, Role string
-	Password          string // "" for one that signs in otherwise, or sets it through a link
+	Password          string // "" for an account with another sign-in, or one that sets it through a link
 	KeepTokens        bool   // after a reset, which else ends the API tokens of the account
 }
 
-// Create makes an account. The first of a server is its owner, and has what there is.
+// Create creates an account. The first of a server becomes its owner, and owns all existing data.
 func (s *Service) Create(ctx context.Context, n NewUser) (store.User, error) {
 	u := store.User{ID: newID(), Name: strings.TrimSpace(n.Name), Role: n.Role}
 	var err error
@@ -61,7 +61,7 @@ func (s *Service) Create(ctx context.Context, n NewUser) (store.User, error) {
 	return made, err
 }
 
-// Initialize makes the owner's account of a server that has none. ErrSetUp when it has.
+// Initialize creates the owner's account on a server without one. ErrSetUp otherwise.
 func (s *Service) Initialize(ctx context.Context, n NewUser) (store.User, error) {
 	email, err := Email(n.Email)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Service) Initialize(ctx context.Context, n NewUser) (store.User, error)
 	return u, err
 }
 
-// Register is [Service.Create] for whoever asks from an address, which may not do so often.
+// Register is [Service.Create] for a visitor from an address, with a rate limit.
 func (s *Service) Register(ctx context.Context, ip string, n NewUser) (store.User, error) {
 	if err := s.limits.begin("new "+network(ip), "", func() bool { return true }); err != nil {
 		return store.User{}, err
@@ -108,7 +108,7 @@ func (s *Service) ByEmail(ctx context.Context, email string) (store.User, error)
 // List returns all users, oldest first.
 func (s *Service) List(ctx context.Context) ([]store.User, error) { return s.DB.Users(ctx) }
 
-// May is nil if somebody may change an account, and make its role what is given ("" leaves it).
+// May returns nil if a person may change an account, and set its role ("" keeps it).
 func May(by principal.Principal, target store.User, role string) error {
 	switch {
 	case role != "" && !validRole(role):
@@ -121,7 +121,7 @@ func May(by principal.Principal, target store.User, role string) error {
 	return ErrForbidden
 }
 
-// SetRole gives a user another role. Its sessions go on, with the new role from the next request.
+// SetRole changes a user's role. Their sessions continue with the new role from the next request on.
 func (s *Service) SetRole(ctx context.Context, id, role string) error {
 	if !validRole(role) {
 		return ErrRole
@@ -133,7 +133,7 @@ func (s *Service) SetRole(ctx context.Context, id, role string) error {
 	return err
 }
 
-// SetDisabled keeps a user out, or lets it in again. Its sessions, and all that goes on for it, end; its tokens wait.
+// SetDisabled disables or enables a user. Disabling ends their sessions and activities and suspends their tokens.
 func (s *Service) SetDisabled(ctx context.Context, id string, disabled bool) error {
 	if _, err := s.change(ctx, id, func(u *store.User) { u.Disabled = disabled }); err != nil || !disabled {
 		return err
@@ -155,7 +155,7 @@ func (s *Service) SetName(ctx context.Context, id, name string) error {
 	return err
 }
 
-// SetEmail changes what a user signs in with.
+// SetEmail changes a user's sign-in address.
 func (s *Service) SetEmail(ctx context.Context, id, email string) error {
 	email, err := Email(email)
 	if err == nil {
@@ -176,9 +176,8 @@ func (s *Service) SetPassword(ctx context.Context, id, password, but string) err
 	return s.RevokeOthers(ctx, id, but)
 }
 
-// Delete removes an account with all that it owns, or with keep leaves that where it is. Whatever it is
-// doing ends first, and it is kept out, so that nothing new begins. What fails can be tried again: the
-// account goes last.
+// Delete deletes an account with everything it owns, or with keep leaves its data. The account is disabled and its
+// activities are ended first. A failed deletion can be repeated: the account is removed last.
 func (s *Service) Delete(ctx context.Context, id string, keep bool) error {
 	ctx = context.WithoutCancel(ctx) // it may be a request of the account itself
 	if err := s.SetDisabled(ctx, id, true); err != nil {
@@ -207,8 +206,8 @@ func (s *Service) change(ctx context.Context, id string, f func(*store.User)) (s
 	return u, err
 }
 
-// CheckPassword returns the user whom an e-mail address and a password belong to: ErrCredentials
-// when they don't, *ErrLocked when an address has to wait before it may try again.
+// CheckPassword returns the user with an e-mail address and password: ErrCredentials if they don't match, *ErrLocked if
+// an address has to wait before its next attempt.
 func (s *Service) CheckPassword(ctx context.Context, ip, email, password string) (store.User, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if len(email) > 254 {
@@ -238,8 +237,8 @@ func (s *Service) CheckPassword(ctx context.Context, ip, email, password string)
 	return u, nil
 }
 
-// Login is [Service.CheckPassword] and, for a user who has one, the second factor: with a code that
-// is missing or wrong it is ErrSecondFactor.
+// Login is [Service.CheckPassword] plus the second factor, if the user has one: a missing or wrong code is
+// ErrSecondFactor.
 func (s *Service) Login(ctx context.Context, ip, email, password, code string) (store.User, error) {
 	u, err := s.CheckPassword(ctx, ip, email, password)
 	if err != nil || s.SecondFactor == nil {
@@ -251,13 +250,13 @@ func (s *Service) Login(ctx context.Context, ip, email, password, code string) (
 	return u, err
 }
 
-// Failed counts a failed attempt of an address to sign in as somebody, also with a second factor.
+// Failed counts an address's failed attempt to sign in to an account, including by a second factor.
 func (s *Service) Failed(ip, email string) {
 	s.limits.failed(network(ip), email)
 	s.Log.Warn("sign-in failed", "email", email, "from", ip)
 }
 
-// knows tells whether a user has a session from an address.
+// knows reports whether a user has a session from an address.
 func (s *Service) knows(ctx context.Context, u store.User, ip string) bool {
 	if u.ID == "" {
 		return false

@@ -8,8 +8,7 @@ import (
 	"fawn/web/principal"
 )
 
-// vouched is who a trusted proxy says it has signed in. People it knows and the server does not
-// get an account, once there is an owner.
+// vouched returns the user named by a trusted proxy. Unknown users get an account, once there is an owner.
 func (s *Service) vouched(r *http.Request) (principal.Principal, error) {
 	ctx := r.Context()
 	if n := len(r.Header.Values(s.UserHeader)); n != 1 { // one of them may be the visitor's own
@@ -28,7 +27,7 @@ func (s *Service) vouched(r *http.Request) (principal.Principal, error) {
 			return principal.Stranger("user_not_found"), err
 		}
 		u, err = s.Create(ctx, NewUser{Email: email, Role: RoleUser})
-		if errors.Is(err, ErrEmailTaken) { // two requests at once
+		if errors.Is(err, ErrEmailTaken) { // concurrent requests
 			u, err = s.DB.UserByEmail(ctx, email)
 		}
 		if err != nil {

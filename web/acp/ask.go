@@ -16,7 +16,7 @@ const (
 	rejectOption sdk.PermissionOptionId = "reject"
 )
 
-// allow asks the person whether a call may be carried out. What they allow for the session is not asked again.
+// allow asks the person whether a call may be carried out. Permissions for the session aren't asked again.
 func (t *teller) allow(ctx context.Context, c calling, what string, kind sdk.ToolKind, shown []sdk.ToolCallContent) error {
 	t.s.mu.Lock()
 	known := t.s.allowed[what]
@@ -55,7 +55,7 @@ func (t *teller) allow(ctx context.Context, c calling, what string, kind sdk.Too
 	return nil
 }
 
-// permission asks and gives the option that the person chose, "" for none.
+// permission asks and returns the option chosen by the person, "" for none.
 func (t *teller) permission(ctx context.Context, call sdk.ToolCallUpdate, options []sdk.PermissionOption) (
 	sdk.PermissionOptionId, error) {
 	r, err := t.e.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: t.s.id, ToolCall: call,
@@ -72,7 +72,7 @@ func (t *teller) permission(ctx context.Context, call sdk.ToolCallUpdate, option
 	return r.Outcome.Selected.OptionId, nil
 }
 
-// question is what the server asks the person.
+// question returns the server's question to the person.
 type question struct {
 	ID      string `json:"-"`
 	Host    string `json:"host"`
@@ -84,7 +84,7 @@ type question struct {
 	} `json:"schema"`
 }
 
-// put shows a question as a call that waits, and gives the option that the person chose.
+// put shows a question as a waiting call, and returns the option chosen by the person.
 func (t *teller) put(ctx context.Context, id sdk.ToolCallId, title string, kind sdk.ToolKind,
 	options []sdk.PermissionOption) (sdk.PermissionOptionId, error) {
 	t.mu.Lock()
@@ -118,7 +118,7 @@ func (t *teller) connects(ctx context.Context, q question) {
 	t.post("/network", map[string]any{"host": q.Host, "port": q.Port, "answer": said})
 }
 
-// form asks what an MCP server asks. One that wants more than consent is answered on the page.
+// form asks an MCP server's question. A form with fields is answered on the page.
 func (t *teller) form(ctx context.Context, q question) {
 	if len(q.Schema.Required) > 0 {
 		t.says("question "+q.ID, fmt.Sprintf("%s asks: %s\n\nAnswer it in the chat: %s", q.Server, q.Message,

@@ -1,4 +1,4 @@
-// Package acp lets editors use an agent: it speaks the Agent Client Protocol with an editor, and the API with a server, at
-// which sessions are threads. The files and terminals of the editor's folder are tools that this side carries out, so that
-// what is not saved yet counts and the editor's dialogs ask.
+// Package acp lets editors use an agent: it speaks the Agent Client Protocol with an editor, and the API with a server,
+// where sessions are threads. The files and terminals of the editor's folder are tools carried out on this side, so
+// unsaved text counts and the editor's dialogs ask for permission.
 package acp

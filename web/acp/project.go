@@ -30,7 +30,7 @@ const (
 	toolRun    = "editor_run_command"
 )
 
-// Bounds of what these tools give.
+// Limits of these tools' results.
 const (
 	maxText     = 512 << 10 // bytes of a file that is read
 	maxEntries  = 1000
@@ -50,7 +50,7 @@ type clientTool struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// arguments are those of all these tools.
+// arguments are the arguments of all these tools.
 type arguments struct {
 	Path       string `json:"path"`
 	Line       int    `json:"line"`
@@ -65,7 +65,7 @@ type arguments struct {
 	Seconds    int    `json:"timeout_seconds"`
 }
 
-// tools are those that a session offers now.
+// tools returns the tools of a session.
 func (e *editor) tools(s *session, mode sdk.SessionModeId) []clientTool {
 	can := e.capabilities()
 	where := "the user's project in their editor, " + strings.Join(s.roots, " and ")
@@ -105,7 +105,7 @@ func (e *editor) tools(s *session, mode sdk.SessionModeId) []clientTool {
 	return list
 }
 
-// place makes a path absolute and refuses those outside of the session's folders, also by way of links.
+// place makes a path absolute and rejects paths outside of the session's folders, also through links.
 func (s *session) place(name string) (string, error) {
 	if name == "" {
 		return s.folder, nil
@@ -144,7 +144,7 @@ func real(name string) string {
 	}
 }
 
-// errRefused is the error about what a person does not want.
+// errRefused means that the person refused.
 var errRefused = errors.New("the user has refused this; ask what they want instead")
 
 // perform carries a call out.
@@ -181,7 +181,7 @@ func (t *teller) perform(ctx context.Context, c calling) (string, error) {
 	return t.change(ctx, c, at, a)
 }
 
-// read gives a file as the editor has it.
+// read returns a file's content in the editor.
 func (e *editor) read(ctx context.Context, s *session, at string, line, limit int) (string, error) {
 	text := ""
 	if e.capabilities().Fs.ReadTextFile {
@@ -211,7 +211,7 @@ func (e *editor) read(ctx context.Context, s *session, at string, line, limit in
 	return text, nil
 }
 
-// whole gives a file that is to be changed.
+// whole returns the content of a file to be changed.
 func (e *editor) whole(ctx context.Context, s *session, at string) (string, error) {
 	if !e.capabilities().Fs.ReadTextFile {
 		return fromDisk(at, maxSearched)
@@ -223,7 +223,7 @@ func (e *editor) whole(ctx context.Context, s *session, at string) (string, erro
 	return got.Content, nil
 }
 
-// reason is what the editor says is wrong.
+// reason returns the editor's error message.
 func reason(err error) string {
 	var r *sdk.RequestError
 	if !errors.As(err, &r) {
@@ -273,7 +273,7 @@ func lines(text string, from, n int) string {
 	return strings.Join(all[from:to], "")
 }
 
-// edited is the text of a file after a call.
+// edited returns the text of a file after a call.
 func edited(c calling, a arguments, before string) (string, error) {
 	if c.Name == toolWrite {
 		return a.Content, nil
@@ -408,7 +408,7 @@ func (t *teller) command(ctx context.Context, c calling, at string, a arguments)
 	return strings.TrimRight(text, "\n") + "\n[" + how + "]", nil
 }
 
-// leftOut are folders that nobody wants to read.
+// leftOut are folders skipped when reading.
 func leftOut(name string) bool {
 	switch name {
 	case ".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__":
@@ -485,7 +485,7 @@ func search(ctx context.Context, s *session, at, pattern, glob string) (string, 
 	err = walk(ctx, s, at, glob, func(name, shown string) error {
 		info, err := os.Stat(name)
 		if err != nil || info.Size() > maxSearched {
-			return nil // no source of anybody
+			return nil // not a source file
 		}
 		text, err := os.ReadFile(name)
 		if err != nil || bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {

@@ -23,7 +23,7 @@ import (
 
 const (
 	maxAttached = 64 << 20         // bytes of a file that is sent along
-	leaveTime   = 15 * time.Second // for a run to be cancelled, and for its end to be read
+	leaveTime   = 15 * time.Second // limit for a run to be canceled, and for reading its end
 )
 
 // Reasons for which runs stop before they have ended by themselves.
@@ -115,7 +115,7 @@ func (e *editor) prompt(ctx context.Context, s *session, blocks []sdk.ContentBlo
 	return t.finish(ctx, before, why)
 }
 
-// request is the body of a run.
+// request returns the body of a run.
 func (e *editor) request(s *session, human map[string]any) map[string]any {
 	mode, chosen := s.choices()
 	options := map[string]any{"interactive": true, "client_tools": e.tools(s, mode)}
@@ -130,7 +130,7 @@ func (e *editor) request(s *session, human map[string]any) map[string]any {
 		"multitask_strategy": "reject"}
 }
 
-// follow starts the run and tells the editor of it. When ctx ends the run is cancelled.
+// follow starts the run and reports it to the editor. The end of ctx cancels the run.
 func (t *teller) follow(ctx context.Context, body map[string]any) (why string, err error) {
 	working, stop := context.WithCancel(ctx)
 	t.working = working
@@ -152,7 +152,7 @@ func (t *teller) follow(ctx context.Context, body map[string]any) (why string, e
 	return "", ctx.Err()
 }
 
-// finish tells what stands only in the state: a question, files, the title. Then it says how the run ended.
+// finish reports information from the final state: a question, files, the title. Then it reports how the run ended.
 func (t *teller) finish(ctx context.Context, before state, why string) (out sdk.PromptResponse, err error) {
 	var run struct {
 		Status string  `json:"status"`
@@ -201,7 +201,7 @@ func (t *teller) finish(ctx context.Context, before state, why string) (out sdk.
 	return out, t.failed()
 }
 
-// files are links to what the agent has handed over since.
+// files sends links to files presented by the agent since.
 func (t *teller) files(before, now []string) {
 	known := map[string]bool{}
 	for _, p := range before {
@@ -292,7 +292,7 @@ func (s *session) message(blocks []sdk.ContentBlock, dir string) (m message, err
 	return m, nil
 }
 
-// local is the file that an address names, "" for other addresses.
+// local returns the file that an address names, "" for other addresses.
 func local(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
@@ -308,7 +308,7 @@ func local(uri string) string {
 	return filepath.Clean(name)
 }
 
-// called is how a resource is named in a message: by its path in the project, if it is there.
+// called returns a resource's name in a message: its path if it is in the project.
 func (s *session) called(uri string) string {
 	at := local(uri)
 	if at == "" {
@@ -320,7 +320,7 @@ func (s *session) called(uri string) string {
 	return at
 }
 
-// link is what a message says about a link. A file that the agent could not read in the project is sent along.
+// link returns the text for a link in a message. A file that the agent can't read in the project is attached.
 func (s *session) link(name, uri string) (said, file string) {
 	at := local(uri)
 	if at == "" {
@@ -337,7 +337,7 @@ func (s *session) link(name, uri string) (said, file string) {
 	return said, at
 }
 
-// readable tells whether a file is text, as far as its beginning says.
+// readable reports whether a file's beginning is text.
 func readable(at string) bool {
 	f, err := os.Open(at)
 	if err != nil {

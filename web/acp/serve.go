@@ -13,7 +13,7 @@ import (
 	"fawn/web/client"
 )
 
-// Options are what serving an editor takes.
+// Options configure serving an editor.
 type Options struct {
 	Open    func(ctx context.Context) (client.Server, error) // finds the server; it is called again when that is gone
 	Agent   string                                           // of sessions that choose none; "" is the lead agent
@@ -22,7 +22,7 @@ type Options struct {
 	Version string
 	In      io.Reader
 	Out     io.Writer
-	Log     *slog.Logger // of what is wrong with the protocol
+	Log     *slog.Logger // of protocol errors
 }
 
 // Serve speaks with an editor until it leaves or ctx ends. Then runs that are under way are cancelled.
@@ -44,7 +44,7 @@ func Serve(ctx context.Context, o Options) error {
 	return nil
 }
 
-// gate is a reader that waits until somebody is ready to read.
+// gate is a reader that blocks until reading is allowed.
 type gate struct {
 	from  io.Reader
 	ready <-chan struct{}
@@ -93,7 +93,7 @@ func (e *editor) capabilities() sdk.ClientCapabilities {
 	return e.can
 }
 
-// reach gives the server, which is looked for again if it has gone.
+// reach returns the server, searching again if it is gone.
 func (e *editor) reach(ctx context.Context) (client.Server, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"fawn/web/client"
 )
 
-// Modes of a session: what is done in the editor's folder without asking.
+// Modes of a session: permissions in the editor's folder without asking.
 const (
 	modeAsk  sdk.SessionModeId = "ask"
 	modeEdit sdk.SessionModeId = "accept_edits"
@@ -39,7 +39,7 @@ const (
 	isEditor  = "acp"
 )
 
-// listed is how many sessions a page of the list has.
+// listed is the page size of the session list.
 const listed = 50
 
 // session is a conversation of the editor, which is a thread.
@@ -54,16 +54,16 @@ type session struct {
 	mu      sync.Mutex
 	mode    sdk.SessionModeId
 	chosen  map[sdk.SessionConfigId]sdk.SessionConfigValueId
-	allowed map[string]bool // what a person allowed for the whole session
+	allowed map[string]bool // permissions given for the whole session
 	cancel  context.CancelFunc
 }
 
 func (s *session) thread() string { return string(s.id) }
 
-// path is the address of something of the session's thread.
+// path returns the address of something of the session's thread.
 func (s *session) path(rest string) string { return "/threads/" + url.PathEscape(s.thread()) + rest }
 
-// session gives a session that is open.
+// session returns an open session.
 func (e *editor) session(id sdk.SessionId) (*session, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -73,7 +73,7 @@ func (e *editor) session(id sdk.SessionId) (*session, error) {
 	return nil, &sdk.RequestError{Code: -32002, Message: fmt.Sprintf("there is no open session %q", id)}
 }
 
-// open makes a session known.
+// open registers a session.
 func (e *editor) open(ctx context.Context, server client.Server, id sdk.SessionId, folder string,
 	more []string) (*session, error) {
 	s := &session{id: id, folder: filepath.Clean(folder), mode: modeAsk, allowed: map[string]bool{},
@@ -99,7 +99,7 @@ func (e *editor) open(ctx context.Context, server client.Server, id sdk.SessionI
 	return s, nil
 }
 
-// offer asks the server what can be chosen. What was chosen on the command line must be there.
+// offer requests the available choices from the server. Choices of the command line must be among them.
 func offer(ctx context.Context, server client.Server, chosen map[sdk.SessionConfigId]sdk.SessionConfigValueId) (
 	[]sdk.SessionConfigOption, error) {
 	var models struct {
@@ -163,7 +163,7 @@ func choice(id sdk.SessionConfigId, name string, category sdk.SessionConfigOptio
 	return sdk.SessionConfigOption{Select: o}
 }
 
-// settings are those of a session as they are now.
+// settings returns the current settings of a session.
 func (s *session) settings() []sdk.SessionConfigOption {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +202,7 @@ func (e *editor) NewSession(ctx context.Context, r sdk.NewSessionRequest) (sdk.N
 	return sdk.NewSessionResponse{SessionId: s.id, Modes: s.modes(), ConfigOptions: s.settings()}, nil
 }
 
-// again opens a session whose thread is there.
+// again opens a session of an existing thread.
 func (e *editor) again(ctx context.Context, id sdk.SessionId, folder string, more []string) (*session, client.Server, error) {
 	server, err := e.reach(ctx)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *session) metadata() map[string]any {
 	return map[string]any{keyClient: isEditor, keyFolder: s.folder}
 }
 
-// LoadSession implements sdk.AgentLoader: the editor is told what was said.
+// LoadSession implements sdk.AgentLoader: it replays the conversation to the editor.
 func (e *editor) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
 	s, server, err := e.again(ctx, r.SessionId, r.Cwd, r.AdditionalDirectories)
 	if err != nil {
@@ -256,7 +256,7 @@ func (e *editor) ResumeSession(ctx context.Context, r sdk.ResumeSessionRequest) 
 	return sdk.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.settings()}, nil
 }
 
-// ListSessions implements sdk.Agent. A cursor is how many were listed before.
+// ListSessions implements sdk.Agent. The cursor is the number of sessions listed before.
 func (e *editor) ListSessions(ctx context.Context, r sdk.ListSessionsRequest) (sdk.ListSessionsResponse, error) {
 	out := sdk.ListSessionsResponse{Sessions: []sdk.SessionInfo{}}
 	server, err := e.reach(ctx)
@@ -384,7 +384,7 @@ func (s *session) choose(id sdk.SessionConfigId, value sdk.SessionConfigValueId)
 	return false
 }
 
-// choices are the mode and the settings at this moment.
+// choices returns the mode and the settings at this moment.
 func (s *session) choices() (sdk.SessionModeId, map[sdk.SessionConfigId]sdk.SessionConfigValueId) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

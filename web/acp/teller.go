@@ -18,7 +18,7 @@ import (
 	"fawn/web/client"
 )
 
-// maxShown bounds what is shown of a result, in bytes.
+// maxShown limits the shown part of a result, in bytes.
 const maxShown = 32 << 10
 
 // state is a thread's, as far as it is read here.
@@ -43,7 +43,7 @@ type state struct {
 	} `json:"tasks"`
 }
 
-// question is what the thread waits for, "" for nothing.
+// question returns the thread's open question, "" for none.
 func (s state) question() string {
 	var b strings.Builder
 	for _, task := range s.Tasks {
@@ -123,11 +123,11 @@ func (m spoken) text() string {
 	return b.String()
 }
 
-// teller tells an editor what happens in a session.
+// teller reports the events of a session to an editor.
 type teller struct {
 	e       *editor
 	s       *session
-	ctx     context.Context // for what is told
+	ctx     context.Context // for sending updates
 	server  client.Server
 	run     string
 	working context.Context // for calls that this side carries out
@@ -135,16 +135,16 @@ type teller struct {
 
 	mu      sync.Mutex
 	err     error
-	all     strings.Builder               // of what the agent says
+	all     strings.Builder               // the agent's text
 	growing string                        // the message that grows
 	whole   map[string]bool               // messages that were told
-	calls   map[sdk.ToolCallId]*performed // those that were told
+	calls   map[sdk.ToolCallId]*performed // announced calls
 }
 
-// performed is a call that the editor knows of.
+// performed is a call announced to the editor.
 type performed struct {
 	over   bool
-	shown  bool // its content says more than its result would
+	shown  bool // its content exceeds its result
 	ours   bool // this side carries it out
 	ids    []string
 	result *answer
@@ -162,7 +162,7 @@ func (e *editor) teller(ctx context.Context, s *session) *teller {
 		calls: map[sdk.ToolCallId]*performed{}}
 }
 
-// tell sends an update. After a failure nothing is sent any more.
+// tell sends an update. After a failure nothing more is sent.
 func (t *teller) tell(u sdk.SessionUpdate) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,7 +183,7 @@ func (t *teller) said() string {
 	return t.all.String()
 }
 
-// says tells a piece of an answer. Between two messages there is an empty line.
+// says sends a piece of an answer. Messages are separated by an empty line.
 func (t *teller) says(id, text string) {
 	if text == "" {
 		return
@@ -217,7 +217,7 @@ func (t *teller) event(name string, data []byte) {
 				Messages []spoken `json:"messages"`
 				Todos    []todo   `json:"todos"`
 			}
-			if json.Unmarshal(raw, &n) == nil { // else an interrupt, which the state tells too
+			if json.Unmarshal(raw, &n) == nil { // otherwise an interrupt, which the state contains too
 				for _, m := range n.Messages {
 					t.called(m)
 				}
@@ -234,7 +234,7 @@ func (t *teller) message(m spoken) {
 	switch m.Type {
 	case "AIMessageChunk":
 		t.whole[m.ID] = true
-	case "ai": // one that did not stream
+	case "ai": // a message that wasn't streamed
 		if t.whole[m.ID] {
 			return
 		}
@@ -251,7 +251,7 @@ func (t *teller) message(m spoken) {
 	t.says(m.ID, m.text())
 }
 
-// called tells of the calls of a message.
+// called announces the calls of a message.
 func (t *teller) called(m spoken) {
 	for _, c := range m.Calls {
 		t.start(sdk.ToolCallId(c.ID), c.Name, c.Args, sdk.ToolCallStatusInProgress)
@@ -261,7 +261,7 @@ func (t *teller) called(m spoken) {
 	}
 }
 
-// start tells of a call, once.
+// start announces a call, once.
 func (t *teller) start(id sdk.ToolCallId, name string, args json.RawMessage, status sdk.ToolCallStatus) {
 	t.mu.Lock()
 	known := t.calls[id] != nil
@@ -283,7 +283,7 @@ func (t *teller) start(id sdk.ToolCallId, name string, args json.RawMessage, sta
 	t.tell(sdk.StartToolCall(id, titleOf(name, a), opts...))
 }
 
-// location is where in the project a call works.
+// location returns where in the project a call works.
 func (t *teller) location(name string, a map[string]any) *sdk.ToolCallLocation {
 	p, _ := a["path"].(string)
 	if !strings.HasPrefix(name, "editor_") || p == "" || name == toolRun {
@@ -300,7 +300,7 @@ func (t *teller) location(name string, a map[string]any) *sdk.ToolCallLocation {
 	return out
 }
 
-// shown says that the editor shows more of a call than its result.
+// shown marks a call as having more content than its result.
 func (t *teller) shown(id sdk.ToolCallId) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -309,7 +309,7 @@ func (t *teller) shown(id sdk.ToolCallId) {
 	}
 }
 
-// result tells what became of a call, once.
+// result reports a call's result, once.
 func (t *teller) result(m spoken) {
 	id := sdk.ToolCallId(m.CallID)
 	t.mu.Lock()
@@ -335,7 +335,7 @@ func (t *teller) result(m spoken) {
 	t.tell(sdk.UpdateToolCall(id, opts...))
 }
 
-// unfinished tells of calls that have no result that they are over.
+// unfinished marks calls without a result as ended.
 func (t *teller) unfinished() {
 	t.mu.Lock()
 	var open []sdk.ToolCallId
@@ -373,7 +373,7 @@ func (t *teller) plan(list []todo) {
 	t.tell(sdk.UpdatePlan(entries...))
 }
 
-// past tells a conversation that is there.
+// past replays an existing conversation.
 func (t *teller) past(s state) {
 	for _, m := range s.Values.Messages {
 		switch m.Type {
@@ -444,7 +444,7 @@ func (t *teller) custom(data []byte) {
 	}
 }
 
-// carryOut begins a call. One that a server makes again after a restart is carried out once: it gets the same result.
+// carryOut runs a call. A call repeated by the server after a restart runs once and gets the same result.
 func (t *teller) carryOut(c calling) {
 	t.start(c.ID, c.Name, c.Args, sdk.ToolCallStatusInProgress)
 	t.mu.Lock()
@@ -487,7 +487,7 @@ func (t *teller) carryOut(c calling) {
 	})
 }
 
-// attempts are how often an answer is sent before it is given up, with pauses between.
+// attempts is the number of times an answer is sent before giving up, with pauses in between.
 const (
 	attempts = 5
 	pause    = time.Second
@@ -534,7 +534,7 @@ func kindOf(name string) sdk.ToolKind {
 	return sdk.ToolKindOther
 }
 
-// titleOf is a call in a line.
+// titleOf returns a call in a line.
 func titleOf(name string, args map[string]any) string {
 	verbs := map[string]string{toolRead: "Read", toolWrite: "Write", toolEdit: "Edit", toolList: "List files of",
 		toolSearch: "Search for", toolRun: "Run"}

@@ -27,7 +27,7 @@ const (
 	a2aContentType = -32005
 )
 
-// rpcError is an error as JSON-RPC tells it.
+// rpcError is a JSON-RPC error.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -50,7 +50,7 @@ type a2aCall struct {
 	v1        bool // states, roles and methods have the names of version 1.0
 }
 
-// a2aMethods are the names of methods in version 1.0, by those of the versions before.
+// a2aMethods maps method names of earlier versions to those of version 1.0.
 var a2aMethods = map[string]string{
 	"message/send": "SendMessage", "message/stream": "SendStreamingMessage", "tasks/get": "GetTask",
 	"tasks/cancel": "CancelTask",
@@ -125,7 +125,7 @@ func (k *a2aCall) parse(body []byte) (method string, params json.RawMessage, err
 	return "", nil, rpcErrorf(rpcMethod, "Method not found: there is no method %q", route.Cut(method, 80))
 }
 
-// accepts refuses a client that says it cannot read the answer. One that says nothing can.
+// accepts refuses a client that declares it can't read the response type. Without a declaration it is accepted.
 func accepts(r *http.Request, streams bool) error {
 	want := "application/json"
 	if streams {
@@ -148,7 +148,7 @@ func asRPC(err error) error {
 	return err
 }
 
-// envelope is the answer to the call, as JSON-RPC sends it.
+// envelope returns the answer to the call, as JSON-RPC sends it.
 func (k *a2aCall) envelope(result any, err error) ([]byte, error) {
 	out := map[string]any{"jsonrpc": "2.0", "id": k.id}
 	if k.id == nil {
@@ -171,7 +171,7 @@ func (k *a2aCall) envelope(result any, err error) ([]byte, error) {
 	return agent.Encode(out)
 }
 
-// reply ends the call. JSON-RPC tells errors in the body.
+// reply completes the call. JSON-RPC reports errors in the body.
 func (k *a2aCall) reply(result any, err error) error {
 	body, err := k.envelope(result, err)
 	if err != nil {
@@ -180,7 +180,7 @@ func (k *a2aCall) reply(result any, err error) error {
 	return finish(k.c, body)
 }
 
-// result is a task or an update of one as a result, which version 1.0 names.
+// result returns a task or an update of one as a result, which version 1.0 names.
 func (k *a2aCall) result(name string, v map[string]any) any {
 	if k.v1 {
 		return map[string]any{name: v}
@@ -196,7 +196,7 @@ func (k *a2aCall) state(name string) string {
 	return name
 }
 
-// role names who speaks, "user" or "agent".
+// role returns the speaker, "user" or "agent".
 func (k *a2aCall) role(name string) string {
 	if k.v1 {
 		return "ROLE_" + strings.ToUpper(name)

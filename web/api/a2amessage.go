@@ -12,10 +12,10 @@ import (
 	"fawn/web/route"
 )
 
-// maxA2AHistory is how many messages of a context a client may ask for.
+// maxA2AHistory limits the messages of a context that a client may request.
 const maxA2AHistory = 10
 
-// a2aMessage is what a client says to an agent.
+// a2aMessage is a client's message to an agent.
 type a2aMessage struct {
 	Role    string    `json:"role"`
 	ID      string    `json:"messageId"`
@@ -63,7 +63,7 @@ func checkHistory(n *int) error {
 	return nil
 }
 
-// parseSend reads and checks a message with what belongs to it.
+// parseSend parses and validates a message with its configuration.
 func parseSend(raw json.RawMessage) (p a2aSend, err error) {
 	if err := decodeA2A("params", raw, &p); err != nil {
 		return p, err
@@ -112,7 +112,7 @@ func (p *a2aSend) join() error {
 	return nil
 }
 
-// launchTask starts the run that a message asks for. The task is a new one, or goes on.
+// launchTask starts the run for a message. The task is new or continued.
 func (k *a2aCall) launchTask(p a2aSend) (r store.Run, task string, err error) {
 	thread, waits := p.message.Context, false
 	metadata := map[string]string{}
@@ -155,7 +155,7 @@ func (k *a2aCall) launchTask(p a2aSend) (r store.Run, task string, err error) {
 	return r, task, nil
 }
 
-// input is what the run gets of a message.
+// input returns the run's input for a message.
 func (p *a2aSend) input() map[string]any {
 	in := map[string]any{}
 	for name, v := range p.data {
@@ -167,8 +167,7 @@ func (p *a2aSend) input() map[string]any {
 	return in
 }
 
-// answers is the value of a resume: a list of answers with the ids of their questions is a
-// map of them.
+// answers returns the value of a resume: a list of answers with the ids of their questions is a map of them.
 func answers(raw json.RawMessage) any {
 	var list []struct {
 		ID    string          `json:"id"`

@@ -38,7 +38,7 @@ func (k *a2aCall) send(params json.RawMessage) error {
 	return k.reply(k.result("task", out), err)
 }
 
-// a2aStream tells a run as updates of its task, each of them the answer to the same call.
+// a2aStream sends a run as updates of its task, each a response to the same call.
 type a2aStream struct {
 	*a2aCall
 	task *a2aTask
@@ -46,12 +46,12 @@ type a2aStream struct {
 	buf  []byte
 
 	message string          // the answer that grows
-	text    strings.Builder // as far as it has come
+	text    strings.Builder // text so far
 	grown   bool            // since it was told
 	working bool            // was told
 }
 
-// stream starts a run and follows it. What is refused is told in the stream, too.
+// stream starts a run and follows it. Refusals are also sent in the stream.
 func (k *a2aCall) stream(params json.RawMessage, refused error) error {
 	release, err := k.Readers.Acquire(k.Limits().MaxReaders)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *a2aStream) open(failed error) (*httpx.Stream, error) {
 	return httpx.NewStream(s.c.Response(), s.beat)
 }
 
-// begin starts the run and tells its task. The reader is nil with an error.
+// begin starts the run and sends its task. With an error the reader is nil.
 func (s *a2aStream) begin(ctx context.Context, params json.RawMessage, refused error) (*eventlog.Reader, error) {
 	if refused != nil {
 		return nil, refused
@@ -110,7 +110,7 @@ func (s *a2aStream) begin(ctx context.Context, params json.RawMessage, refused e
 		"status":  map[string]any{"state": s.state(a2aSubmitted), "timestamp": wire.Stamp(time.Now())}}), nil)
 }
 
-// follow tells the run to its end.
+// follow sends the run up to its end.
 func (s *a2aStream) follow(ctx context.Context, reader *eventlog.Reader) error {
 	if err := s.flush(); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *a2aStream) event(ev runevent.Event) error {
 	return nil
 }
 
-// progress tells the answer as far as it has come, once for everything that came together.
+// progress sends the answer so far, once for each batch of events.
 func (s *a2aStream) progress() error {
 	if !s.grown {
 		return nil
@@ -171,7 +171,7 @@ func (s *a2aStream) progress() error {
 	return s.status(a2aWorking, s.says(s.task, s.message, s.text.String()), false)
 }
 
-// finish tells what came of the task: its artifact, and its last state.
+// finish sends the task's result: its artifact, and its final state.
 func (s *a2aStream) finish() error {
 	if err := s.progress(); err != nil {
 		return err

@@ -24,7 +24,7 @@ const (
 	a2aCanceled  = "canceled"
 )
 
-// maxTaskRuns is how many of a thread's newest runs may belong to a task.
+// maxTaskRuns limits the newest runs of a thread that may belong to a task.
 const maxTaskRuns = 1000
 
 // a2aTask is a task as its last run left it.
@@ -38,12 +38,12 @@ func (t *a2aTask) ended() bool {
 	return slices.Contains([]string{a2aCompleted, a2aFailed, a2aCanceled}, t.state)
 }
 
-// taskID is the id of the task that begins with a run: it names the thread, too.
+// taskID returns the id of the task that begins with a run: it names the thread, too.
 func taskID(r store.Run) string { return r.ThreadID + ":" + r.ID }
 
-// a2aNote is what the metadata of a run says about its task.
+// a2aNote is the task's data in a run's metadata.
 type a2aNote struct {
-	Task     string `json:"task_id,omitempty"`  // which the run goes on with
+	Task     string `json:"task_id,omitempty"`  // the task continued by the run
 	Canceled bool   `json:"canceled,omitempty"` // while it waited for an answer
 }
 
@@ -88,8 +88,7 @@ func (k *a2aCall) find(id, thread string) (*a2aTask, error) {
 	return k.standing(id, list[at], at == 0)
 }
 
-// standing tells where a task stands whose last run is r; newest is whether the thread has
-// no later one.
+// standing returns the state of a task whose last run is r; newest reports whether it is the thread's last run.
 func (k *a2aCall) standing(id string, r store.Run, newest bool) (*a2aTask, error) {
 	t := &a2aTask{id: id, run: r}
 	waits := r.StopReason == agent.StopBreakpoint
@@ -119,8 +118,7 @@ func (k *a2aCall) standing(id string, r store.Run, newest bool) (*a2aTask, error
 	return t, nil
 }
 
-// show is the task on the wire, with up to so many of the last messages of its context; nil
-// is all of them.
+// show returns the task on the wire, with up to so many of the last messages of its context; nil is all of them.
 func (k *a2aCall) show(t *a2aTask, history *int) (map[string]any, error) {
 	ctx := k.c.Request().Context()
 	snap, err := k.lastSnapshot(ctx, t.run)
@@ -156,7 +154,7 @@ func (k *a2aCall) show(t *a2aTask, history *int) (map[string]any, error) {
 	return out, nil
 }
 
-// says is a message of the agent about a task.
+// says returns a message of the agent about a task.
 func (k *a2aCall) says(t *a2aTask, id, text string) map[string]any {
 	return map[string]any{"kind": "message", "role": k.role("agent"), "messageId": id, "taskId": t.id,
 		"contextId": t.run.ThreadID,
@@ -165,7 +163,7 @@ func (k *a2aCall) says(t *a2aTask, id, text string) map[string]any {
 
 func textPart(text string) map[string]any { return map[string]any{"kind": "text", "text": text} }
 
-// history are the messages of a task's context that people and the agent see.
+// history returns the messages of a task's context that people and the agent see.
 func (k *a2aCall) history(t *a2aTask, st *agent.State) []any {
 	list := []any{}
 	for _, msg := range st.Messages {
@@ -181,7 +179,7 @@ func (k *a2aCall) history(t *a2aTask, st *agent.State) []any {
 	return list
 }
 
-// answerOf is the last thing the agent said or asked since the last message of a person.
+// answerOf returns the agent's last answer or question since the last message of a person.
 func answerOf(st *agent.State) string {
 	if q := agent.Question(st); q != nil {
 		return q.Content.String()
@@ -197,14 +195,14 @@ func answerOf(st *agent.State) string {
 	return ""
 }
 
-// response is the artifact with a task's answer.
+// response returns the artifact with a task's answer.
 func (k *a2aCall) response(st *agent.State) map[string]any {
 	return map[string]any{"artifactId": newID(), "name": "Assistant Response",
 		"description": "Response from assistant " + wire.Canonical(k.assistant.ID),
 		"parts":       []any{textPart(answerOf(st))}}
 }
 
-// question is the artifact with what a task waits for; at a breakpoint it is empty.
+// question returns the artifact with a task's question; at a breakpoint it is empty.
 func question(snap store.Snapshot) map[string]any {
 	parts := []any{}
 	for _, t := range wire.Tasks(snap, nil) {
@@ -247,7 +245,7 @@ func (k *a2aCall) get(raw json.RawMessage) (any, error) {
 	return k.result("task", out), err
 }
 
-// cancelTask ends a task, also one that waits for an answer.
+// cancelTask cancels a task, including a waiting one.
 func (k *a2aCall) cancelTask(raw json.RawMessage) (any, error) {
 	t, _, err := k.query(raw)
 	if err != nil {
@@ -276,7 +274,7 @@ func (k *a2aCall) cancelTask(raw json.RawMessage) (any, error) {
 	return k.result("task", out), err
 }
 
-// closeQuestion ends a task that waits: its thread goes on nowhere, and its run says why.
+// closeQuestion ends a waiting task: its thread has no next node, and its run gets the reason.
 func (k *a2aCall) closeQuestion(t *a2aTask) error {
 	ctx := k.c.Request().Context()
 	if _, err := k.Runs.UpdateState(ctx, t.run.ThreadID, runs.Update{AsNode: agent.NodeEnd}); err != nil {

@@ -10,9 +10,8 @@ import (
 	"fawn/web/api/wire"
 )
 
-// addAliases rewrites the message bodies of a snapshot: the role beside the type, OpenAI's
-// function beside name and args, on the answer-to-be of an open question its own call, and
-// the files a message brought that does not name any itself.
+// addAliases rewrites the message bodies of a snapshot: it adds the role to the type, OpenAI's function to name and
+// args, the call to an open question's pending answer, and the files attached to a message that names none.
 func addAliases(snap store.Snapshot, done aliases) error {
 	var question, asking string
 	for _, node := range snap.Checkpoint.Next {
@@ -57,8 +56,8 @@ type call struct {
 	raw json.RawMessage
 }
 
-// aliases are the results of aliased by where the body stands in memory: states of one thread have most
-// of their messages in common. nil remembers nothing.
+// aliases are the results of aliased by where the body is in memory: states of one thread have most of their messages
+// in common. nil remembers nothing.
 type aliases map[*byte]struct {
 	body  []byte
 	calls []call
@@ -81,7 +80,7 @@ func (a aliases) of(body []byte) ([]byte, []call, error) {
 	return out, calls, err
 }
 
-// aliased is a message body with role and function added, and its calls in that form.
+// aliased returns a message body with role and function added, and its calls in that form.
 func aliased(body []byte) ([]byte, []call, error) {
 	var head struct {
 		Type  string            `json:"type"`

@@ -16,7 +16,7 @@ type broughtFile struct {
 	Status   string `json:"status"`
 }
 
-// broughtFiles are the uploads the model was told of, by the message they came with.
+// broughtFiles returns the uploads listed for the model, by the message they were attached to.
 func broughtFiles(snap store.Snapshot) (map[string][]broughtFile, error) {
 	body, ok := snap.Fields["told_files"]
 	if !ok {
@@ -35,13 +35,12 @@ func broughtFiles(snap store.Snapshot) (map[string][]broughtFile, error) {
 	return files, nil
 }
 
-// withFiles is a message body whose additional_kwargs name files, unless they do already.
+// withFiles returns a message body whose additional_kwargs list files, unless they do already.
 func withFiles(body []byte, files []broughtFile) ([]byte, error) {
 	return WithKwarg(body, "files", files)
 }
 
-// WithKwarg is a message body with one more member of its additional_kwargs, unless they
-// have it already.
+// WithKwarg returns a message body with one more member of its additional_kwargs, unless they have it already.
 func WithKwarg(body []byte, name string, value any) ([]byte, error) {
 	var all, kwargs map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {

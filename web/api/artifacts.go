@@ -33,7 +33,7 @@ func (m mount) artifact(c echo.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if at, _, err := m.Dirs.ProjectDir(id); dir == nil && at != "" && err == nil { // a chat that has no files of its own yet
+	if at, _, err := m.Dirs.ProjectDir(id); dir == nil && at != "" && err == nil { // a chat without a folder yet
 		if err := m.Dirs.Create(id); err != nil {
 			return err
 		}

@@ -96,7 +96,7 @@ func (m mount) createAssistant(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, assistantOf(a))
 }
 
-// ownAssistant is the assistant of the path, which must not be the built-in one.
+// ownAssistant returns the assistant of the path, which must not be the built-in one.
 func ownAssistant(c echo.Context, verb string) (string, error) {
 	id := route.Param(c, "aid")
 	if wire.BuiltIn(id) {
@@ -190,7 +190,7 @@ type versionQuery struct {
 	Offset   int             `json:"offset"`
 }
 
-// assistantVersions lists what an assistant was, newest first.
+// assistantVersions lists the versions of an assistant, newest first.
 func (m mount) assistantVersions(c echo.Context) error {
 	var q versionQuery
 	if err := m.Bind(c, &q); err != nil {
@@ -225,7 +225,7 @@ type versionChoice struct {
 	Version *int `json:"version"`
 }
 
-// useVersion makes an older version the one that runs use.
+// useVersion makes an older version the current one.
 func (m mount) useVersion(c echo.Context) error {
 	var body versionChoice
 	if err := m.Bind(c, &body); err != nil {

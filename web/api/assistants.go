@@ -38,7 +38,7 @@ func assistantOf(a store.Assistant) assistantJSON {
 		UpdatedAt: wire.Stamp(a.UpdatedAt)}
 }
 
-// lead is the assistant that is always there.
+// lead returns the assistant that is always there.
 func (a *API) lead() store.Assistant {
 	return store.Assistant{ID: wire.LeadAssistant(), Graph: wire.GraphID, Name: wire.GraphID, Version: 1,
 		CreatedAt: a.started, UpdatedAt: a.started,
@@ -54,14 +54,13 @@ func (a *API) AssistantByID(c echo.Context, id string) (store.Assistant, error) 
 	if errors.Is(err, store.ErrNotFound) && a.Agents != nil {
 		name, bad := profile.Spelled(id)
 		if custom, lost := a.Agents.Get(a.Owner(c), name); bad == nil && !errors.Is(lost, profile.ErrNotFound) {
-			return a.customAssistant(custom), nil // one whose files are broken says so when it runs
+			return a.customAssistant(custom), nil // with invalid files, its run reports the error
 		}
 	}
 	return found, noAssistant(err, id)
 }
 
-// customAssistant is a custom agent as an assistant: running it is running the lead agent under its
-// name.
+// customAssistant returns a custom agent as an assistant: running it is running the lead agent under its name.
 func (a *API) customAssistant(custom profile.Agent) store.Assistant {
 	changed := custom.Changed
 	if changed.IsZero() {
@@ -91,11 +90,10 @@ type assistantQuery struct {
 	Select    []string        `json:"select"`
 }
 
-// assistantsPage is how many assistants a search returns unless it says.
+// assistantsPage is the default page size of a search for assistants.
 const assistantsPage = 10
 
-// matches finds the assistants a query asks for, in its order, before paging. Those that
-// are stored come without config and context.
+// matches returns the assistants matching a query, in its order, before paging. Stored ones lack config and context.
 func (m mount) matches(c echo.Context, q assistantQuery) ([]store.Assistant, error) {
 	want, err := wanted("metadata", q.Metadata)
 	if err != nil {
@@ -218,8 +216,7 @@ func selected(v any, names []string) (any, error) {
 	return out, nil
 }
 
-// contains tells whether have holds everything want says: objects member by member, all
-// else by equality.
+// contains reports whether have contains want: objects member by member, everything else by equality.
 func contains(have, want any) bool {
 	w, ok := want.(map[string]any)
 	if !ok {
@@ -239,4 +236,4 @@ func contains(have, want any) bool {
 	return true
 }
 
-// stamp is how every time looks on the wire.
+// stamp is the format of times in responses.

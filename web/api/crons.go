@@ -31,7 +31,7 @@ type cronJSON struct {
 	Metadata  json.RawMessage `json:"metadata"`
 	User      *string         `json:"user_id"`
 	Enabled   bool            `json:"enabled"`
-	After     *string         `json:"on_run_completed"` // null on a thread of its own
+	After     *string         `json:"on_run_completed"` // null for a cron on a thread
 	CreatedAt string          `json:"created_at"`
 	UpdatedAt string          `json:"updated_at"`
 }
@@ -70,7 +70,7 @@ func answerCron(c echo.Context, cron store.Cron) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// cronBody is what a cron is besides the request for its runs.
+// cronBody holds a cron's fields besides its runs' request.
 type cronBody struct {
 	Schedule  *string         `json:"schedule"`
 	Timezone  *string         `json:"timezone"`
@@ -81,7 +81,7 @@ type cronBody struct {
 	Metadata  json.RawMessage `json:"metadata"`
 }
 
-// edit is the change that a body asks for, besides the request for runs.
+// edit returns the change that a body asks for, besides the request for runs.
 func (b cronBody) edit() (schedule.Edit, error) {
 	e := schedule.Edit{Schedule: b.Schedule, Timezone: b.Timezone, Enabled: b.Enabled, After: b.After,
 		Metadata: route.Given(b.Metadata)}
@@ -128,7 +128,7 @@ func cronProblem(err error, cron, thread string) error {
 	return httpx.Invalid("body", r.Part, "%v", r.Err)
 }
 
-// cronPayload checks a body as a request for a run and returns what is stored of it.
+// cronPayload validates a body as a run request and returns the stored form.
 func (m mount) cronPayload(c echo.Context, thread string,
 	body []byte) (assistant string, payload json.RawMessage, err error) {
 	var kept struct {
@@ -151,7 +151,7 @@ func (m mount) cronPayload(c echo.Context, thread string,
 	return req.AssistantID, payload, err
 }
 
-// createCron makes a cron, on the thread of the path or with a new one for each run.
+// createCron creates a cron, on the thread of the path or with a new one for each run.
 func (m mount) createCron(c echo.Context, thread string) error {
 	body, err := httpx.Body(c.Request(), m.BodyLimit())
 	if err != nil {
@@ -197,7 +197,7 @@ func (m mount) cron(c echo.Context) error {
 	return answerCron(c, cron)
 }
 
-// patchCron changes the parts a body gives, of the cron and of its runs' request.
+// patchCron changes the parts given in a body, of the cron and of its runs' request.
 func (m mount) patchCron(c echo.Context) error {
 	id := route.Param(c, "cid")
 	body, err := httpx.Body(c.Request(), m.BodyLimit())

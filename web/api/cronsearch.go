@@ -27,7 +27,7 @@ type cronQuery struct {
 	Select    []string        `json:"select"`
 }
 
-// crons finds what a query asks for in its order, without payloads.
+// crons returns the matches of a query in its order, without payloads.
 func (m mount) crons(c echo.Context, q cronQuery) ([]store.Cron, error) {
 	want, err := wanted("metadata", q.Metadata)
 	if err != nil {

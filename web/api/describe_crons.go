@@ -43,7 +43,7 @@ func describedCron() o.Schema {
 		o.Is("payload", o.Map(nil)), o.Is("metadata", o.Map(nil)))
 }
 
-// cronRequest is the body of routes that make or change a cron: when it is due, and what its runs are asked for.
+// cronRequest is the body for creating or changing a cron: its schedule, and its runs' request.
 type cronRequest struct {
 	cronBody
 	runBody

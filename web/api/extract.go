@@ -11,7 +11,7 @@ import (
 	"fawn/web/route"
 )
 
-// maxExtracts bounds how many values one search takes out of each thread.
+// maxExtracts limits the values that one search extracts from each thread.
 const maxExtracts = 10
 
 // crumb is one step of a path into a thread: a member by its name, or of a list by its number,
@@ -72,7 +72,7 @@ func at(v any, path []crumb) any {
 	return v
 }
 
-// extracts are the paths a search takes out of each thread, by the names it gives them.
+// extracts are the paths that a search extracts from each thread, by name.
 type extracts map[string][]crumb
 
 func parseExtracts(raw map[string]string) (extracts, error) {
@@ -91,7 +91,7 @@ func parseExtracts(raw map[string]string) (extracts, error) {
 	return out, nil
 }
 
-// whole tells whether the paths need more than the thread's row.
+// whole reports whether the paths need more than the thread's row.
 func (e extracts) whole() bool {
 	for _, places := range e {
 		switch places[0].name {

@@ -103,8 +103,8 @@ func (m mount) answerHistory(c echo.Context, t store.Thread, q historyQuery, lim
 	})
 }
 
-// children are the checkpoints which the nodes behind others made, by those others. list is
-// newest first; of several children the newest counts.
+// children returns the checkpoints created by nodes after others, keyed by those. list is newest first; of several
+// children the newest counts.
 func children(list []store.Checkpoint) map[string]store.Checkpoint {
 	of := make(map[string]store.Checkpoint, len(list))
 	for _, cp := range list {
@@ -115,8 +115,7 @@ func children(list []store.Checkpoint) map[string]store.Checkpoint {
 	return of
 }
 
-// written is what the node behind a checkpoint wrote to get to the next one: null when it
-// was no node that did.
+// written returns the output of the node between a checkpoint and the next: null if it wasn't a node.
 func (a *API) written(ctx context.Context, from, to store.Checkpoint) (json.RawMessage, error) {
 	began := len(from.Next) > 0 && from.Next[0] == agent.NodeStart && to.Source == "input"
 	if to.ID == "" || len(from.Next) == 0 || to.Source != "loop" && !began {
@@ -214,7 +213,7 @@ func beforeID(raw json.RawMessage) (string, error) {
 	return o.Checkpoint.ID, nil
 }
 
-// matchMetadata makes the filter of a history.
+// matchMetadata returns the filter of a history.
 func matchMetadata(raw json.RawMessage) (func(store.Checkpoint) bool, error) {
 	want, err := wanted("metadata", raw)
 	if err != nil {

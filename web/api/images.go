@@ -9,7 +9,7 @@ import (
 	"fawn/store"
 )
 
-// maxImage bounds an image that is read into a state, maxImages all of them, in bytes.
+// maxImage limits an image that is read into a state, maxImages all of them, in bytes.
 const (
 	maxImage  = 8 << 20
 	maxImages = 32 << 20

@@ -2,7 +2,7 @@ package api
 
 import "fawn/web/principal"
 
-// Who may ask for a route.
+// Permissions of routes.
 const (
 	anyone   = principal.Anyone
 	user     = principal.User

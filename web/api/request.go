@@ -108,8 +108,8 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	return req, m.checkCommand(c, &req)
 }
 
-// lifetime decides what becomes of the thread of a stateless run: one that was made for the
-// run goes with it, natively only when asked for.
+// lifetime decides whether a stateless run's thread is kept: a thread created for the run is deleted with it, natively
+// only on request.
 func (m mount) lifetime(req *runRequest, completion string) {
 	req.temporary = completion == "delete"
 	if req.Thread == "" {
@@ -129,7 +129,7 @@ func (m mount) threadOf(thread string, req *runRequest) error {
 	return nil
 }
 
-// checkRun refuses what no run can mean, naming the field.
+// checkRun rejects invalid runs, naming the field.
 func checkRun(req *runRequest) error {
 	for _, o := range []struct {
 		name string
@@ -173,7 +173,7 @@ func checkRun(req *runRequest) error {
 // next level decides, and notes that on the run. Natively they are refused.
 func (m mount) chooseModel(req *runRequest) error {
 	snap := m.Config()
-	if len(snap.UsableModels()) == 0 { // the run itself will say so
+	if len(snap.UsableModels()) == 0 { // the run itself reports it
 		return nil
 	}
 	usable := func(name string) bool {
@@ -244,7 +244,7 @@ func (m mount) chooseModel(req *runRequest) error {
 func (m mount) checkChoices(req *runRequest) error {
 	o, err := req.Choices()
 	if err != nil {
-		return nil // Start says so
+		return nil // Start reports it
 	}
 	if err := lead.CheckAgent(m.Agents, req.Owner, o.Options); err != nil {
 		return httpx.Invalid("body", "agent_name", "%s", err.Error())

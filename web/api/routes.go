@@ -9,7 +9,7 @@ import (
 // Routes adds every route to g. native chooses the manners of DeerFlow's gateway, for the group at /api.
 func (a *API) Routes(g *echo.Group, native bool) { route.Add(g, mount{a, native}.routes()) }
 
-// routes are those of every mount.
+// routes returns the routes of every mount.
 func (m mount) routes() []route.Route {
 	return []route.Route{
 		route.On("GET", "/ok", anyone, "checkLiveness", m.ok),

@@ -20,7 +20,7 @@ import (
 	"fawn/web/route"
 )
 
-// Run is a run on the wire. The counters are those of DeerFlow's gateway.
+// Run is a run in responses. The counters are those of DeerFlow's gateway.
 type Run struct {
 	ID               string                     `json:"run_id"`
 	Thread           string                     `json:"thread_id"`
@@ -43,7 +43,7 @@ type Run struct {
 	Messages         int                        `json:"message_count"`
 }
 
-// RunOf is a stored run on the wire.
+// RunOf returns a stored run on the wire.
 func RunOf(r store.Run) (Run, error) {
 	out := Run{ID: r.ID, Thread: r.ThreadID, Assistant: r.AssistantID, CreatedAt: wire.Stamp(r.CreatedAt),
 		UpdatedAt: wire.Stamp(r.UpdatedAt),
@@ -101,7 +101,7 @@ func redacted(kwargs map[string]json.RawMessage, name string) error {
 	return err
 }
 
-// redact hides what looks like a credential inside options a client sent.
+// redact hides options of a client that look like credentials.
 func redact(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -132,7 +132,7 @@ func secretKey(k string) bool {
 	return false
 }
 
-// contentLocation is where a run can be found; SDKs read both ids from it.
+// contentLocation sets the header with the address of a run; SDKs read both ids from it.
 func (m mount) contentLocation(c echo.Context, r store.Run) {
 	prefix := ""
 	if m.native {
@@ -141,8 +141,8 @@ func (m mount) contentLocation(c echo.Context, r store.Run) {
 	c.Response().Header().Set("Content-Location", prefix+"/threads/"+r.ThreadID+"/runs/"+r.ID)
 }
 
-// resumable tells where an answer that broke off goes on: stream or join. Clients put it
-// behind their own base address, so it never has a prefix.
+// resumable sets the header that tells where to resume an interrupted response: stream or join. Clients append it to their own base
+// address, so it never has a prefix.
 func resumable(c echo.Context, r store.Run, how string) {
 	c.Response().Header().Set("Location", "/threads/"+r.ThreadID+"/runs/"+r.ID+"/"+how)
 }
@@ -164,7 +164,7 @@ func (m mount) createRun(c echo.Context, thread string) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// maxBatch bounds how many runs one request may create.
+// maxBatch limits the runs that one request may create.
 const maxBatch = 100
 
 func (m mount) createBatch(c echo.Context) error {
@@ -236,7 +236,7 @@ func (m mount) deleteRun(c echo.Context, r store.Run) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// cancelAction reads the action of a cancel: rollback also takes back what the run stored.
+// cancelAction parses the action of a cancel: rollback also reverts the run's stored steps.
 func cancelAction(action string) (rollback bool, err error) {
 	switch action {
 	case "", "interrupt":
@@ -274,7 +274,7 @@ func (m mount) cancelTask(c echo.Context, t store.Thread) error {
 	return c.NoContent(http.StatusAccepted)
 }
 
-// keptFiles is the header that tells what a rollback leaves.
+// keptFiles is the header that lists the files kept by a rollback.
 const keptFiles = "X-Fawn-Note"
 
 func (a *API) sayKept(c echo.Context) {
@@ -345,7 +345,7 @@ func (m mount) cancelMany(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// modesOf are the stream modes a run was created with.
+// modesOf returns the stream modes a run was created with.
 func modesOf(r store.Run) []string {
 	var kw struct {
 		Modes request.Strings `json:"stream_mode"`

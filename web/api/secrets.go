@@ -9,8 +9,8 @@ import (
 	"fawn/web/route"
 )
 
-// takeSecrets moves the secrets of a run out of what is stored with it, before anything
-// else looks at the request. No answer shows a value.
+// takeSecrets moves a run's secrets out of its stored request before anything else reads it. No response contains a
+// value.
 func takeSecrets(req *runs.Request) error {
 	req.SecretNames = nil // the server's own
 	if err := req.TakeSecrets(); err != nil {

@@ -15,10 +15,10 @@ import (
 	"fawn/web/route"
 )
 
-// maxMember bounds one file inside an archive, in bytes once unpacked.
+// maxMember limits one file inside an archive, in bytes once unpacked.
 const maxMember = 16 << 20
 
-// skillPath splits a path that goes on behind an archive of a skill.
+// skillPath splits a path that continues inside a skill's archive.
 func skillPath(p string) (archive, inner string, ok bool) {
 	head, tail, ok := strings.Cut(p, ".skill/")
 	return head + ".skill", tail, ok && tail != ""
@@ -60,7 +60,7 @@ func (m mount) skillFile(c echo.Context, dir *files.Files, archive, inner string
 			route.Cut(inner, 200))
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxMember+1)) // what the directory claims need not be true
+	data, err := io.ReadAll(io.LimitReader(r, maxMember+1)) // the directory's size may be wrong
 	if err != nil {
 		return httpx.Errorf(http.StatusBadRequest, "File '%s' cannot be read from the skill archive",
 			route.Cut(inner, 200))

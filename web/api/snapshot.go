@@ -23,8 +23,8 @@ type stateJSON struct {
 	ParentCP   *string          `json:"parent_checkpoint_id"`
 }
 
-// appendState appends a snapshot as GET state and history show it. failed belongs to the head only;
-// result is what its task wrote, nil where that is not known. show appends its values; done may be nil.
+// appendState appends a snapshot in the format of GET state and history. failed applies to the head only; result is its
+// task's output, nil if unknown. show appends its values; done may be nil.
 func appendState(dst []byte, snap store.Snapshot, failed *runevent.Failure, result json.RawMessage, done aliases,
 	show func([]byte, store.Snapshot, bool) []byte) ([]byte, error) {
 	s := stateJSON{Next: snap.Checkpoint.Next, Tasks: wire.Tasks(snap, failed), Metadata: map[string]any{},

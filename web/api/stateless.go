@@ -11,12 +11,10 @@ import (
 	"fawn/store"
 )
 
-// statelessSpace is where the database keeps which threads go with their run. The key is the
-// thread, the body the run.
+// statelessSpace holds the threads to be deleted with their run. The key is the thread, the body the run.
 const statelessSpace = "stateless"
 
-// readers counts who reads the runs of threads, so that none is deleted under a reader's
-// eyes. The zero value is ready.
+// readers counts the readers of threads' runs, so that none is deleted while being read. The zero value is ready.
 type readers struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -45,7 +43,7 @@ func (r *readers) read(thread string) (leave func()) {
 	}
 }
 
-// left waits until nobody reads a thread.
+// left waits until a thread has no readers.
 func (r *readers) left(ctx context.Context, thread string) error {
 	r.mu.Lock()
 	if r.count[thread] == 0 {
@@ -66,8 +64,8 @@ func (r *readers) left(ctx context.Context, thread string) error {
 	}
 }
 
-// deleteAfter removes the thread of a stateless run once the run has ended and its readers
-// have left, if need be after a restart.
+// deleteAfter removes the thread of a stateless run once the run has ended and its readers have left, if necessary
+// after a restart.
 func (a *API) deleteAfter(ctx context.Context, r store.Run) error {
 	ctx = context.WithoutCancel(ctx) // the run is there
 	err := a.DB.Commit(ctx, store.Batch{ThreadID: r.ThreadID,
@@ -79,8 +77,8 @@ func (a *API) deleteAfter(ctx context.Context, r store.Run) error {
 	return nil
 }
 
-// othersRead is how long readers at other servers get for the end of a run before its thread is deleted for a server
-// that is gone.
+// othersRead is the time for readers on other servers to read a run's end before its thread is deleted on behalf of a
+// dead server.
 const othersRead = time.Minute
 
 func (a *API) deleteLater(r store.Run, patience time.Duration) {
@@ -116,13 +114,13 @@ func (a *API) deleteEnded(ctx context.Context, r store.Run, patience time.Durati
 	return a.DB.Commit(ctx, store.Batch{KV: []store.KV{{Space: statelessSpace, Key: r.ThreadID}}}) // the thread is gone
 }
 
-// gone tells whether an error says that what is looked for is deleted.
+// gone reports whether an error means that the object was deleted.
 func gone(err error) bool {
 	return errors.Is(err, store.ErrNotFound) || errors.Is(err, runs.ErrNotFound)
 }
 
-// DeleteStateless goes on with what an earlier process had still to delete. Runs that go on
-// after a restart must be known already.
+// DeleteStateless completes pending deletions of an earlier process. Runs that continue after a restart must be known
+// already.
 func (a *API) DeleteStateless(ctx context.Context) error {
 	list, err := a.DB.KVs(ctx, store.Global, statelessSpace, "")
 	if err != nil {

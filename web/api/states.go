@@ -209,8 +209,8 @@ func (m mount) patchState(c echo.Context, t store.Thread) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// checkPatch looks at a partial state before anything is done with it: messages within
-// their limit, and names that are no field refused natively, else logged and ignored.
+// checkPatch validates a partial state before it is applied: messages within their limit, and unknown fields refused
+// natively, else logged and ignored.
 func (m mount) checkPatch(c echo.Context, where string, raw json.RawMessage) error {
 	raw = route.Given(raw)
 	if raw == nil {
@@ -251,7 +251,7 @@ func (m mount) checkPatch(c echo.Context, where string, raw json.RawMessage) err
 	return nil
 }
 
-// checkMessages refuses a message whose text is over the limit. Short bodies cannot hold one.
+// checkMessages rejects a message whose text exceeds the limit. Short bodies can't contain one.
 func (a *API) checkMessages(raw json.RawMessage) error {
 	limit := a.Limits().MaxMessageBytes
 	if int64(len(raw)) <= limit {
@@ -275,7 +275,7 @@ func (a *API) checkMessages(raw json.RawMessage) error {
 	return nil
 }
 
-// inputError words what is wrong with the messages of a body the way clients know it.
+// inputError words errors in a body's messages for clients.
 func inputError(err error, where string, raw json.RawMessage) error {
 	var fields struct {
 		Messages json.RawMessage `json:"messages"`
@@ -292,7 +292,7 @@ func inputError(err error, where string, raw json.RawMessage) error {
 		strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: ", runs.ErrInput)))
 }
 
-// ownFolders tells whether a thread_data is the one that every thread has, as clients that write back what they read send it.
+// ownFolders reports whether a thread_data equals the thread's own, as sent back by clients.
 func ownFolders(raw json.RawMessage) bool {
 	var d agent.ThreadData
 	return json.Unmarshal(raw, &d) == nil &&

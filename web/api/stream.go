@@ -17,8 +17,7 @@ import (
 	"fawn/web/principal"
 )
 
-// writeAt is the size in bytes past which a stream's buffer is handed to the connection, without
-// a flush.
+// writeAt is the buffer size in bytes from which a stream is written to the connection, without a flush.
 const writeAt = 64 << 10
 
 // streamRun creates a run and follows it.
@@ -65,7 +64,7 @@ func (m mount) joinStream(c echo.Context, r store.Run) error {
 	return m.follow(c, &r, f)
 }
 
-// joining reads how a client wants to follow a run that is there.
+// joining parses how a client wants to follow an existing run.
 func (m mount) joining(c echo.Context, r *store.Run) (_ *following, err error) {
 	f := &following{after: httpx.ParseID(c.Request().Header.Get("Last-Event-ID")),
 		release: m.stateless.read(r.ThreadID)}
@@ -113,8 +112,8 @@ func (m mount) joining(c echo.Context, r *store.Run) (_ *following, err error) {
 	return f, nil
 }
 
-// cancelsOnLeave tells whether a run ends when the client that joins it leaves. That changes something,
-// which a token that may only read can't, although it is a GET.
+// cancelsOnLeave reports whether a run ends when the client that joins it leaves. That changes something, which a token
+// that may only read can't, although it is a GET.
 func cancelsOnLeave(c echo.Context) (bool, error) {
 	leave, err := httpx.Bool(c.QueryParams(), "cancel_on_disconnect", false)
 	if err == nil && leave && principal.Of(c.Request().Context()).ReadOnly {
@@ -123,13 +122,13 @@ func cancelsOnLeave(c echo.Context) (bool, error) {
 	return leave && err == nil, err
 }
 
-// following is how a client follows a run.
+// following is a client's mode of following a run.
 type following struct {
 	modes     wire.Modes
 	subgraphs bool
 	after     httpx.ID // the last event it has
 	leave     bool     // the run is cancelled when it goes
-	release   func()   // to be called when it is done
+	release   func()   // to be called at the end
 }
 
 // follow sends a run's frames past a cursor until it ends or the client leaves. When the server stops, the error is
@@ -147,7 +146,7 @@ func (m mount) follow(c echo.Context, r *store.Run, f *following) error {
 	}
 	defer out.Close()
 	if f.modes.Custom() {
-		defer m.DB.OnWait(func(waiting bool) { // an error is told to whoever writes next
+		defer m.DB.OnWait(func(waiting bool) { // the next writer gets the error
 			_ = out.Write(wire.WaitFrame(waiting), true)
 		})()
 	}
@@ -161,14 +160,14 @@ func (m mount) follow(c echo.Context, r *store.Run, f *following) error {
 	return err
 }
 
-// gone tells whether what a reader who comes back has not seen is there no more.
+// gone reports whether events that a returning reader hasn't seen no longer exist.
 func (m mount) gone(reader *eventlog.Reader, f *following) bool {
 	now := reader.Run()
 	return runs.Done(now.Status) && now.LastSeq == 0 && f.after.Seq > 0
 }
 
-// gap tells a reader that events which it has seen, or is to see, are gone: the thread of the run keeps only its
-// present, or a standby of the database has taken over that lacked them. The state is what there is to read.
+// gap tells a reader that seen or pending events are gone: the run's thread keeps only its current state, or a database
+// standby without them took over. The reader gets the state instead.
 func (m mount) gap(out *httpx.Stream, r store.Run, after httpx.ID) error {
 	data, err := agent.Encode(map[string]any{"code": "stream_replay_gap", "run_id": r.ID,
 		"requested_event_id":          after.String(),
@@ -215,7 +214,7 @@ func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *eventlog.Rea
 		if err != nil {
 			return err
 		}
-		if lost { // it goes on as one who comes back for what follows
+		if lost { // it continues like a returning reader
 			if err := m.gap(out, reader.Run(), httpx.ID{Seq: shown}); err != nil {
 				return err
 			}
@@ -226,7 +225,7 @@ func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *eventlog.Rea
 			continue
 		}
 		if len(events) == 0 {
-			// a run whose end could not be stored ends behind what was seen
+			// a run whose end couldn't be stored ends after the seen events
 			e.End(max(at, reader.Run().LastSeq))
 			return e.Send(out, true)
 		}

@@ -12,7 +12,7 @@ import (
 	"fawn/web/route"
 )
 
-// superstep is what several nodes wrote at once: one checkpoint.
+// superstep is the combined output of several nodes: one checkpoint.
 type superstep struct {
 	Updates []struct {
 		Values  json.RawMessage `json:"values"`
@@ -44,7 +44,7 @@ func (m mount) superstep(c echo.Context, thread string, s superstep) error {
 	return err
 }
 
-// join is all updates as one: messages one behind the other, of other fields the last.
+// join returns all updates as one: messages one after the other, of other fields the last.
 func (s superstep) join() (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	var messages []json.RawMessage

@@ -25,18 +25,18 @@ type threadJSON struct {
 	Interrupts     map[string][]wire.Interrupt `json:"interrupts"`
 	Error          *runevent.Failure           `json:"error"`
 	Extracted      json.RawMessage             `json:"extracted,omitempty"`  // only in searches that ask for it
-	Project        string                      `json:"project_id,omitempty"` // "" for a thread of its own
+	Project        string                      `json:"project_id,omitempty"` // "" outside of projects
 	TTL            *ttlJSON                    `json:"ttl,omitempty"`        // only where it is asked for
 }
 
-// ttlJSON is how long a thread lives once nobody touches it.
+// ttlJSON is the lifetime of an idle thread.
 type ttlJSON struct {
 	Strategy  string  `json:"strategy"`
 	Minutes   float64 `json:"ttl_minutes"`
 	ExpiresAt string  `json:"expires_at"`
 }
 
-// row is what the thread's row alone tells; values is only the title.
+// threadRow converts a thread's row; values is only the title.
 func threadRow(t store.Thread) threadJSON {
 	title := json.RawMessage("null")
 	if t.Title != "" {
@@ -50,7 +50,7 @@ func threadRow(t store.Thread) threadJSON {
 		Values: append(append(json.RawMessage(`{"title":`), title...), '}'), Interrupts: map[string][]wire.Interrupt{}}
 }
 
-// wholeThread adds what the head checkpoint and the last run know.
+// wholeThread adds data of the head checkpoint and the last run.
 func (a *API) wholeThread(ctx context.Context, t store.Thread) (threadJSON, error) {
 	out := threadRow(t)
 	snap, err := a.Checkpoint(ctx, t, "")
@@ -67,7 +67,7 @@ func (a *API) wholeThread(ctx context.Context, t store.Thread) (threadJSON, erro
 	return out, err
 }
 
-// failure says why the last run of a thread failed, or nil when it did not.
+// failure explains why the last run of a thread failed, or nil when it did not.
 func (a *API) failure(ctx context.Context, t store.Thread) (*runevent.Failure, error) {
 	if t.Status != runs.ThreadError {
 		return nil, nil

@@ -14,9 +14,9 @@ import (
 	"fawn/web/route"
 )
 
-// threadModes is what a reader of a whole thread asked for.
+// threadModes are the modes requested by a reader of a whole thread.
 type threadModes struct {
-	runs  bool // what each run was asked to stream
+	runs  bool // each run's own requested modes
 	state bool // the state after each step
 }
 
@@ -39,7 +39,7 @@ func parseThreadModes(names []string) (set threadModes, err error) {
 	return set, nil
 }
 
-// of are the modes in which one run is shown.
+// of returns the modes in which one run is shown.
 func (s threadModes) of(r store.Run) (set wire.Modes, err error) {
 	if s.runs {
 		set, err = parseModes(modesOf(r))
@@ -50,9 +50,8 @@ func (s threadModes) of(r store.Run) (set wire.Modes, err error) {
 	return set, err
 }
 
-// threadStream sends the runs of a thread, one after the other, until the client leaves:
-// from behind the event the client names, else what runs now and what comes. Each run ends
-// with run_done.
+// threadStream sends the runs of a thread one after the other until the client leaves: from the client's last event on,
+// else the current run and later ones. Each run ends with run_done.
 func (m mount) threadStream(c echo.Context, t store.Thread) error {
 	set, err := parseThreadModes(httpx.List(c.QueryParams(), "stream_mode"))
 	if err != nil {
@@ -112,8 +111,7 @@ func (m mount) runByRun(ctx context.Context, out *httpx.Stream, thread *runs.Thr
 	}
 }
 
-// retitled tells of a title which came behind the end of its run. It is no event of a run,
-// so it has no id to go on behind.
+// retitled sends a title that arrived after its run's end. It isn't an event of a run, so it has no id for resuming.
 func retitled(out *httpx.Stream, set threadModes, title string) error {
 	if !set.runs && !set.state {
 		return nil

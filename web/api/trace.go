@@ -13,7 +13,7 @@ import (
 	"fawn/web/route"
 )
 
-// traceJSON is what the calls of a run took.
+// traceJSON lists the calls of a run with durations and costs.
 type traceJSON struct {
 	Thread string            `json:"thread_id"`
 	Run    string            `json:"run_id"`
@@ -21,7 +21,7 @@ type traceJSON struct {
 	Spans  []tracestore.Span `json:"spans"`
 }
 
-// spans are the calls of a run, without where their prompts are.
+// spans returns the calls of a run, without where their prompts are.
 func (m mount) spans(c echo.Context, r store.Run) ([]tracestore.Span, error) {
 	if m.Inspect == nil {
 		return nil, httpx.Errorf(http.StatusNotFound,
@@ -30,7 +30,7 @@ func (m mount) spans(c echo.Context, r store.Run) ([]tracestore.Span, error) {
 	return m.Inspect.Spans(c.Request().Context(), r.ThreadID, r.ID)
 }
 
-// trace tells what each call of a run took.
+// trace returns the calls of a run.
 func (m mount) trace(c echo.Context, r store.Run) error {
 	list, err := m.spans(c, r)
 	if err != nil {
@@ -42,7 +42,7 @@ func (m mount) trace(c echo.Context, r store.Run) error {
 	return httpx.JSON(c, http.StatusOK, traceJSON{r.ThreadID, r.ID, r.Status, list})
 }
 
-// traceCall tells of one call, with what its model was sent.
+// traceCall returns one call with its model's prompt.
 func (m mount) traceCall(c echo.Context, r store.Run) error {
 	list, err := m.spans(c, r)
 	if err != nil {

@@ -60,7 +60,7 @@ func (m mount) await(c echo.Context, r store.Run, leave bool) error {
 	return m.outcome(c, ended)
 }
 
-// ended is the run once it has ended, nothing when the client left before.
+// ended returns the run once it has ended, nothing when the client left before.
 func (m mount) ended(c echo.Context, r store.Run, leave bool) (none store.Run, err error) {
 	ctx, done := m.UntilDrained(c.Request().Context())
 	defer done()
@@ -77,7 +77,7 @@ func (m mount) ended(c echo.Context, r store.Run, leave bool) (none store.Run, e
 		switch {
 		case err == nil && runs.Done(ended.Status):
 			return ended, nil
-		case err == nil: // the server stops, and the next one goes on with it
+		case err == nil: // the server stops, and another one continues it
 			return none, runs.ErrClosed
 		case errors.Is(err, runs.ErrNotFound): // rolled back: the thread is as it was
 			return r, nil
@@ -99,7 +99,7 @@ func (m mount) ended(c echo.Context, r store.Run, leave bool) (none store.Run, e
 	}
 }
 
-// outcome sends what a run left behind.
+// outcome sends the result of a run.
 func (m mount) outcome(c echo.Context, r store.Run) error {
 	ctx := context.WithoutCancel(c.Request().Context())
 	body, err := m.lastValues(ctx, r)
@@ -132,8 +132,8 @@ func finish(c echo.Context, body []byte) error {
 	return err
 }
 
-// lastSnapshot is the state after a run's last step, the thread's when it made none, and
-// empty when that is deleted.
+// lastSnapshot returns the state after a run's last step, the thread's when it made none, and empty when that is
+// deleted.
 func (a *API) lastSnapshot(ctx context.Context, r store.Run) (snap store.Snapshot, err error) {
 	list, err := a.DB.Checkpoints(ctx, r.ThreadID, "", "", 1, func(cp store.Checkpoint) bool { return cp.Run == r.ID })
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *API) lastSnapshot(ctx context.Context, r store.Run) (snap store.Snapsho
 	return snap, err
 }
 
-// lastValues are the values of lastSnapshot, with what the run waits for.
+// lastValues returns the values of lastSnapshot with the run's open questions.
 func (a *API) lastValues(ctx context.Context, r store.Run) (json.RawMessage, error) {
 	snap, err := a.lastSnapshot(ctx, r)
 	if err != nil {
@@ -166,5 +166,5 @@ func (a *API) lastValues(ctx context.Context, r store.Run) (json.RawMessage, err
 	return values, err
 }
 
-// Close waits for what goes on behind answered requests. Draining must be closed before.
+// Close waits for background work of completed requests. Draining must be closed before.
 func (a *API) Close() { a.work.Wait() }

@@ -20,14 +20,13 @@ import (
 
 const (
 	maxWebhookURL = 2048
-	// webhooksAtOnce bounds how many are told at the same time, and with it the memory their
-	// bodies take.
+	// webhooksAtOnce limits concurrent notifications, and with it the memory of their bodies.
 	webhooksAtOnce = 4
 	webhookTime    = 15 * time.Second
 	webhookLook    = 5 * time.Second
 )
 
-// webhookWaits are the times between attempts. After the last one a webhook is given up.
+// webhookWaits returns the times between attempts. After the last one a webhook is given up.
 func webhookWaits() []time.Duration {
 	return []time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute}
 }
@@ -35,7 +34,7 @@ func webhookWaits() []time.Duration {
 // ErrWebhookRefused marks an address that may never be called, so that trying again is no use.
 var ErrWebhookRefused = errors.New("the webhook cannot be called")
 
-// checkWebhook refuses what is no address of a web server.
+// checkWebhook rejects addresses that aren't HTTP URLs.
 func checkWebhook(raw string) error {
 	if raw == "" {
 		return nil
@@ -50,8 +49,8 @@ func checkWebhook(raw string) error {
 	return nil
 }
 
-// TellWebhooks tells the webhooks of ended runs until ctx ends: those of now and those left
-// from before. What fails is tried again a few times, also after a restart.
+// TellWebhooks notifies the webhooks of ended runs until ctx ends, including those left from before. Failures are
+// retried a few times, also after a restart.
 func (a *API) TellWebhooks(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -74,7 +73,7 @@ func (a *API) TellWebhooks(ctx context.Context) {
 	}
 }
 
-// tellDue tells every webhook whose time has come, and returns when to look again.
+// tellDue notifies every due webhook, and returns the next due time.
 func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
 	list, err := a.DB.KVs(ctx, store.Global, runs.WebhookSpace, "")
 	if err != nil {
@@ -101,8 +100,7 @@ func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// tellOne tells one webhook if its time has come. It returns when to try again, or zero
-// when it is done with.
+// tellOne notifies one webhook if it is due. It returns the time of the next attempt, or zero when done.
 func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 	var w runs.Webhook
 	if err := json.Unmarshal(kv.Body, &w); err != nil {
@@ -137,7 +135,7 @@ func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 	return a.keepWebhook(ctx, kv.Key, &w)
 }
 
-// keepWebhook stores what is left to do for a webhook; nil is nothing.
+// keepWebhook stores a webhook's remaining work; nil for none.
 func (a *API) keepWebhook(ctx context.Context, run string, w *runs.Webhook) (next time.Time) {
 	a.hooks.Lock()
 	defer a.hooks.Unlock()
@@ -160,7 +158,7 @@ func (a *API) keepWebhook(ctx context.Context, run string, w *runs.Webhook) (nex
 	return next
 }
 
-// orphaned drops a webhook whose run is gone, unless it left a farewell.
+// orphaned drops a webhook whose run was deleted, unless it has a stored payload.
 func (a *API) orphaned(ctx context.Context, run string) (next time.Time) {
 	a.hooks.Lock()
 	defer a.hooks.Unlock()
@@ -206,7 +204,7 @@ func (a *API) call(ctx context.Context, to, run string, body []byte) error {
 	return httpx.Errorf(status, "it answered %d", status)
 }
 
-// webhookBody is a run as it ended: its row and the state it left.
+// webhookBody returns a run as it ended: its row and the state it left.
 func (a *API) webhookBody(ctx context.Context, run string) ([]byte, error) {
 	r, err := a.DB.Run(ctx, run)
 	if err != nil {
@@ -231,7 +229,7 @@ func (a *API) webhookBody(ctx context.Context, run string) ([]byte, error) {
 	return agent.Encode(body)
 }
 
-// keepPayload lets a webhook be told although the run's thread is deleted now.
+// keepPayload stores a webhook's payload so that it can be sent after the run's thread is deleted.
 func (a *API) keepPayload(ctx context.Context, run store.Run) error {
 	if !strings.Contains(string(run.Kwargs), `"webhook":`) {
 		return nil

@@ -26,7 +26,7 @@ const (
 	kindPath    = "path"
 )
 
-// Bounds of what waits to be stored. Whoever runs a command never waits for the audit.
+// Limits of the queue. Commands never wait for the audit.
 const (
 	maxBytes = 1 << 20
 	maxHeld  = 256
@@ -34,7 +34,7 @@ const (
 	maxNames = 64  // names of variables in a row
 )
 
-// commandRow is one command: what the stages thought of it, and what became of it.
+// commandRow is one command: its verdict and its outcome.
 type commandRow struct {
 	Kind    string `json:"kind"`
 	At      string `json:"at"`
@@ -50,7 +50,7 @@ type commandRow struct {
 	*outcome
 }
 
-// outcome is what a sandbox tells of a command it ran, or could not run.
+// outcome is a sandbox's report of a command, whether or not it ran.
 type outcome struct {
 	Provider   string   `json:"provider"`
 	Layers     []string `json:"layers,omitempty"`
@@ -103,12 +103,12 @@ type pathRow struct {
 // callKey names a tool call.
 type callKey struct{ thread, run, call string }
 
-// Trail stores audit rows. Its methods may be called by many goroutines and return at once:
-// one goroutine writes what waits, and what does not fit any more is counted.
+// Trail stores audit rows. Its methods are safe for concurrent use and return at once: one goroutine writes the queue,
+// and rows beyond its limit are counted.
 type Trail struct {
 	db   *store.DB
 	log  *slog.Logger
-	wake chan struct{} // one token: look at the queue again
+	wake chan struct{} // one token: check the queue again
 	done chan struct{} // closed when the goroutine has ended
 
 	mu      sync.Mutex // guards all below
@@ -116,7 +116,7 @@ type Trail struct {
 	bytes   int
 	dropped int64
 	closed  bool
-	held    map[callKey]sandbox.Record // until the stage tells its verdict
+	held    map[callKey]sandbox.Record // until the stage's verdict arrives
 	order   []callKey                  // of held, oldest first
 }
 
@@ -128,7 +128,7 @@ func New(db *store.DB, log *slog.Logger) *Trail {
 	return t
 }
 
-// Close stores what waits; later rows are dropped.
+// Close stores the queued rows; later ones are dropped.
 func (t *Trail) Close() {
 	t.mu.Lock()
 	for len(t.order) > 0 {
@@ -140,15 +140,14 @@ func (t *Trail) Close() {
 	<-t.done
 }
 
-// Lost is how many rows could not be stored since the start.
+// Lost returns the number of rows lost since the start.
 func (t *Trail) Lost() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.dropped
 }
 
-// Ran takes what a sandbox tells of a command. One of a tool call waits for the verdict on
-// the same call.
+// Ran records a sandbox's report of a command. In a tool call, it waits for the call's verdict.
 func (t *Trail) Ran(r sandbox.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +187,7 @@ func outcomeOf(r sandbox.Record) *outcome {
 		Quota: r.Quota, Restarted: r.Restarted, Background: r.Background, Error: brief(r.Error)}
 }
 
-// Judged takes what the stages tell of a call.
+// Judged records the verdict on a call.
 func (t *Trail) Judged(r middleware.AuditRecord) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -210,7 +209,7 @@ func (t *Trail) Judged(r middleware.AuditRecord) {
 	t.add(r.Thread, kindCommand, row)
 }
 
-// Connected takes what a proxy tells of a connection.
+// Connected records a proxy's report of a connection.
 func (t *Trail) Connected(r egress.Record, run string) {
 	row := egressRow{Kind: kindEgress, At: moment(r.At), Thread: r.Thread, Run: run, Host: brief(r.Host), Port: r.Port,
 		Verdict: string(r.Verdict), Rule: brief(r.Rule), In: r.In, Out: r.Out, MS: r.Took.Milliseconds()}
@@ -235,7 +234,7 @@ func (t *Trail) add(thread, kind string, row any) {
 	t.nudge()
 }
 
-// lose counts rows, and tells of the first. The caller holds mu.
+// lose counts lost rows, and logs the first. The caller holds mu.
 func (t *Trail) lose(rows int, thread string, err error) {
 	if t.dropped == 0 {
 		t.log.Warn("audit rows lost: the store is failing or too slow; /health counts them",
@@ -252,7 +251,7 @@ func (t *Trail) nudge() {
 	}
 }
 
-// write stores what is queued until the trail is closed and empty.
+// write stores queued rows until the trail is closed and empty.
 func (t *Trail) write() {
 	defer close(t.done)
 	for range t.wake {

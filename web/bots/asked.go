@@ -12,16 +12,16 @@ import (
 	"fawn/store"
 )
 
-// Names of notes for whichever server has the bots. What follows is a provider, and the run of an answer.
+// Names of notes for the server with the bots. They end with a provider, and the run of an answer.
 const (
 	askedNote   = "bot/"
 	restartNote = askedNote + "restart/"
 	retryNote   = askedNote + "retry/"
 
-	askedTime = time.Minute // then nobody had that bot
+	askedTime = time.Minute // after it no server has that bot
 )
 
-// Restart opens a bot anew, wherever it is. It tells whether there is one.
+// Restart reopens a bot on whichever server has it. It reports whether it exists.
 func (s *Service) Restart(ctx context.Context, provider string) (bool, error) {
 	if s.Hub.Restart(provider) {
 		return true, nil
@@ -32,7 +32,7 @@ func (s *Service) Restart(ctx context.Context, provider string) (bool, error) {
 	return true, s.ask(ctx, restartNote+provider)
 }
 
-// Retry has the answer of a run sent anew, by whichever server has the bot. Errors: channels.ErrNoBot,
+// Retry has the answer of a run sent again, by whichever server has the bot. Errors: channels.ErrNoBot,
 // runs.ErrNotFound, and runs.ErrBusy while it is being sent here.
 func (s *Service) Retry(ctx context.Context, run string) error {
 	err := s.Hub.Retry(ctx, run)
@@ -62,7 +62,7 @@ func (s *Service) ask(ctx context.Context, name string) error {
 	return nil
 }
 
-// Asked does what other servers have asked of the bots of this one.
+// Asked carries out other servers' requests for the bots of this one.
 func (s *Service) Asked(ctx context.Context) error {
 	list, err := s.DB.Notes(ctx, askedNote)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package bots is the service behind setting up the bots of chat apps: configure, test, connect accounts, show status.
-// The API and the settings page both use it. The bots themselves are package agent/channels.
+// Package bots sets up the bots of chat apps: it configures and tests them, connects accounts, and reports their
+// status. The API and the settings page both use it. The bots themselves are package agent/channels.
 package bots
 
 import (
@@ -30,17 +30,17 @@ type Service struct {
 	Hub    *channels.Hub
 	DB     *store.DB
 	Config *config.Store
-	Apply  func() // has the Hub follow the configuration at once
-	// Open makes a bot that reaches its platform the way the configured one does. It makes no call.
+	Apply  func() // applies the configuration to the Hub at once
+	// Open makes a bot that reaches its platform the way the configured one does. It makes no network call.
 	Open func(p channels.Provider, k channels.Keys) (chat.Channel, error)
 	// Options are how the bot of an app reaches its platform.
 	Options func(p channels.Provider) chat.Options
 }
 
-// Available tells whether the server can run bots at all.
+// Available reports whether the server can run bots at all.
 func (s *Service) Available() bool { return s != nil && s.Hub != nil }
 
-// Connectable tells whether people may connect their accounts.
+// Connectable reports whether people may connect their accounts.
 func (s *Service) Connectable() bool { return s.Config.Current().File.ChannelConnections.Enabled }
 
 // A Cause is why something was refused.
@@ -48,10 +48,10 @@ type Cause string
 
 // The causes.
 const (
-	Off     Cause = "off"     // nobody may connect accounts
+	Off     Cause = "off"     // accounts can't be connected
 	Missing Cause = "missing" // credentials, which Detail names
 	Written Cause = "file"    // config.yaml sets the app up
-	Failing Cause = "fails"   // the platform doesn't take the credentials; Detail says why
+	Failing Cause = "fails"   // the platform rejects the credentials; Detail has the reason
 	Stopped Cause = "stopped" // the bot doesn't run
 	Codes   Cause = "codes"   // too many codes are open
 	Scanned Cause = "scanned" // signing in by QR code is switched off
@@ -62,7 +62,7 @@ type Refused struct {
 	Cause  Cause
 	App    string // its name
 	Detail string
-	// Trouble is what Failing is about.
+	// Trouble is the problem of Failing.
 	Trouble chat.Trouble
 }
 
@@ -94,7 +94,7 @@ type App struct {
 	Status  channels.Status
 }
 
-// App looks at a chat app.
+// App describes a chat app.
 func (s *Service) App(p channels.Provider) App {
 	snap := s.Config.Current()
 	a := App{Provider: p, Written: snap.WritesChannel(p.Name)}
@@ -104,13 +104,13 @@ func (s *Service) App(p channels.Provider) App {
 	return a
 }
 
-// Running tells whether the bot is connected.
+// Running reports whether the bot is connected.
 func (a App) Running() bool { return a.Exists && a.Status.Running }
 
-// Public tells whether everybody may write to the bot.
+// Public reports whether anyone may write to the bot.
 func (a App) Public() bool { return slices.Contains(a.Section.List("allowed_users"), "*") }
 
-// Value is a credential as it may be shown.
+// Value returns a credential as it may be shown.
 func (a App) Value(f channels.Field) string {
 	v := a.Section.Text(f.Name)
 	if f.Secret && v != "" {
@@ -148,7 +148,7 @@ func (l laidOver) Text(key string) string {
 	return l.Channel.Text(key)
 }
 
-// credentials are what a form brings, with what is stored where it says so.
+// credentials returns a form's values, with stored ones where it says so.
 func (s *Service) credentials(p channels.Provider, values map[string]string) (laidOver, error) {
 	section, _ := s.Config.Current().File.Channel(p.Name)
 	l := laidOver{section, map[string]string{}}
@@ -163,15 +163,15 @@ func (s *Service) credentials(p channels.Provider, values map[string]string) (la
 	return l, nil
 }
 
-// Tried tells how it went to sign in with credentials.
+// Tried is the result of signing in with credentials.
 type Tried struct {
 	Me    chat.Me
 	Took  time.Duration
-	Lacks []chat.Lack // permissions that the bot does without
+	Lacks []chat.Lack // permissions missing for the bot
 	Err   error       // nil when the credentials work
 }
 
-// Test signs in with credentials, looks for missing permissions and stores nothing. The error is *Refused.
+// Test signs in with credentials and checks for missing permissions, without storing anything. The error is *Refused.
 func (s *Service) Test(ctx context.Context, p channels.Provider, values map[string]string) (Tried, error) {
 	l, err := s.credentials(p, values)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *Service) Test(ctx context.Context, p channels.Provider, values map[stri
 	return Try(ctx, ch), nil
 }
 
-// Try signs a bot in and looks for missing permissions, by calls that only read.
+// Try signs a bot in and checks for missing permissions, by read-only calls.
 func Try(ctx context.Context, ch chat.Channel) Tried {
 	t := signIn(ctx, ch)
 	if x, ok := ch.(chat.Examiner); ok && t.Err == nil {
@@ -204,7 +204,7 @@ func signIn(ctx context.Context, ch chat.Channel) (t Tried) {
 	return t
 }
 
-// Prevents tells what a bot can't do for want of a permission, in a sentence.
+// Prevents describes the work a bot can't do without a permission, in a sentence.
 func Prevents(l chat.Loss) string {
 	switch l {
 	case chat.LosesAll:
@@ -229,7 +229,7 @@ func Prevents(l chat.Loss) string {
 	return "Something the bot does isn't possible."
 }
 
-// Configure stores credentials that work and waits a moment for the bot to connect. Errors are *Refused, those of the
+// Configure stores valid credentials and waits briefly for the bot to connect. Errors are *Refused, those of the
 // settings, and those of config.Store.
 func (s *Service) Configure(ctx context.Context, p channels.Provider, values map[string]string) error {
 	if !s.Connectable() {
@@ -263,7 +263,7 @@ func (s *Service) Configure(ctx context.Context, p channels.Provider, values map
 	return s.store(ctx, p, plain, secrets)
 }
 
-// store has a bot use what is configured, and waits a moment for it to connect.
+// store applies the configuration to a bot, and waits briefly for it to connect.
 func (s *Service) store(ctx context.Context, p channels.Provider, plain map[string]string,
 	secrets map[string]config.Secret) error {
 	if err := s.Config.SetChannel(p.Name, plain, secrets); err != nil {
@@ -310,7 +310,7 @@ type Offer struct {
 	Link  string // opens the bot with the code; empty where there is no such link
 }
 
-// Connect makes an Offer. Errors are *Refused and those of the store.
+// Connect creates an Offer. Errors are *Refused and those of the store.
 func (s *Service) Connect(ctx context.Context, owner string, p channels.Provider) (o Offer, err error) {
 	if !s.Connectable() {
 		return o, &Refused{Cause: Off, App: p.Display}
@@ -341,10 +341,10 @@ func (s *Service) Connect(ctx context.Context, owner string, p channels.Provider
 // Connection statuses besides those of the store.
 const (
 	NotConnected = "not_connected"
-	Pending      = "pending" // a code waits to be used
+	Pending      = "pending" // a code is pending
 )
 
-// Connection is how the newest connection of an owner with a chat app is.
+// Connection returns the state of an owner's newest connection to a chat app.
 func (s *Service) Connection(ctx context.Context, owner, provider string) (string, error) {
 	list, err := s.DB.Connections(ctx, owner)
 	if err != nil {
@@ -366,7 +366,7 @@ func (s *Service) Connection(ctx context.Context, owner, provider string) (strin
 	return status, err
 }
 
-// Explain is an error of a chat app for people.
+// Explain returns an error of a chat app for people.
 func Explain(err error) string {
 	var fatal *chat.Fatal
 	if errors.As(err, &fatal) {
@@ -375,8 +375,7 @@ func Explain(err error) string {
 	return err.Error()
 }
 
-// Revoke ends a connection of an owner, and what is being delivered to it, and returns it. ErrNotFound when
-// there is none of that id.
+// Revoke ends an owner's connection and its pending deliveries, and returns it. ErrNotFound without one of that id.
 func (s *Service) Revoke(ctx context.Context, owner, id string) (store.Connection, error) {
 	var one store.Connection
 	list, err := s.DB.Connections(ctx, owner)
@@ -392,13 +391,13 @@ func (s *Service) Revoke(ctx context.Context, owner, id string) (store.Connectio
 	return one, s.Hub.Revoked(ctx, one.Provider)
 }
 
-// ChatChange is what changes about a chat; nil leaves it as it is.
+// ChatChange is a change of a chat's settings; nil fields are unchanged.
 type ChatChange struct {
 	Enabled *bool
-	Members *string // all or paired; empty is what the channel says
+	Members *string // all or paired; empty uses the channel's setting
 }
 
-// ChangeChat changes who a bot answers in a chat. By is whose decision it is. ErrNotFound when the chat is not known.
+// ChangeChat changes whom a bot answers in a chat. by is the deciding account. ErrNotFound if the chat is unknown.
 func (s *Service) ChangeChat(ctx context.Context, provider, chat, by string, ch ChatChange) (store.ChannelChat, error) {
 	c, err := s.DB.ChannelChat(ctx, provider, chat, "")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"fawn/agent/config"
 )
 
-// Scannable tells whether a bot can be signed in by QR code: its owner switched that on, and config.yaml doesn't name
+// Scannable reports whether a bot can be signed in by QR code: its owner switched that on, and config.yaml doesn't name
 // the token itself.
 func (s *Service) Scannable(p channels.Provider) bool {
 	snap := s.Config.Current()
@@ -21,7 +21,7 @@ func (s *Service) Scannable(p channels.Provider) bool {
 	return p.Scan != nil && section.Switch(channels.ScanKey, false) && !snap.Writes("channels."+p.Name+".bot_token")
 }
 
-// Digits tells whether a text is what WeChat may show for entering; empty is nothing.
+// Digits reports whether a text is a code that WeChat may show; empty is none.
 func Digits(text string) bool {
 	return len(text) <= 16 && strings.Trim(text, "0123456789") == ""
 }
@@ -48,7 +48,7 @@ func (s *Service) StartScan(ctx context.Context, owner string, p channels.Provid
 	return scan, err
 }
 
-// LookScan waits a moment for news of a scan. When it's done, the bot is set up with what it brought.
+// LookScan waits briefly for a scan's progress. When it's done, it sets up the bot with the result.
 func (s *Service) LookScan(ctx context.Context, owner string, p channels.Provider, id, digits string) (qrlogin.Scan,
 	error) {
 	goOn := func(state json.RawMessage) (qrlogin.Scanner, error) { return p.Scan(s.Options(p), state) }

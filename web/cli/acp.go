@@ -12,12 +12,12 @@ import (
 	"fawn/web/client"
 )
 
-// Editor is what an editor may choose for its sessions.
+// Editor holds an editor's choices for its sessions.
 type Editor struct {
 	Agent, Model, Mode string
 }
 
-// ServeACP lets an editor use an agent over in and out. Problems with the protocol are told on problems.
+// ServeACP lets an editor use an agent over in and out. Protocol errors are written to problems.
 func ServeACP(ctx context.Context, o web.Options, to Reach, e Editor, in io.Reader, out, problems io.Writer) error {
 	var mu sync.Mutex
 	var ends []func() error

@@ -59,7 +59,7 @@ func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok b
 	return len(r.Left) == 0, err
 }
 
-// told is a backup in a sentence.
+// told returns a backup in a sentence.
 func told(m backup.Manifest, size int64) string {
 	secrets := "without secrets"
 	if m.Secrets {
@@ -71,7 +71,7 @@ func told(m backup.Manifest, size int64) string {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
 
-// VerifyBackup checks a backup and says what is in it.
+// VerifyBackup verifies a backup and describes its content.
 func VerifyBackup(ctx context.Context, o web.Options, file string) error {
 	m, err := backup.Verify(ctx, file)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package cli holds the commands beside serving: looking after an installation (doctor, backup, fsck, import), doing
-// one task, and being an MCP server on standard input. Each exported function is one command; package main reads their
-// flags.
+// Package cli implements the commands other than serving: maintenance (doctor, backup, fsck, import), running one task,
+// and an MCP server on standard input. Each exported function is one command; package main parses the flags.
 //
 // Commands about accounts are in package web, because a running server carries them out too.
 package cli

@@ -25,9 +25,8 @@ import (
 	"fawn/web/traceexport"
 )
 
-// Doctor looks at everything a start needs and says what it found, line by line. Like a
-// start it makes a data folder that is missing and brings its database up to date; nothing
-// else changes. ok is false when Fawn would not work.
+// Doctor checks everything needed for a start and reports the results line by line. Like a start it creates a missing
+// data folder and migrates its database; nothing else changes. ok is false if Fawn wouldn't work.
 func Doctor(ctx context.Context, o web.Options) (ok bool, err error) {
 	d := &doctor{out: o.Out, ok: true}
 	if o.Addr == "" {
@@ -174,7 +173,7 @@ func (d *doctor) models(ctx context.Context, s *config.Snapshot) {
 	for i, m := range usable {
 		calls.Go(func() error { probed[i] = lead.Probe(ctx, m); return nil })
 	}
-	_ = calls.Wait() // they give no errors
+	_ = calls.Wait() // they return no errors
 	for i, m := range usable {
 		d.model(m, probed[i])
 	}
@@ -189,7 +188,7 @@ func (d *doctor) models(ctx context.Context, s *config.Snapshot) {
 	}
 }
 
-// model tells how a real call to a model went, in the provider's own words if it failed.
+// model reports the outcome of a real call to a model, quoting the provider if it failed.
 func (d *doctor) model(m config.Model, p llm.Probed) {
 	what := fmt.Sprintf("%s (%s)", m.Name, m.Use)
 	if p.OK {
@@ -211,7 +210,7 @@ func (d *doctor) model(m config.Model, p llm.Probed) {
 	d.line("bad", "model", fmt.Sprintf("%s doesn't answer%s (%s):\n%s", what, at, class, text))
 }
 
-// bots tells whether the bots of chat apps can sign in, and what missing permissions prevent.
+// bots reports whether the chat apps' bots can sign in, and the effect of missing permissions.
 func (d *doctor) bots(ctx context.Context, s *config.Snapshot) {
 	for _, b := range web.TryBots(ctx, s) {
 		switch {
@@ -232,10 +231,10 @@ func (d *doctor) bots(ctx context.Context, s *config.Snapshot) {
 	}
 }
 
-// tryTime is how long a collector may take to answer.
+// tryTime limits the wait for a collector's response.
 const tryTime = 5 * time.Second
 
-// insight tells who can see what the server does.
+// insight reports access to metrics and traces.
 func (d *doctor) insight(ctx context.Context, s *config.Snapshot) {
 	switch m := s.File.Metrics; {
 	case !m.Enabled:
@@ -257,7 +256,7 @@ func (d *doctor) insight(ctx context.Context, s *config.Snapshot) {
 	}
 }
 
-// accounts tells who may use the server, and what is easily forgotten.
+// accounts reports who may use the server, with common mistakes.
 func (d *doctor) accounts(o web.Options, s *config.Snapshot) {
 	host, _, err := net.SplitHostPort(o.Addr)
 	local := err == nil && web.IsLoopback(host)

@@ -23,7 +23,7 @@ import (
 	"fawn/web/eval"
 )
 
-// Evaluation is what fawn eval does.
+// Evaluation holds the options of fawn eval.
 type Evaluation struct {
 	Dir    string   // of the suite
 	Models []string // each answers all questions; none is the configuration's choice
@@ -35,14 +35,14 @@ type Evaluation struct {
 	Verbose             bool // show the log of the server
 }
 
-// Evaluate has agents answer the questions of a suite, by a server of its own whose web is the suite's, and prints how
-// good the answers are. ok is false if a run failed or a goal was missed.
+// Evaluate lets agents answer the questions of a suite, on a temporary server whose web is the suite's, and prints the
+// quality of the answers. ok is false if a run failed or a goal was missed.
 func Evaluate(ctx context.Context, o web.Options, e Evaluation) (ok bool, err error) {
 	suite, err := eval.Open(e.Dir)
 	if err != nil {
 		return false, err
 	}
-	// Traces hold what is asked and said; secrets.env may name these, too, but the environment comes first.
+	// Traces contain prompts and answers. secrets.env may set these variables, too, but the environment comes first.
 	for _, name := range []string{"LANGFUSE_TRACING", "LANGSMITH_TRACING"} {
 		if err := os.Setenv(name, "false"); err != nil {
 			return false, err
@@ -129,15 +129,15 @@ func (e Evaluation) someModel(ctx context.Context) error {
 	return &RunMistake{Why: "no model is configured that can do research; add one to models in config.yaml, or name one with --model"}
 }
 
-// met tells whether the goals are reached.
+// met reports whether the goals are reached.
 func (e Evaluation) met(t eval.Totals) bool {
 	reached := func(v *float64, goal int) bool { return goal == 0 || v != nil && *v*100 >= float64(goal)-1e-9 }
 	return t.Failed == 0 && reached(t.HeldShare, e.Citations) && reached(t.Coverage, e.Coverage) &&
 		(!e.NoForbidden || t.Forbidden == 0)
 }
 
-// fileName is the name of the folder of a model's results. Other characters than these are escaped as in addresses, so that
-// no two models share a folder.
+// fileName returns the name of the folder of a model's results. Other characters than these are escaped as in
+// addresses, so that no two models share a folder.
 func fileName(model string) string {
 	switch model {
 	case "":
@@ -157,15 +157,15 @@ func fileName(model string) string {
 	return b.String()
 }
 
-// evalKeys are the keys of the configuration that count in an evaluation: what models, prompts and limits are. What
-// reaches elsewhere (chat apps, MCP servers, other agents, databases, traces) is left out.
+// evalKeys returns the configuration keys used in an evaluation: models, prompts and limits. Keys that connect
+// elsewhere (chat apps, MCP servers, other agents, databases, traces) are left out.
 func evalKeys() []string {
 	return []string{"models", "default_model", "timezone", "max_recursion_limit", "tool_output", "subagents", "summarization",
 		"loop_detection", "read_before_write", "safety_finish_reason", "token_usage", "token_budget", "llm_call",
 		"circuit_breaker", "skills", "runs"}
 }
 
-// evalFolder makes a data folder with what an evaluation needs of the other one, and makes o use it: models and limits of
+// evalFolder creates a data folder with the parts needed for an evaluation, and makes o use it: models and limits of
 // the configuration, keys, custom agents and skills.
 func evalFolder(o *web.Options) (dir string, err error) {
 	data, err := config.DataDir(o.Data)
@@ -247,7 +247,7 @@ func evalFolder(o *web.Options) (dir string, err error) {
 	return dir, sealed(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
 }
 
-// sealed refuses what the environment changes in the configuration so that more than models would be asked.
+// sealed rejects environment variables that would change the configuration to contact more than models.
 func sealed(o config.Options) error {
 	snap, err := config.Load(o)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"fawn/web/storage"
 )
 
-// objects looks for the files that are in an object store, if there is one, and names those that are missing, a line
-// each; with deep also those with other contents.
+// objects checks the files in an object store, if there is one, and lists missing ones; with deep also those with
+// different content.
 func (f fsck) objects(ctx context.Context, o web.Options, dir string, deep bool) (ok bool, err error) {
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
 	if err != nil {
@@ -35,7 +35,7 @@ func (f fsck) objects(ctx context.Context, o web.Options, dir string, deep bool)
 	return true, sayObjects(o.Out, n, deep)
 }
 
-// sayObjects says what was found to be well.
+// sayObjects reports the intact files.
 func sayObjects(out io.Writer, n int, deep bool) error {
 	what := "are all there"
 	if deep {

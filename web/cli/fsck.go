@@ -16,19 +16,18 @@ import (
 	"fawn/web"
 )
 
-// lostFolder is where a repair puts folders that belong to no thread.
+// lostFolder is the folder to which a repair moves folders without a thread.
 const lostFolder = "lost"
 
-// Fsck reads everything in the data folder and names every broken reference, a line each.
-// With repair it mends what can be mended without losing anything a thread shows, and
-// looks again. Files in an object store are looked for, and read with deep. ok is false when
-// something is broken in the end. A folder that a server uses is refused, with a *store.LockedError.
+// Fsck reads everything in the data folder and lists every broken reference. With repair it fixes everything that can
+// be fixed without losing visible content, and checks again. Files in an object store are looked up, and read with
+// deep. ok is false if something is still broken. A folder in use by a server is refused, with a *store.LockedError.
 func Fsck(ctx context.Context, o web.Options, repair, deep bool) (ok bool, err error) {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
 		return false, err
 	}
-	if _, err := os.Stat(dir); err != nil { // looking does not make one
+	if _, err := os.Stat(dir); err != nil { // checking must not create one
 		return false, fmt.Errorf("can't read the data folder %s: %w", dir, errors.Unwrap(err))
 	}
 	db, dirs, err := web.OpenStore(ctx, o, dir)
@@ -71,7 +70,7 @@ func Fsck(ctx context.Context, o web.Options, repair, deep bool) (ok bool, err e
 	return ok && len(found) == 0, err
 }
 
-// readOnly tells whether a folder could not be opened because it cannot be written to.
+// readOnly reports whether a folder could not be opened because it cannot be written to.
 func readOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
@@ -81,7 +80,7 @@ type fsck struct {
 	dirs files.Dirs
 }
 
-// check are the findings in the database and beside it.
+// check returns the findings in and next to the database.
 func (f fsck) check(ctx context.Context) ([]string, error) {
 	found, err := f.db.Check(ctx)
 	if err != nil {
@@ -104,8 +103,7 @@ func (f fsck) check(ctx context.Context) ([]string, error) {
 	return found, err
 }
 
-// lost are the folders of threads that do not exist: what is left of deleted ones, or
-// uploads to one that was never started.
+// lost returns the folders without a thread: leftovers of deleted ones, or uploads to one that was never started.
 func (f fsck) lost(ctx context.Context) ([]string, error) {
 	var lost []string
 	err := f.dirs.Threads(func(id string) error {
@@ -137,7 +135,7 @@ func (f fsck) lost(ctx context.Context) ([]string, error) {
 	return lost, err
 }
 
-// repair mends what is safe to mend and says what it did.
+// repair makes the safe repairs and reports them.
 func (f fsck) repair(ctx context.Context, o web.Options) error {
 	found, err := f.check(ctx)
 	if err != nil || len(found) == 0 {

@@ -30,7 +30,7 @@ type ownServer struct {
 	err  error
 }
 
-// find is the address of the server of a data folder.
+// find returns the address of the server of a data folder.
 func (s *ownServer) find(ctx context.Context) (string, error) {
 	a, err := web.Open(context.WithoutCancel(ctx), s.o)
 	if locked, ok := errors.AsType[*store.LockedError](err); ok {

@@ -20,16 +20,16 @@ import (
 	"fawn/web"
 )
 
-// ImportOptions say what [Import] takes.
+// ImportOptions select the data for [Import].
 type ImportOptions struct {
 	From string // DeerFlow's data folder, or the project it is in
 	User string // id of one of its users; "" is the only one
-	Dry  bool   // only say what would be imported
+	Dry  bool   // only report what would be imported
 }
 
-// Import takes the chats, files, agents, profile and memory of a DeerFlow 2.x installation, whose
-// folder it leaves as it is. What is there already stays, so that an import which was cut off can be
-// repeated. It tells what it does on o.Out, a line each; ok is false when something was left behind.
+// Import imports the chats, files, agents, profile and memory of a DeerFlow 2.x installation, without changing it.
+// Existing data is kept, so an interrupted import can be repeated. It reports each step on o.Out; ok is false if
+// something was left out.
 func Import(ctx context.Context, o web.Options, from ImportOptions) (ok bool, err error) {
 	old, err := findDeerFlow(from.From)
 	if err != nil {
@@ -54,14 +54,14 @@ func Import(ctx context.Context, o web.Options, from ImportOptions) (ok bool, er
 	return m.left == 0, nil
 }
 
-// deerFlow is where an installation keeps its things.
+// deerFlow holds the paths of an installation's data.
 type deerFlow struct {
 	project  string // folder with config.yaml and skills, the same as home where they are together
 	home     string // the data folder
 	database string
 }
 
-// findDeerFlow looks for the data folder and the database where DeerFlow puts them.
+// findDeerFlow searches DeerFlow's usual places for the data folder and the database.
 func findDeerFlow(from string) (d deerFlow, err error) {
 	if info, err := os.Stat(from); err != nil {
 		return d, fmt.Errorf("look for DeerFlow: %w", err)
@@ -89,12 +89,12 @@ type migration struct {
 	dir  string
 	db   *store.DB
 	dirs files.Dirs
-	left int // things that could not be taken
+	left int // number of items that couldn't be imported
 }
 
 func (m *migration) say(format string, args ...any) { fmt.Fprintf(m.o.Out, format+"\n", args...) }
 
-// done is what happened, or what would happen.
+// done reports an action, performed or simulated.
 func (m *migration) done(verb string) string {
 	if m.Dry {
 		return "would be " + verb
@@ -102,7 +102,7 @@ func (m *migration) done(verb string) string {
 	return verb
 }
 
-// fail says what stays behind, and why.
+// fail reports an omission with its reason.
 func (m *migration) fail(what string, err error) {
 	m.left++
 	m.say("Not imported: %s: %v", what, err)
@@ -151,7 +151,7 @@ func (m *migration) do(ctx context.Context) error {
 	return m.settings()
 }
 
-// chooseUser makes sure that what belongs to several people is not mixed.
+// chooseUser prevents mixing the data of several users.
 func (m *migration) chooseUser(ctx context.Context, src *deerflow.Source) error {
 	users, err := src.Users(ctx)
 	switch {
@@ -175,7 +175,7 @@ func (m *migration) places(name string) (out []string) {
 	return append(out, filepath.Join(m.old.home, name))
 }
 
-// thread takes one chat: its files first, so that whoever sees it sees them.
+// thread imports one chat: its files first, so a visible chat has its files.
 func (m *migration) thread(ctx context.Context, src *deerflow.Source, id string) (isNew bool, err error) {
 	_, err = m.db.Thread(ctx, id)
 	isNew = errors.Is(err, store.ErrNotFound)
@@ -232,7 +232,7 @@ func (m *migration) newThread(ctx context.Context, src *deerflow.Source, id stri
 	return nil
 }
 
-// files copies what a chat has in its folders.
+// files copies the files in a chat's folders.
 func (m *migration) files(ctx context.Context, id string) error {
 	if !filepath.IsLocal(id) {
 		return fmt.Errorf("%q isn't a valid folder name", id)

@@ -65,7 +65,7 @@ func (m *migration) agents() error {
 	return nil
 }
 
-// profile takes what the user says about themselves.
+// profile imports the user's profile.
 func (m *migration) profile() error {
 	list, err := profile.Open(m.dir, store.DefaultOwner)
 	if err != nil {
@@ -130,8 +130,7 @@ func (m *migration) remember(ctx context.Context) error {
 	return nil
 }
 
-// settings copies the files with models, tools and MCP servers to where there are none, and says
-// what is left to do by hand.
+// settings copies the files with models, tools and MCP servers unless they exist, and lists the remaining manual steps.
 func (m *migration) settings() error {
 	for _, name := range []string{"config.yaml", "extensions_config.json"} {
 		for _, folder := range []string{m.old.project, m.old.home} {

@@ -13,10 +13,10 @@ import (
 	"fawn/web/storage"
 )
 
-// clockSkew is how much two clocks may differ without being told.
+// clockSkew is the tolerated difference between two clocks.
 const clockSkew = 2 * time.Second
 
-// postgreSQL looks at the server that has the rows, if there is one. free says that the rows can be looked at.
+// postgreSQL checks the database server, if there is one. free means that the rows can be read.
 func (d *doctor) postgreSQL(ctx context.Context, o web.Options, dir string) (free bool) {
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *doctor) postgreSQL(ctx context.Context, o web.Options, dir string) (fre
 	return d.lease(r.Nodes) && r.Unfit == nil && r.Rights == nil
 }
 
-// cluster tells what servers that share the database would stumble over.
+// cluster reports differences between servers that share the database.
 func (d *doctor) cluster(snap *config.Snapshot, r *store.Report) {
 	if r.Skew > clockSkew || r.Skew < -clockSkew {
 		d.line("note", "clock", fmt.Sprintf("this machine's clock differs from the database's by %s: times that are "+
@@ -79,13 +79,13 @@ func (d *doctor) cluster(snap *config.Snapshot, r *store.Report) {
 	for _, n := range r.Nodes {
 		configs[n.Settings] = true
 	}
-	delete(configs, "") // does not say
+	delete(configs, "") // not reported
 	if len(configs) > 1 {
 		d.line("bad", "servers", "the servers have different config.yaml files: give all of them the same one")
 	}
 }
 
-// lease tells who has the rows. free says that nobody has.
+// lease reports the holder of the database. free means that there is none.
 func (d *doctor) lease(nodes []store.Node) (free bool) {
 	free = true
 	for _, n := range nodes {

@@ -25,19 +25,18 @@ const (
 	RunCutOff    = client.CutOff
 )
 
-// RunMistake is a task that names what the server does not have.
+// RunMistake means that a task refers to something missing on the server.
 type RunMistake = client.Mistake
 
-// RunTask is what fawn run does.
+// RunTask holds the options of fawn run.
 type RunTask = client.Task
 
-// Reach says which server to use: one at an address, else the one that has the data folder, else one that
-// is there for as long as the command runs.
+// Reach selects the server: one at an address, else the one using the data folder, else a temporary one.
 type Reach struct {
 	URL       string // of a server
 	Token     string // for a server with accounts
-	Ephemeral bool   // a server of its own, with a data folder that goes with it
-	Verbose   bool   // show the log of a server of its own
+	Ephemeral bool   // a temporary server with a temporary data folder
+	Verbose   bool   // show a temporary server's log
 }
 
 // Run carries out a task and shows the answer on o.Out and the steps on progress.
@@ -56,7 +55,7 @@ func Run(ctx context.Context, o web.Options, to Reach, task RunTask, asJSON bool
 	return r.Status, err
 }
 
-// open finds or starts the server. done ends what was started.
+// open finds or starts the server. done stops a started one.
 func (to Reach) open(ctx context.Context, o web.Options) (s client.Server, done func() error, err error) {
 	s = client.Server{URL: to.URL, Token: to.Token, Client: &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment}}}
@@ -89,7 +88,7 @@ func (to Reach) open(ctx context.Context, o web.Options) (s client.Server, done 
 	}, nil
 }
 
-// passingFolder makes a data folder with nothing but the configuration of the other one, and makes o use it.
+// passingFolder creates a temporary data folder with the configuration of the other one, and makes o use it.
 func passingFolder(o *web.Options) (dir string, err error) {
 	data, err := config.DataDir(o.Data)
 	if err != nil {
@@ -128,7 +127,7 @@ func passingFolder(o *web.Options) (dir string, err error) {
 	return dir, nil
 }
 
-// isTerminal tells whether people read what is written.
+// isTerminal reports whether the output is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

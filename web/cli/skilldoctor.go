@@ -20,7 +20,7 @@ import (
 	"fawn/web"
 )
 
-// skillsBeside says where the skills are, for commands that work beside a running server.
+// skillsBeside opens the skills for commands that work while a server runs.
 func skillsBeside(o web.Options) (skills.Options, *config.Snapshot, error) {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
@@ -33,7 +33,7 @@ func skillsBeside(o web.Options) (skills.Options, *config.Snapshot, error) {
 	return web.SkillOptions(func() *config.Snapshot { return snap }, o), snap, nil
 }
 
-// readSkills looks at the skills without changing anything; shown is a folder to show them in, or "".
+// readSkills reads the skills without changing anything; shown is a folder to show them in, or "".
 func readSkills(o web.Options, shown string) ([]skills.Skill, *config.Snapshot, error) {
 	opts, snap, err := skillsBeside(o)
 	if err != nil {
@@ -44,7 +44,7 @@ func readSkills(o web.Options, shown string) ([]skills.Skill, *config.Snapshot, 
 	return list, snap, err
 }
 
-// ListSkills writes a line for each skill: whether it is on, where it comes from, and what it is for.
+// ListSkills writes a line for each skill: its state, origin and purpose.
 func ListSkills(o web.Options) error {
 	list, _, err := readSkills(o, "")
 	if err != nil {
@@ -80,9 +80,9 @@ func origin(s skills.Skill) string {
 	return string(s.Category)
 }
 
-// DoctorSkills says of each skill whether it can be read, is on, can be read by commands, and would be
-// used for a request, if there is one. It works beside a running server, whose files it leaves alone. ok
-// is false when a skill is not as it should be.
+// DoctorSkills reports for each skill whether it is readable, enabled, readable by commands, and would be used for a
+// request, if there is one. It works while a server runs, without changing its files. ok is false if a skill has a
+// problem.
 func DoctorSkills(ctx context.Context, o web.Options, request string) (ok bool, err error) {
 	temp, err := os.MkdirTemp("", "fawn-skills-")
 	if err != nil {
@@ -124,7 +124,7 @@ func DoctorSkills(ctx context.Context, o web.Options, request string) (ok bool, 
 	return d.ok, d.err
 }
 
-// skill says how a skill is.
+// skill reports a skill's state.
 func (d *doctor) skill(s skills.Skill, seen []string, why string) {
 	at := s.Path(files.Skills)
 	if !s.Usable() {
@@ -147,7 +147,7 @@ func (d *doctor) skill(s skills.Skill, seen []string, why string) {
 	}
 }
 
-// trigger says whether a model has a reason to pick a skill.
+// trigger reports whether a model has a reason to pick a skill.
 func (d *doctor) trigger(s skills.Skill, request string) {
 	words := s.Shared(request)
 	switch {
@@ -160,8 +160,8 @@ func (d *doctor) trigger(s skills.Skill, request string) {
 	}
 }
 
-// inSandbox are the paths of texts that commands can read, or why that could not be tried. Skills
-// with a tool count only if it runs.
+// inSandbox returns the paths of texts that commands can read, or why that could not be tried. Skills with a tool count
+// only if it runs.
 func inSandbox(ctx context.Context, snap *config.Snapshot, temp, shown string,
 	list []skills.Skill) (seen []string, why string) {
 	dirs := files.Dirs{Root: temp, Mounts: []files.Mount{{Path: files.Skills, Dir: shown}}}

@@ -14,15 +14,15 @@ import (
 	"fawn/web"
 )
 
-// SkillInstall says which skill to install.
+// SkillInstall selects the skill to install.
 type SkillInstall struct {
 	From    string       // a .skill file, a folder with a SKILL.md, or an address
-	Consent bool         // also one that brings files which can be run, or that the check warns of
+	Consent bool         // also install skills with executables or findings
 	Client  *http.Client // for addresses; nil reaches the public internet only
 }
 
-// InstallSkill installs a skill and writes what was found in it. It works beside a running server,
-// whose next runs have the skill. ok is false if the skill was refused, or waits for consent.
+// InstallSkill installs a skill and writes its findings. It works while a server runs, whose next runs have the skill.
+// ok is false if the skill was refused, or needs consent.
 func InstallSkill(ctx context.Context, o web.Options, in SkillInstall) (ok bool, err error) {
 	opts, snap, err := skillsBeside(o)
 	if err != nil {
@@ -101,7 +101,7 @@ func (in SkillInstall) fill(ctx context.Context, archive *fetch.Archive, temp st
 	return archive.Take(io.LimitReader(f, skills.MaxArchive+1))
 }
 
-// tellRefused says why a skill is not taken.
+// tellRefused explains why a skill is not taken.
 func tellRefused(w io.Writer, r *skills.Refused) error {
 	if err := tellFindings(w, r.Findings); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // are renewed long before.
 const renewSoon = 14 * 24 * time.Hour
 
-// tls tells what certificate the server has, or where it gets one.
+// tls reports the server's certificate, or its source.
 func (d *doctor) tls(ctx context.Context, s *config.Snapshot, data string) {
 	t := s.File.Server.TLS
 	if c, err := web.TLSConfig(t, data, slog.New(slog.DiscardHandler)); err != nil {
@@ -60,7 +60,7 @@ func (d *doctor) tls(ctx context.Context, s *config.Snapshot, data string) {
 	}
 }
 
-// certificate tells how long one is good.
+// certificate reports the validity of a certificate.
 func (d *doctor) certificate(what string, c *x509.Certificate) {
 	until := c.NotAfter.Format(time.DateOnly)
 	switch now := time.Now(); {

@@ -18,7 +18,7 @@ type Mistake struct{ Why string }
 
 func (m *Mistake) Error() string { return m.Why }
 
-// Address is the root of a server as people write it: a host and port alone means http.
+// Address returns the root of a server as people write it: a host and port alone means http.
 func Address(text string) (string, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -42,7 +42,7 @@ func (s Server) check(ctx context.Context, t Task) error {
 		} `json:"agents"`
 	}
 	if err := s.Call(ctx, http.MethodGet, "/api/agents", nil, &agents); err != nil {
-		return unlessRefused(err) // the run says what is wrong
+		return unlessRefused(err) // the run reports the problem
 	}
 	var names []string
 	for _, a := range agents.Agents {
@@ -61,7 +61,7 @@ func (s Server) check(ctx context.Context, t Task) error {
 	return &Mistake{fmt.Sprintf("there is no agent %q; there are: %s", t.Agent, strings.Join(names, ", "))}
 }
 
-// project is the id of the project that has a name or id, whatever the case of letters is.
+// project returns the id of the project that has a name or id, whatever the case of letters is.
 func (s Server) project(ctx context.Context, name string) (string, error) {
 	var known struct {
 		Projects []struct {
@@ -123,7 +123,7 @@ func (s Server) checkModel(ctx context.Context, t Task) error {
 	return &Mistake{fmt.Sprintf("there is no model %q%s", t.Model, others)}
 }
 
-// unlessRefused is nil for an answer that only says no: servers differ in what they tell whom.
+// unlessRefused returns nil for a refusal: servers differ in what they reveal.
 func unlessRefused(err error) error {
 	var no *Refusal
 	if errors.As(err, &no) && no.Status != http.StatusUnauthorized && no.final() {

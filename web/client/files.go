@@ -11,11 +11,10 @@ import (
 	"strings"
 )
 
-// outputs is the folder of what agents hand over.
+// outputs is the folder of presented files.
 const outputs = "/mnt/user-data/outputs/"
 
-// artifacts are the files that are new among those of a chat, or are handed over again, copied to a folder
-// if one is named.
+// artifacts returns a chat's new or again presented files, copied to a folder if one is named.
 func (s Server) artifacts(ctx context.Context, thread string, before, now []string, out string) ([]Artifact, error) {
 	list := []Artifact{}
 	for _, p := range now {

@@ -17,30 +17,30 @@ import (
 )
 
 const (
-	// maxFrame bounds one frame of a stream, in bytes.
+	// maxFrame limits one frame of a stream, in bytes.
 	maxFrame = 64 << 20
-	// awayTime is how long a server may be away while its run is followed.
+	// awayTime limits a server's absence while its run is followed.
 	awayTime = 30 * time.Second
-	// silence is after how long a connection is let go on which nothing comes, as servers beat every ten seconds.
+	// silence is the time without data after which a connection is dropped; servers send heartbeats every ten seconds.
 	silence = 30 * time.Second
-	// firstPause is what a reader waits before it comes back; each pause is twice the last, up to maxPause.
+	// firstPause is a reader's delay before its first reconnect; it doubles up to maxPause.
 	firstPause, maxPause = 100 * time.Millisecond, 2 * time.Second
 )
 
 // follower reads the stream of a run, over as many connections as that takes.
 type follower struct {
 	on      func(event string, data []byte)
-	heard   time.Time // when something last came
+	heard   time.Time // time of the last received data
 	last    string    // id of the last event
-	failure string    // what the run says went wrong
+	failure string    // the run's error
 	ended   bool
 }
 
-// errSilent ends a connection on which nothing comes: its server stands still, or can't be reached any more.
+// errSilent ends a silent connection: its server hangs, or is unreachable.
 var errSilent = errors.New("nothing came from the server for 30 seconds")
 
-// open makes a request whose answer is a stream, and lets go of that when nothing comes for too long. A request that may begin
-// a run is answered once the run is stored, however long that takes.
+// open makes a request with a streaming response, and closes it after a long silence. A request that may start a run is
+// answered once the run is stored, without a time limit.
 func (s Server) open(ctx context.Context, method, path string, h http.Header, body io.Reader) (
 	*http.Response, error) {
 	one, stop := context.WithCancelCause(ctx)
@@ -62,7 +62,7 @@ func (s Server) open(ctx context.Context, method, path string, h http.Header, bo
 	return res, nil
 }
 
-// silent is why a connection was let go, nil for another reason.
+// silent returns the reason for dropping a silent connection, nil otherwise.
 func silent(ctx context.Context) error {
 	if err := context.Cause(ctx); errors.Is(err, errSilent) {
 		return err
@@ -97,15 +97,15 @@ func (h *heard) Close() error {
 	return h.ReadCloser.Close()
 }
 
-// Listener is told what happens in a run, by one goroutine.
+// Listener receives the events of a run, from one goroutine.
 type Listener struct {
 	Begun func(run string)                // the run has this id
 	Event func(event string, data []byte) // of its stream
 	Away  func(why string)                // the server can't be reached; it is tried again
 }
 
-// Follow starts a run in a thread and follows it to its end, also where connections break off or the server restarts.
-// failure is what the run says went wrong.
+// Follow starts a run in a thread and follows it to its end, across lost connections and server restarts. failure is
+// the run's error.
 func (s Server) Follow(ctx context.Context, thread string, body map[string]any, l Listener) (failure string, err error) {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s Server) Follow(ctx context.Context, thread string, body map[string]any, 
 	}
 }
 
-// read hears events until the run or the connection ends. One that is cut off comes again on the next connection.
+// read handles events until the run or the connection ends. An incomplete event is repeated on the next connection.
 func (f *follower) read(res *http.Response) error {
 	defer res.Body.Close()
 	lines := bufio.NewScanner(res.Body)

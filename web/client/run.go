@@ -20,10 +20,10 @@ var modes = map[string]map[string]any{
 	"ultra":    {"thinking_enabled": true, "is_plan_mode": true, "subagent_enabled": true, "reasoning_effort": "high"},
 }
 
-// stopLength is the stop reason of a run whose answer was cut by the model's limit.
+// stopLength is the stop reason of a run whose answer reached the model's limit.
 const stopLength = "model_length_capped"
 
-// leaveTime is how long a run that is stopped may take to say so.
+// leaveTime limits the wait for a stopped run to end.
 const leaveTime = 15 * time.Second
 
 // state is a thread's, as far as it is read here.
@@ -52,7 +52,7 @@ type message struct {
 	} `json:"tool_calls"`
 }
 
-// text is what a message says, without pictures and reasoning.
+// text returns the text of a message, without images and reasoning.
 func (m message) text() string {
 	var s string
 	if json.Unmarshal(m.Content, &s) == nil {
@@ -71,8 +71,8 @@ func (m message) text() string {
 	return b.String()
 }
 
-// Run carries out a task. What it could not even begin is an error; how a run ended is in the result,
-// which has been shown.
+// Run carries out a task. An error means that it couldn't start; the outcome of a run is in the result, which was
+// already shown.
 func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err error) {
 	began := time.Now()
 	limited, stop := context.WithCancel(ctx)
@@ -147,7 +147,7 @@ func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err er
 	return r, s.finish(ctx, &r, before, t, show)
 }
 
-// body is the request of the run.
+// body returns the request of the run.
 func body(t Task, files []Uploaded) map[string]any {
 	options := map[string]any{}
 	for k, v := range modes[t.Mode] {
@@ -175,7 +175,7 @@ func body(t Task, files []Uploaded) map[string]any {
 	return out
 }
 
-// Cancel ends a run, if there is one, and waits for that; what it has said so far is kept.
+// Cancel ends a run, if there is one, and waits for its end; its output so far is kept.
 func (s Server) Cancel(ctx context.Context, thread, run string) error {
 	if run == "" {
 		return nil
@@ -184,7 +184,7 @@ func (s Server) Cancel(ctx context.Context, thread, run string) error {
 	return s.Call(ctx, http.MethodPost, at+"/cancel?wait=true", nil, nil)
 }
 
-// finish reads what became of the run, copies its files and shows the answer.
+// finish reads the run's result, copies its files and shows the answer.
 func (s Server) finish(ctx context.Context, r *Result, before state, t Task, show *show) error {
 	var now state
 	at := "/threads/" + url.PathEscape(r.ThreadID)
@@ -249,7 +249,7 @@ func (s Server) finish(ctx context.Context, r *Result, before state, t Task, sho
 	return errors.Join(err, show.end(*r))
 }
 
-// question is the text of what a run waits for.
+// question returns the text of a run's question.
 func question(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {
@@ -273,7 +273,7 @@ func question(value json.RawMessage) string {
 	return string(value)
 }
 
-// escaped is a virtual path as part of an address.
+// escaped returns a virtual path as part of an address.
 func escaped(p string) string {
 	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+p), "/"), "/")
 	for i, s := range parts {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// show writes what happens.
+// show prints the events of a run.
 type show struct {
 	Screen
 	open bool   // text of an answer stands on the terminal without an end of line
@@ -59,13 +59,13 @@ func (s *show) close() {
 	s.open = false
 }
 
-// step is what a node wrote: calls of tools, and what became of them.
+// step prints a node's output: calls of tools, and their results.
 func (s *show) step(data []byte) {
 	var nodes map[string]struct {
 		Messages []message `json:"messages"`
 	}
 	if json.Unmarshal(data, &nodes) != nil {
-		return // an interrupt, which the state tells too
+		return // an interrupt, which the state contains too
 	}
 	for _, n := range nodes {
 		for _, m := range n.Messages {
@@ -81,7 +81,7 @@ func (s *show) step(data []byte) {
 	}
 }
 
-// describe is a call in a line.
+// describe returns a call in a line.
 func describe(name string, args map[string]any) string {
 	for _, key := range []string{"description", "query", "url", "command", "path", "question"} {
 		if text, ok := args[key].(string); ok && text != "" {
@@ -91,7 +91,7 @@ func describe(name string, args map[string]any) string {
 	return name
 }
 
-// maxLine bounds what is shown of a text in a line, in characters.
+// maxLine limits a text shown in a line, in characters.
 const maxLine = 100
 
 func short(text string) string {
@@ -102,7 +102,7 @@ func short(text string) string {
 	return string(r)
 }
 
-// plain takes out what would steer a terminal.
+// plain removes terminal control sequences.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
@@ -112,7 +112,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// end shows the answer, or what there is instead of one.
+// end shows the answer, or its substitute.
 func (s *show) end(r Result) error {
 	shown := s.said
 	s.close()

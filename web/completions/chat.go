@@ -18,7 +18,7 @@ import (
 	"fawn/web/route"
 )
 
-// maxBody is how large a request may be, with the files in it: 64 MiB.
+// maxBody limits the size of a request including its files: 64 MiB.
 const maxBody = 64 << 20
 
 // chatRequest holds the fields of a request for a chat completion that have an effect. Settings of the model such as temperature are the
@@ -48,7 +48,7 @@ func bind(c echo.Context, into any) (key once.Key, err error) {
 	return key, httpx.Decode(body, into)
 }
 
-// named returns the client's name of its conversation: a header of ours, or those of Open WebUI and LibreChat.
+// named returns the client's name of its conversation: our header, or those of Open WebUI and LibreChat.
 func named(c echo.Context) string {
 	for _, h := range []string{"X-Conversation-Id", "X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id"} {
 		if v := c.Request().Header.Get(h); v != "" {
@@ -58,7 +58,7 @@ func named(c echo.Context) string {
 	return ""
 }
 
-// forced refuses a choice of tools that can't be kept: the agent has tools of its own.
+// forced rejects a tool choice that can't be honored, since the agent has its own tools.
 func forced(choice json.RawMessage) error {
 	switch s := textOf(choice); s {
 	case "", "auto", "none":
@@ -185,7 +185,7 @@ func (s *Server) chatWhole(c echo.Context, v *conversation) error {
 		Model: v.model.ID, Usage: o.usage.chat(), Choices: []choiceJSON{{Message: answer, Finish: finishOf(o)}}})
 }
 
-// chatStream tells an answer in chunks.
+// chatStream sends an answer in chunks.
 func (s *Server) chatStream(c echo.Context, v *conversation, withUsage bool) error {
 	out, err := httpx.NewStream(c.Response(), s.beat)
 	if err != nil {

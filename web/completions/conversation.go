@@ -19,13 +19,13 @@ import (
 	"fawn/web/once"
 )
 
-// kept is how many minutes a conversation is recognised after its last message.
+// kept is the time in minutes for which a conversation is recognized after its last message.
 const kept = 90 * 24 * 60
 
 // namespace of the store has the threads of conversations by their keys.
 var namespace = []string{"fawn", "conversations"}
 
-// place is where in a thread a conversation stands.
+// place is a conversation's position in a thread.
 type place struct {
 	Thread     string `json:"thread"`
 	Checkpoint string `json:"checkpoint"`
@@ -37,7 +37,7 @@ type place struct {
 	Artifacts []string `json:"artifacts,omitempty"` // presented before, when a run begins here
 }
 
-// conversation is that of one request.
+// conversation is the conversation of one request.
 type conversation struct {
 	model modelJSON
 	user  string
@@ -54,7 +54,7 @@ type conversation struct {
 	before bool // the run was begun by an earlier request with the key
 }
 
-// tell names the thread and the run in the headers of an answer.
+// tell sets the headers with the thread and the run.
 func (v *conversation) tell(h http.Header) {
 	h.Set("X-Thread-Id", v.at.Thread)
 	h.Set("X-Run-Id", v.run)
@@ -63,8 +63,8 @@ func (v *conversation) tell(h http.Header) {
 	}
 }
 
-// isAside tells whether a request is a client's own: for a title, tags or suggestions of a conversation that it quotes in a
-// single message. They begin as Open WebUI and LibreChat write them.
+// isAside reports whether a request is a client's own: for a title, tags or suggestions of a conversation that it
+// quotes in a single message. They begin as Open WebUI and LibreChat write them.
 func isAside(list []message) bool {
 	if len(list) != 1 || !list[0].plain() {
 		return false
@@ -75,7 +75,7 @@ func isAside(list []message) bool {
 		strings.HasPrefix(text, "Analyze this conversation and provide:")
 }
 
-// divide splits messages behind the last answer.
+// divide splits messages after the last answer.
 func divide(all []message) (past, added []message, err error) {
 	last := 0
 	for i, m := range all {
@@ -89,7 +89,7 @@ func divide(all []message) (past, added []message, err error) {
 	return all[:last], all[last:], nil
 }
 
-// keyOf stands for messages, in the order they have. Answers count by their words: clients trim them, and join their pieces anew.
+// keyOf identifies a sequence of messages. Answers are compared by words, since clients trim and rejoin them.
 func (v *conversation) keyOf(list []message) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
@@ -114,7 +114,7 @@ func (v *conversation) keyOf(list []message) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sent are the messages that the run gets.
+// sent returns the messages that the run gets.
 func (v *conversation) sent() []message {
 	if v.whole {
 		return append(append([]message{}, v.past...), v.new...)
@@ -122,7 +122,7 @@ func (v *conversation) sent() []message {
 	return v.new
 }
 
-// threadPath is the path of what is below a thread.
+// threadPath returns a path below a thread.
 func threadPath(thread string, parts ...string) string {
 	path := mount + "/threads/" + url.PathEscape(thread)
 	for _, p := range parts {
@@ -181,7 +181,7 @@ type state struct {
 	} `json:"metadata"`
 }
 
-// last is the id of the last message.
+// last returns the id of the last message.
 func (st *state) last() string {
 	if n := len(st.Values.Messages); n > 0 {
 		return st.Values.Messages[n-1].ID
@@ -199,8 +199,8 @@ func (s *Server) state(ctx context.Context, thread string) (st state, there bool
 	return st, err == nil, err
 }
 
-// find decides where the conversation goes on, and with which of its messages. An earlier place of a thread that has
-// gone on since is a branch; a conversation that nobody knows begins a thread with all of its messages.
+// find determines the thread and the new messages of a conversation. An earlier place of a thread that has continued
+// since is a branch; an unknown conversation starts a thread with all of its messages.
 func (s *Server) find(ctx context.Context, v *conversation) (p plan, err error) {
 	known, asked := v.at.Thread != "", v.at.Thread != ""
 	if !known && len(v.past) > 0 {
@@ -208,7 +208,7 @@ func (s *Server) find(ctx context.Context, v *conversation) (p plan, err error) 
 			return p, err
 		}
 	}
-	if !known && v.name != "" { // the client has changed what was said, or leaves it out
+	if !known && v.name != "" { // the client changed or dropped earlier messages
 		if v.at, known, err = s.recall(ctx, v.keyOf(nil)); err != nil {
 			return p, err
 		}
@@ -240,7 +240,7 @@ func (s *Server) find(ctx context.Context, v *conversation) (p plan, err error) 
 	return p, nil
 }
 
-// body is the request for a run that a plan and the conversation's own request make.
+// body returns the request for a run, combining a plan and the conversation's own request.
 func (v *conversation) body(p plan) (json.RawMessage, error) {
 	v.at, v.whole = p.At, p.Whole
 	body := map[string]any{"assistant_id": v.model.assistant, "multitask_strategy": "enqueue",
@@ -265,19 +265,19 @@ func (v *conversation) body(p plan) (json.RawMessage, error) {
 	return agent.Encode(body)
 }
 
-// busy tells whether a run of a thread works or waits: another message of the same place is a branch then.
+// busy reports whether a run of a thread works or waits: another message of the same place is a branch then.
 func (s *Server) busy(ctx context.Context, thread string) bool {
 	var row struct{ Status string }
 	return s.API.Call(ctx, http.MethodGet, threadPath(thread), nil, &row) == nil && row.Status == runs.Busy
 }
 
-// plain tells whether a message is nothing but words of the user, which can answer a question.
+// plain reports whether a message is nothing but words of the user, which can answer a question.
 func (m *message) plain() bool {
 	return m.Role == "user" && m.text != "" && len(m.images)+len(m.files) == 0
 }
 
-// pathEscaped is an absolute path as part of an address.
+// pathEscaped returns an absolute path as part of an address.
 func pathEscaped(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
-// responseKey leads to the place behind a response.
+// responseKey identifies the place after a response.
 func responseKey(run string) string { return "response-" + run }

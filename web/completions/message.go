@@ -35,7 +35,7 @@ type message struct {
 	files  []file
 }
 
-// file is one that a message carries.
+// file is a file in a message.
 type file struct {
 	name string
 	data []byte
@@ -86,7 +86,7 @@ func bounded[T any](b []byte, most int) ([]T, error) {
 	return out, nil
 }
 
-// read fills in what a message says. at is its place, for errors.
+// read parses a message. at is its position, for errors.
 func (m *message) read(at string) error {
 	switch m.Type {
 	case "", "message":
@@ -169,7 +169,7 @@ func (m *message) read(at string) error {
 	return nil
 }
 
-// textOf is a JSON string without its quotes, or the JSON of anything else.
+// textOf returns a JSON string without its quotes, or the JSON of anything else.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -204,7 +204,7 @@ func fileOf(data, name string) (file, error) {
 	return file{name, raw}, nil
 }
 
-// sent is a message as a run takes it.
+// sent returns a message as a run takes it.
 func (m *message) sent() map[string]any {
 	var content any = m.text
 	if len(m.images) > 0 {
@@ -220,7 +220,7 @@ func (m *message) sent() map[string]any {
 	return map[string]any{"role": m.Role, "content": content}
 }
 
-// upload puts the files of messages into the thread. Those that an earlier request with the key has put there are left out.
+// upload stores the files of messages in the thread. Files stored by an earlier request with the key are skipped.
 func (s *Server) upload(ctx context.Context, v *conversation) error {
 	var list []file
 	for _, m := range v.sent() {

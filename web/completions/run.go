@@ -28,7 +28,7 @@ type usage struct {
 	Total  int `json:"total_tokens"`
 }
 
-// outcome says how a run ended.
+// outcome is how a run ended.
 type outcome struct {
 	status string // of the run
 	reason string // why it stopped
@@ -37,7 +37,7 @@ type outcome struct {
 	files  []string // addresses of files that it presented
 }
 
-// plan is what a request with a key was going to do: sent again, it does the same.
+// plan is the stored plan of a request with a key, which a repeated request follows.
 type plan struct {
 	At     place `json:"at"`
 	Whole  bool  `json:"whole,omitempty"`  // all messages are sent, as the thread is new
@@ -45,7 +45,7 @@ type plan struct {
 	Resume bool  `json:"resume,omitempty"` // the message answers a question of the agent
 }
 
-// start begins the run of a conversation, or finds the one that a request with the same key has begun.
+// start starts the run of a conversation, or finds the one started by a request with the same key.
 func (s *Server) start(ctx context.Context, v *conversation) error {
 	defer s.turn(v)()
 	if !v.key.Given() {
@@ -161,15 +161,15 @@ func failed(status string, why *string) string {
 	return "the run failed"
 }
 
-// teller shows a run to a client as it works. Errors are those of the connection.
+// teller streams a run to a client. Errors are those of the connection.
 type teller interface {
 	thinks(text string) error
 	says(text string) error
 	flush() error
 }
 
-// follow tells a run to its end and returns what was said. A client that leaves ends the run, as there is no other way
-// to stop an answer in OpenAI's API, unless it has a key to come back with.
+// follow streams a run to its end and returns its text. A client that disconnects ends the run, since OpenAI's API has
+// no other way to stop it, unless the request has a key for resuming.
 func (s *Server) follow(c echo.Context, v *conversation, t teller) (said string, err error) {
 	ctx, done := httpx.Until(c.Request().Context(), s.Draining, runs.ErrClosed)
 	defer done()
@@ -216,8 +216,7 @@ func (s *Server) follow(c echo.Context, v *conversation, t teller) (said string,
 	}
 }
 
-// words turns events into what a client reads: the texts of the agent, with an empty line between two of them, and its
-// thoughts and steps.
+// words converts events to a client's text: the agent's messages, separated by empty lines, and its thoughts and steps.
 type words struct {
 	teller
 	steps bool // are told
@@ -226,7 +225,7 @@ type words struct {
 	void  map[string]bool // messages that were withdrawn
 }
 
-// withdraw leaves a message out from now on. What has been told of it stays.
+// withdraw drops a message from now on. Text already sent stays.
 func (w *words) withdraw(id string) { w.void[id] = true }
 
 func (w *words) event(ev runevent.Event) error {
@@ -321,7 +320,7 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 	return text, o, errors.Join(err, s.remember(ctx, responseKey(v.run), response))
 }
 
-// question is the thread's open question as text, "" without one.
+// question returns the thread's open question as text, "" without one.
 func (st *state) question() string {
 	var out string
 	for _, i := range st.Interrupts {
@@ -347,5 +346,5 @@ func joined(text, more string) string {
 	return text + "\n\n" + more
 }
 
-// stamp is a time as OpenAI's API tells it.
+// stamp formats a time for OpenAI's API.
 func stamp(t time.Time) int64 { return t.Unix() }

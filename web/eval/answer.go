@@ -12,7 +12,7 @@ import (
 // Cited is a statement of an answer and the address it names for it.
 type Cited struct {
 	Claim string   `json:"claim"`           // the sentence, without marks
-	Parts []string `json:"parts,omitempty"` // of the sentence, where it has several citations: what this one may stand for
+	Parts []string `json:"parts,omitempty"` // of a sentence with several citations: the parts this one may support
 	URL   string   `json:"url"`
 }
 
@@ -81,7 +81,7 @@ func readText(text string) (out reading) {
 	return out
 }
 
-// blocksOf are the paragraphs, items and rows of a text, and the addresses of its list of sources by their numbers.
+// blocksOf returns the paragraphs, items and rows of a text, and the addresses of its list of sources by their numbers.
 func blocksOf(text string) (blocks []string, list map[int]string) {
 	list = map[int]string{}
 	var now []string
@@ -139,7 +139,7 @@ func blocksOf(text string) (blocks []string, list map[int]string) {
 	return blocks, list
 }
 
-// block finds the statements of a block and what they cite.
+// block finds the statements of a block with their citations.
 func (out *reading) block(text string, list map[int]string) {
 	var urls []string
 	put := func(u string) string {
@@ -226,12 +226,12 @@ var (
 	})
 )
 
-// partsOf are the citations of a sentence, those side by side together, and the parts of the sentence that each may stand
-// for. One alone stands for the whole sentence. Of several, each stands for what is since the one before, or for all so
-// far, and the last one also for the rest. A part that goes on behind its citation, as with a link in the midst of it,
+// partsOf returns the citations of a sentence, adjacent ones combined, and the parts of the sentence that each may
+// support. A single one supports the whole sentence. Of several, each supports the text since the previous one, or
+// everything so far, and the last one also the rest. A part that continues after its citation, as with an inline link,
 // ends where the next one begins.
 func partsOf(s string) (groups []string, parts [][]string) {
-	var texts []string // before each group, and behind the last
+	var texts []string // before each group, and after the last
 	text := ""
 	for _, r := range s {
 		switch n := len(groups); {
@@ -257,14 +257,14 @@ func partsOf(s string) (groups []string, parts [][]string) {
 			parts[i] = []string{since + texts[i+1]}
 			continue
 		}
-		end := 0 // of the part, in the text behind the citation
+		end := 0 // end of the part, in the text after the citation
 		if next := texts[i+1]; !closed().MatchString(next) {
 			at := commas().FindAllStringIndex(next, -1)
 			if len(at) == 0 {
 				at = conjunctions().FindAllStringIndex(next, -1)
 			}
 			if len(at) == 0 {
-				continue // nobody can tell where
+				continue // ambiguous
 			}
 			end = at[len(at)-1][0]
 		}
@@ -275,7 +275,7 @@ func partsOf(s string) (groups []string, parts [][]string) {
 	return groups, parts
 }
 
-// claims tells whether a part says something by itself: a name and a date alone do not.
+// claims reports whether a part is a statement by itself: a name and a date alone aren't.
 func claims(part string) bool {
 	list := tokens(part)
 	return len(list) >= 3 && (strings.Contains(part, "|") || slices.ContainsFunc(list, func(t token) bool {
@@ -283,7 +283,7 @@ func claims(part string) bool {
 	}) || slices.ContainsFunc(list, func(t token) bool { return t.kind == content && han(t.key) }))
 }
 
-// tidyText is a sentence without marks of citations and Markdown.
+// tidyText returns a sentence without marks of citations and Markdown.
 func tidyText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if mark(r) {

@@ -9,7 +9,7 @@ import (
 	"fawn/agent/community"
 )
 
-// Measures of BM25, and what a word of a title counts.
+// BM25 parameters, and the weight of a title's word.
 const (
 	saturation  = 1.2
 	lengthShare = 0.75
@@ -32,7 +32,7 @@ type indexed struct {
 
 type posting struct{ doc, count int }
 
-// terms are the words that a text is found by.
+// terms returns the words that a text is found by.
 func terms(text string) []string {
 	var out []string
 	for _, t := range tokens(text) {
@@ -75,7 +75,7 @@ func (x *index) add(address string, p *webPage) {
 	x.docs = append(x.docs, doc)
 }
 
-// fold is a word as the index has it: what is a name in one text may be a plain word in another.
+// fold returns a word's indexed form: a name in one text may be a plain word in another.
 func fold(s string) string { return stem(strings.ToLower(s)) }
 
 // Search finds pages, the best first.
@@ -111,7 +111,7 @@ func (w *Web) Search(query string, most int) []community.Hit {
 	return out
 }
 
-// extract is the part of a page with most of the words.
+// extract returns the part of a page with most of the words.
 func (p *webPage) extract(wanted map[string]bool) string {
 	best, at := -1, 0
 	for i, s := range p.text {

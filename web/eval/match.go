@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// Shares of the words of a claim that a passage must have, beside all its numbers and names.
+// Shares of a claim's words that a passage must contain, in addition to all its numbers and names.
 const (
 	shareWithFacts = 0.45 // where the claim has a number or a name
 	sharePlain     = 0.6
 )
 
-// mostSentences is how many sentences in a row a claim may rest on.
+// mostSentences limits the consecutive sentences that support a claim.
 const mostSentences = 3
 
-// claim is what is looked for.
+// claim is the statement to find.
 type claim struct {
 	numbers, names, words []string
 	parts                 map[string]token // of numbers such as 5 million
 }
 
-// names are words that are names in the texts at hand: those with a capital inside a sentence. A word that begins a
-// sentence is one only if it is known from there.
+// names are the names in the given texts: words capitalized inside a sentence. A sentence's first word is one only if
+// it is known from there.
 type names struct {
 	known map[string]bool
-	loose bool // nouns have capitals here, as in German: capitals say nothing
+	loose bool // nouns are capitalized, as in German: capitals aren't significant
 }
 
 // namesOf learns names from texts.
@@ -78,7 +78,7 @@ func claimOf(text string, n names) claim {
 
 func (c claim) empty() bool { return len(c.numbers)+len(c.names)+len(c.words) == 0 }
 
-// bag is what a passage has. Loose are numbers without the word behind them, 5 of 5 million.
+// bag holds the words of a passage. Loose are numbers without the following word, 5 of 5 million.
 type bag struct {
 	numbers, loose, words map[string]bool
 }
@@ -111,7 +111,7 @@ func (b bag) roughly() bag {
 	return bag{all, nil, b.words}
 }
 
-// fit is how well a passage fits a claim.
+// fit is how well a passage matches a claim.
 type fit struct {
 	missing []string // numbers and names that it lacks
 	share   float64  // of the words
@@ -134,11 +134,11 @@ func (f fit) better(g fit) bool {
 	return f.share > g.share
 }
 
-// in compares the claim with a passage. Names and words, but not numbers, may also stand in what is above it.
+// in compares the claim with a passage. Names and words, but not numbers, may also be in the headings above it.
 func (c claim) in(passage, above bag) fit { return c.around([]bag{passage}, passage, above) }
 
-// around compares the claim with sentences of a passage: its numbers with each for itself, as figures of several sentences
-// together say what none of them does; its names and words with all of the passage.
+// around compares the claim with sentences of a passage: its numbers with each separately, since combining figures of
+// several sentences could support false claims; its names and words with the whole passage.
 func (c claim) around(each []bag, passage, above bag) (f fit) {
 	for i, one := range each {
 		var missing []string
@@ -171,7 +171,7 @@ func (c claim) around(each []bag, passage, above bag) (f fit) {
 	return f
 }
 
-// find looks for the part of a page that says the claim, and returns the best there is.
+// find returns the part of a page that best matches the claim.
 func (c claim) find(p *webPage) (best fit, quote string) {
 	best = fit{missing: append(slices.Clone(c.numbers), c.names...)}
 	bags := make([]bag, len(p.text))
@@ -196,9 +196,9 @@ func (c claim) find(p *webPage) (best fit, quote string) {
 	return best, quote
 }
 
-// says tells whether sentences say one of several texts, within two in a row. A text of any may have parts with & between
-// them. A part with a number is said if all its numbers, names and words are there, in any order; another part, if it is
-// there as it is written. Without any, what fits is what has the numbers and names of text and most of its words.
+// says reports whether sentences contain one of several texts, within two in a row. A text in any may have parts joined
+// by &. A part with a number matches if all its numbers, names and words occur, in any order; another part matches
+// literally. Without any, sentences match if they have the numbers and names of text and most of its words.
 func says(list []string, any []string, text string, n names, unless []string) (sentence string, ok bool) {
 	fits := func(part string) bool {
 		return slices.ContainsFunc(any, func(one string) bool { return n.said(one, part) })
@@ -221,7 +221,7 @@ func says(list []string, any []string, text string, n names, unless []string) (s
 	return "", false
 }
 
-// said tells whether a passage says a text of a rubric.
+// said reports whether a passage contains a text of a rubric.
 func (n names) said(text, passage string) bool {
 	have := newBag(passage)
 	for part := range strings.SplitSeq(text, "&") {

@@ -5,17 +5,18 @@ import (
 	"slices"
 )
 
-// Answer is what a run said and did. It is kept as it is, so that a rubric can be changed without asking again.
+// Answer is the recorded output of a run. It is stored unmodified, so that a rubric can be changed without asking
+// again.
 type Answer struct {
 	ID       string            `json:"id"` // of the question
 	Key      string            `json:"key"`
 	Status   string            `json:"status"` // success, error, timeout, needs_answer, cut_off or cancelled
 	Error    string            `json:"error,omitempty"`
 	Text     string            `json:"answer"`
-	Reports  map[string]string `json:"reports,omitempty"` // Markdown that was handed over, by path
+	Reports  map[string]string `json:"reports,omitempty"` // presented Markdown files, by path
 	Other    []string          `json:"other_files,omitempty"`
 	Opened   []Opened          `json:"opened"`
-	Seen     string            `json:"seen"` // hash of what the opened pages said
+	Seen     string            `json:"seen"` // hash of the opened pages' content
 	Searches int               `json:"searches"`
 	Usage    Usage             `json:"usage"`
 	Cost     *float64          `json:"cost,omitempty"` // nil where no price is known
@@ -44,8 +45,8 @@ type Verdict string
 
 // The verdicts.
 const (
-	Holds       Verdict = "holds"       // the page was opened and says it
-	Unsupported Verdict = "unsupported" // it was opened, and no passage says it
+	Holds       Verdict = "holds"       // the page was opened and supports it
+	Unsupported Verdict = "unsupported" // it was opened, and no passage supports it
 	NotOpened   Verdict = "not_opened"  // the run never opened it
 	Unreachable Verdict = "unreachable" // it can't be opened: the address is dead, or made up
 )
@@ -60,7 +61,7 @@ type Citation struct {
 	Judge   *Opinion `json:"judge,omitempty"`
 }
 
-// Covered is a point, and the sentences that say it.
+// Covered is a point with the sentences that cover it.
 type Covered struct {
 	Point    string   `json:"point"`
 	Weight   float64  `json:"weight"`
@@ -84,7 +85,7 @@ type Measures struct {
 	Uncited   []string   `json:"uncited"`   // sentences with a number and no citation
 }
 
-// Held is how many citations hold, of how many.
+// Held returns the number of valid citations, and of all.
 func (m Measures) Held() (held, all int) {
 	for _, c := range m.Citations {
 		if c.Verdict == Holds {
@@ -94,7 +95,7 @@ func (m Measures) Held() (held, all int) {
 	return held, len(m.Citations)
 }
 
-// Coverage is the weight of the points that are covered, of how much.
+// Coverage returns the weight of the covered points, and the total.
 func (m Measures) Coverage() (covered, all float64) {
 	for _, p := range m.Points {
 		all += p.Weight
@@ -129,7 +130,7 @@ func Measure(w *Web, q Question, a Answer) (m Measures) {
 	return m
 }
 
-// paths are those of the reports, in order.
+// paths returns the sorted paths of the reports.
 func (a Answer) paths() []string { return slices.Sorted(maps.Keys(a.Reports)) }
 
 func judgeCitation(w *Web, q Question, a Answer, c Cited, known names) Citation {

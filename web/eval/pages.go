@@ -32,15 +32,14 @@ const (
 	maxHops  = 5       // redirects that are followed
 )
 
-// Web is a fixed web: a folder with a folder for each host, in which the path of a file is that of its address.
-// index.html is also the address of its folder. web.yaml beside the hosts has redirects, statuses and other folders.
-// Its methods may be called from any goroutine.
+// Web is a fixed web: a folder per host, with files at their address's path. index.html is also the address of its
+// folder. web.yaml next to the hosts defines redirects, statuses and other folders. It is safe for concurrent use.
 type Web struct {
 	pages     map[string]*webPage // by address
 	redirects map[string]string
 	statuses  map[string]int
 	index     index
-	sum, own  string // hashes of all of it, and of what the folder has itself
+	sum, own  string // hashes of everything, and of the folder's own content
 }
 
 // webPage is a page of it.
@@ -56,7 +55,7 @@ type webPage struct {
 type webFile struct {
 	Redirects map[string]string `yaml:"redirects,omitempty"`
 	Statuses  map[string]int    `yaml:"statuses,omitempty"`
-	// Folders are folders of this machine by the address below which they are shown. One that is not there is left out.
+	// Folders are local folders, by the address below which they are served. Missing ones are left out.
 	Folders map[string]string `yaml:"folders,omitempty"`
 }
 
@@ -111,7 +110,7 @@ func OpenWeb(dir string) (*Web, error) {
 	return w, nil
 }
 
-// documentation tells which files of a folder of this machine are pages: neither change logs nor licences.
+// documentation reports which files of a folder of this machine are pages: neither change logs nor licences.
 func documentation(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	if strings.HasPrefix(base, "changelog") || strings.HasPrefix(base, "copyright") {
@@ -174,7 +173,7 @@ func kindOf(name string) string {
 	return "text/plain; charset=utf-8"
 }
 
-// finish reads the pages and makes the index.
+// finish reads the pages and builds the index.
 func (w *Web) finish() {
 	own, more := sha256.New(), sha256.New()
 	all := io.MultiWriter(own, more)
@@ -200,13 +199,13 @@ func (w *Web) finish() {
 	w.sum, w.own = hex.EncodeToString(more.Sum(nil)), hex.EncodeToString(own.Sum(nil))
 }
 
-// Len is how many pages there are.
+// Len returns the number of pages.
 func (w *Web) Len() int { return len(w.pages) }
 
-// Sum is a hash of everything that the pages say.
+// Sum returns a hash of all pages' content.
 func (w *Web) Sum() string { return w.sum }
 
-// sumOf is a hash of what pages say that were opened.
+// sumOf returns a hash of opened pages' content.
 func (w *Web) sumOf(opened []Opened) string {
 	all := sha256.New()
 	for _, o := range opened {
@@ -219,7 +218,7 @@ func (w *Web) sumOf(opened []Opened) string {
 	return hex.EncodeToString(all.Sum(nil))
 }
 
-// key is what the addresses of one page have in common.
+// key normalizes addresses of the same page.
 func key(address string) string {
 	address, _, _ = strings.Cut(strings.TrimSpace(address), "#")
 	if rest, ok := strings.CutPrefix(address, "http://"); ok {
@@ -235,7 +234,7 @@ func key(address string) string {
 	return u.String()
 }
 
-// Resolve is where the redirects of an address lead.
+// Resolve returns where the redirects of an address lead.
 func (w *Web) Resolve(address string) string {
 	at := key(address)
 	for range maxHops {
@@ -248,7 +247,7 @@ func (w *Web) Resolve(address string) string {
 	return at
 }
 
-// page is a page that can be opened, nil if there is none.
+// page returns a page that can be opened, nil for none.
 func (w *Web) page(address string) *webPage {
 	at := w.Resolve(address)
 	if w.statuses[at] != 0 {
@@ -376,7 +375,7 @@ func (p *webPage) read() {
 	flush()
 }
 
-// named tells whether a row of a table has names in all its cells: those of columns.
+// named reports whether all cells of a table row are column names.
 func named(row string) bool {
 	for cell := range strings.SplitSeq(strings.Trim(row, "| "), "|") {
 		if !strings.ContainsFunc(cell, unicode.IsLetter) {
@@ -396,7 +395,7 @@ func textOf(n *html.Node) string {
 	return b.String()
 }
 
-// headOf is the beginning of a text, at most n characters.
+// headOf returns the beginning of a text, at most n characters.
 func headOf(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"

@@ -55,7 +55,7 @@ type Report struct {
 	Pages    int       `json:"pages"`
 	Web      string    `json:"web"` // hash of the pages
 	Totals   Totals    `json:"totals"`
-	LeftOut  []string  `json:"left_out,omitempty"` // questions whose pages are not on this machine
+	LeftOut  []string  `json:"left_out,omitempty"` // questions whose pages aren't on this machine
 	Outcomes []Outcome `json:"outcomes"`
 }
 
@@ -130,12 +130,12 @@ func (m *mean) value() *float64 {
 	return &v
 }
 
-// answered tells whether the run ended with an answer.
+// answered reports whether the run ended with an answer.
 func (o Outcome) answered() bool {
 	return slices.Contains([]string{string(client.Success), string(client.CutOff)}, o.Answer.Status) && o.Answer.Text != ""
 }
 
-// cells are the columns of the table.
+// cells returns the columns of the table.
 func (o Outcome) cells() []string {
 	held, all := o.Measures.Held()
 	covered, weight := o.Measures.Coverage()
@@ -253,7 +253,7 @@ func (r *Report) save(dir string) error {
 	return replace(filepath.Join(dir, "report.md"), []byte(r.markdown()))
 }
 
-// markdown is the report for people.
+// markdown returns the report for people.
 func (r *Report) markdown() string {
 	var b strings.Builder
 	b.WriteString("# Evaluation of research\n\n" + r.head() + "\n\n")
@@ -347,7 +347,7 @@ func bold(s string, yes bool) string {
 	return s
 }
 
-// inline is a text on one line that is no Markdown.
+// inline returns a text on one line that is no Markdown.
 func inline(s string) string {
 	s = headOf(strings.Join(strings.Fields(s), " "), 500)
 	return strings.NewReplacer("\\", "\\\\", "*", "\\*", "_", "\\_", "`", "\\`", "<", "\\<", "[", "\\[", "|", "\\|").Replace(s)

@@ -21,9 +21,9 @@ import (
 	"fawn/web/client"
 )
 
-// Options say who answers, and where what comes of it is kept.
+// Options select the answering server and the folder for results.
 type Options struct {
-	Server  client.Server // one whose web tools know the pages of the suite
+	Server  client.Server // its web tools must know the pages of the suite
 	Model   string        // "" is the server's choice
 	Mode    string
 	Agent   string // a custom agent, "" for none
@@ -31,28 +31,27 @@ type Options struct {
 	Judge   string // a model that judges too, "" for none
 	Timeout time.Duration
 	Jobs    int    // questions at a time
-	Out     string // folder of what is kept
-	Again   bool   // ask also what has been answered
+	Out     string // folder for results
+	Again   bool   // also repeat answered questions
 	Only    []string
 	// Progress gets a line as each question is answered.
 	Progress io.Writer
 }
 
-// alone is said with each question: nobody is there to be asked.
+// alone is added to each question: no person can answer questions.
 const alone = "\n\nNobody can answer questions of yours: decide what is open yourself, and cite the pages that you have opened."
 
-// maxReport bounds a file of an answer that is read, in bytes.
+// maxReport limits a file of an answer that is read, in bytes.
 const maxReport = 4 << 20
 
 type runner struct {
 	Options
 	suite *Suite
-	mu    sync.Mutex // of Progress
+	mu    sync.Mutex // guards Progress
 }
 
-// Evaluate asks the questions of a suite and measures the answers. What each came to is kept in a file of its own at
-// once, so an evaluation that was cut off goes on with the questions that are left. An error ends it; runs that fail
-// are in the report.
+// Evaluate asks the questions of a suite and measures the answers. Each result is stored in its own file at once, so an
+// interrupted evaluation resumes with the remaining questions. An error ends it; failed runs are in the report.
 func Evaluate(ctx context.Context, s *Suite, o Options) (*Report, error) {
 	r := &runner{Options: o, suite: s}
 	if err := os.MkdirAll(filepath.Join(o.Out, "questions"), 0o755); err != nil {
@@ -94,7 +93,7 @@ func Evaluate(ctx context.Context, s *Suite, o Options) (*Report, error) {
 	return report, report.save(o.Out)
 }
 
-// chosen are the questions to ask, and the ids of those that are left out, as a page that they need is not there.
+// chosen returns the questions to ask, and the ids of those left out because a required page is missing.
 func (r *runner) chosen() (list []Question, left []string, err error) {
 	only := map[string]bool{}
 	for _, id := range r.Only {
@@ -121,8 +120,8 @@ func (r *runner) chosen() (list []Question, left []string, err error) {
 	return list, left, nil
 }
 
-// key tells answers apart that were asked for differently. Folders of this machine don't count, as any update changes
-// them; of those, only the pages that an answer opened do.
+// key identifies the conditions of an answer. Local folders don't count, since any update changes them; only the pages
+// opened for an answer do.
 func (r *runner) key(q Question) string {
 	b, err := json.Marshal([]string{q.Question, r.Model, r.Mode, r.Agent, r.Skill, r.suite.Web.own, r.Timeout.String()})
 	if err != nil {
@@ -134,7 +133,7 @@ func (r *runner) key(q Question) string {
 
 func (r *runner) file(q Question) string { return filepath.Join(r.Out, "questions", q.ID+".json") }
 
-// kept is an answer of before, if it still counts: what failed is asked again. changed says what has changed since.
+// kept returns an earlier answer if it is still valid: failed ones are repeated. changed describes changes since.
 func (r *runner) kept(q Question) (a Answer, ok bool, changed string, err error) {
 	b, err := os.ReadFile(r.file(q))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +185,7 @@ func replace(name string, data []byte) error {
 	return nil
 }
 
-// question asks one question, unless there is an answer, and measures what is said.
+// question asks one question unless it is answered, and measures the answer.
 func (r *runner) question(ctx context.Context, q Question) (Outcome, error) {
 	a, ok, changed, err := r.kept(q)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Sample is what [WriteSample] wrote.
+// Sample is the result of [WriteSample].
 type Sample struct{ Questions, Pages int }
 
-// WriteSample writes a suite into a folder that is new or empty: an invented country with towns, ports and museums, on
-// the pages of offices, towns, newspapers, an encyclopedia, blogs and forums, which know different things, repeat old
-// figures, contradict each other, have moved or are gone. The same seed makes the same files.
+// WriteSample writes a suite into a new or empty folder: an invented country with towns, ports and museums, on pages of
+// offices, towns, newspapers, an encyclopedia, blogs and forums, which have different facts, repeat old figures,
+// contradict each other, have moved or are gone. The same seed creates the same files.
 func WriteSample(dir string, seed uint64) (Sample, error) {
 	if list, err := os.ReadDir(dir); err == nil && len(list) > 0 {
 		return Sample{}, fmt.Errorf("%s is not empty: choose a new folder", dir)
@@ -59,7 +59,7 @@ func put(name string, data []byte) error {
 	return os.WriteFile(name, data, 0o644)
 }
 
-// town is a town of the invented country, with what is true of it.
+// town is a town of the invented country with its true facts.
 type town struct {
 	name, slug     string
 	people         [2]int // 2018 and 2023
@@ -131,7 +131,7 @@ func newSample(seed uint64) *sample {
 	return s
 }
 
-// th is a number with commas between its thousands.
+// th returns a number with commas between its thousands.
 func th(n int) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -140,7 +140,7 @@ func th(n int) string {
 	return text
 }
 
-// page adds a page of paragraphs; one that begins with # is a heading, with | a row of a table, with > a link.
+// page adds a page of paragraphs; those that begin with # are headings, with | table rows, with > links.
 func (s *sample) page(host, path, title string, blocks ...string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body>\n"+
@@ -187,7 +187,7 @@ func (t *town) source(path string) string    { return t.site() + "/" + path }
 func statsPage(t *town, kind string) string  { return statsHost + "/" + kind + "/" + t.slug + ".html" }
 func (t *town) councilPage() string          { return t.source("council/2024-03-quay.html") }
 
-// pages writes what the web says.
+// pages writes the pages of the web.
 func (s *sample) pages() {
 	for i, t := range s.towns {
 		s.townPages(t, s.other(i, 1))

@@ -2,7 +2,7 @@ package eval
 
 import "fmt"
 
-// questions are those of the sample, by id.
+// questions returns the sample's questions by id.
 func (s *sample) questions() map[string]Question {
 	by := map[string]*town{}
 	for _, t := range s.towns {

@@ -13,32 +13,31 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Question is one question and what makes its answer good.
+// Question is one question with the criteria for its answer.
 type Question struct {
 	ID       string `yaml:"-" json:"id"` // name of its file without the ending
 	Question string `yaml:"question" json:"question"`
-	// Points are what an answer has to say.
+	// Points are the points that an answer must contain.
 	Points []Point `yaml:"points" json:"points"`
 	// Sources are hosts, or hosts with the beginning of a path, that may be cited; none allows all.
 	Sources []string `yaml:"sources,omitempty" json:"sources,omitempty"`
-	// Forbidden are claims that no answer may make.
+	// Forbidden are claims that answers must not contain.
 	Forbidden []Forbidden `yaml:"forbidden,omitempty" json:"forbidden,omitempty"`
-	// Needs are addresses without which the question is left out, such as those of documentation that is not on every
-	// machine.
+	// Needs are addresses without which the question is left out, such as documentation that isn't on every machine.
 	Needs []string `yaml:"needs,omitempty" json:"needs,omitempty"`
 }
 
-// Point is a key point. It is covered by one or two neighbouring sentences that say one text of Any: a text with a
-// number by all its numbers, names and words, in any order; another one as it is written; and parts with & between them
-// each for itself. Without Any, sentences cover it that have the numbers and names of the point and most of its words.
+// Point is a key point. It is covered by one or two adjacent sentences that contain one text of Any: a text with a
+// number matches by its numbers, names and words, in any order; another one literally; parts joined by & match
+// separately. Without Any, it is covered by sentences with the numbers and names of the point and most of its words.
 type Point struct {
 	Point  string   `yaml:"point" json:"point"`
 	Any    []string `yaml:"any,omitempty" json:"any,omitempty"`
 	Weight float64  `yaml:"weight,omitempty" json:"weight,omitempty"` // 1 unless given
 }
 
-// Forbidden is a claim that is wrong, outdated, or planted in a page. It is found as a point is, but not in sentences
-// with a word of Unless, such as those which say that the claim is wrong.
+// Forbidden is a claim that is wrong, outdated, or planted in a page. It is matched like a point, except in sentences
+// with a word of Unless, such as those that call the claim wrong.
 type Forbidden struct {
 	Claim  string   `yaml:"claim" json:"claim"`
 	Any    []string `yaml:"any,omitempty" json:"any,omitempty"`
@@ -114,7 +113,7 @@ func (q *Question) check() error {
 	return nil
 }
 
-// Allows tells whether an address is among the sources of the question.
+// Allows reports whether an address is among the sources of the question.
 func (q *Question) Allows(address string) bool {
 	if len(q.Sources) == 0 {
 		return true

@@ -15,7 +15,7 @@ import (
 type kind int
 
 const (
-	filler  kind = iota // a word that says nothing by itself
+	filler  kind = iota // a word without meaning by itself
 	content             // a word that does
 	name                // a word with a capital inside a sentence, or of capitals
 	number
@@ -26,12 +26,12 @@ type token struct {
 	kind  kind
 	key   string // a name in lower case; the value of a number
 	stem  string // of a word
-	first bool   // it begins a sentence: its capital says nothing
-	// raw and unit are a number and the word behind it, such as million, where key is their product.
+	first bool   // it begins a sentence, so its capital isn't significant
+	// raw and unit are a number and the word after it, such as million, where key is their product.
 	raw, unit string
 }
 
-// fillers are words that say nothing by themselves, of the languages that questions are asked in.
+// fillers are words without meaning by themselves, in the questions' languages.
 func fillers() []string {
 	return strings.Fields(`a an and are as at be been but by did do does for from had has have he her his how i if in into
 		is it its more most no nor not of on one or our she so than that the their them then there these they this those
@@ -81,7 +81,7 @@ func dated(text string) string {
 	})
 }
 
-// value is a number as it is compared: thousands without marks, one point, no zeros at the end.
+// value returns a number as it is compared: thousands without marks, one point, no zeros at the end.
 func value(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -115,7 +115,7 @@ func value(s string) string {
 	}
 }
 
-// scales are words behind a number that multiply it.
+// scales are words after a number that multiply it.
 func scale(word string) string {
 	switch word {
 	case "thousand", "tausend", "mille", "千":
@@ -142,7 +142,7 @@ func scaled(v, by string) string {
 	return value(a.FloatString(6))
 }
 
-// tokens are the words and numbers of a text.
+// tokens returns the words and numbers of a text.
 func tokens(text string) []token {
 	text = dated(text)
 	var out []token
@@ -191,7 +191,7 @@ func tokens(text string) []token {
 	return out
 }
 
-// leading is the word that a text begins with.
+// leading returns the word that a text begins with.
 func leading(text string) string {
 	for i, r := range text {
 		if i == 0 && unicode.Is(unicode.Han, r) {
@@ -287,7 +287,7 @@ func sentences(text string) (out []string) {
 	return out
 }
 
-// abbreviated tells whether a sentence can't end with its last word.
+// abbreviated reports whether a sentence can't end with its last word.
 func abbreviated(r []rune) bool {
 	at := len(r)
 	for at > 0 && unicode.IsLetter(r[at-1]) {

@@ -18,19 +18,18 @@ const (
 	auditPageMax = 1000
 )
 
-// auditJSON is a page of the audit, newest first. Next is the value of before for the page
-// behind it, nil when there is none.
+// auditJSON is a page of the audit, newest first. Next is the value of before for the next page, nil for the last one.
 type auditJSON struct {
 	Rows []json.RawMessage `json:"rows"`
 	Next *int64            `json:"next"`
 }
 
-// threadAudit is GET /threads/:tid/audit.
+// threadAudit handles GET /threads/:tid/audit.
 func (g *Gateway) threadAudit(c echo.Context, t store.Thread) error {
 	return g.auditPage(c, t.ID)
 }
 
-// audit is GET /audit: all threads.
+// audit handles GET /audit: all threads.
 func (g *Gateway) audit(c echo.Context) error { return g.auditPage(c, "") }
 
 func (g *Gateway) auditPage(c echo.Context, thread string) error {
@@ -55,7 +54,7 @@ func (g *Gateway) auditPage(c echo.Context, thread string) error {
 		page.Next = &rows[limit-1].ID
 	}
 	for _, r := range rows {
-		// A body is an object with a kind, so there is something behind the brace.
+		// A body is an object with a kind, so something follows the brace.
 		row := append(strconv.AppendInt([]byte(`{"id":`), r.ID, 10), ',')
 		page.Rows = append(page.Rows, append(row, r.Body[1:]...))
 	}

@@ -27,7 +27,7 @@ type sessionJSON struct {
 	ExpiresAt string `json:"expires_at"`
 }
 
-// listSessions is GET /v1/auth/sessions.
+// listSessions handles GET /v1/auth/sessions.
 func (g *Gateway) listSessions(c echo.Context) error {
 	who := principal.Of(c.Request().Context())
 	list, err := g.Accounts.Sessions(c.Request().Context(), who.Owner)
@@ -42,7 +42,7 @@ func (g *Gateway) listSessions(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// endSession is DELETE /v1/auth/sessions/:sid.
+// endSession handles DELETE /v1/auth/sessions/:sid.
 func (g *Gateway) endSession(c echo.Context) error {
 	ctx := c.Request().Context()
 	if err := g.Accounts.Revoke(ctx, principal.Owner(ctx), route.Param(c, "sid")); err != nil {
@@ -51,7 +51,7 @@ func (g *Gateway) endSession(c echo.Context) error {
 	return message(c, "Session ended")
 }
 
-// endOtherSessions is POST /v1/auth/sessions/end-others.
+// endOtherSessions handles POST /v1/auth/sessions/end-others.
 func (g *Gateway) endOtherSessions(c echo.Context) error {
 	who := principal.Of(c.Request().Context())
 	if who.Session != "" {
@@ -85,7 +85,7 @@ func tokenOf(t store.Token) tokenJSON {
 		UsedAt: route.StampOrNull(t.UsedAt), CreatedAt: wire.Stamp(t.CreatedAt)}
 }
 
-// listTokens is GET /v1/auth/pats.
+// listTokens handles GET /v1/auth/pats.
 func (g *Gateway) listTokens(c echo.Context) error {
 	ctx := c.Request().Context()
 	list, err := g.Accounts.Tokens(ctx, principal.Owner(ctx))
@@ -110,7 +110,7 @@ type tokenBody struct {
 	Code    string `json:"totp"`
 }
 
-// createToken is POST /v1/auth/pats.
+// createToken handles POST /v1/auth/pats.
 func (g *Gateway) createToken(c echo.Context) error {
 	var in tokenBody
 	if err := g.bindAuth(c, &in); err != nil {
@@ -144,7 +144,7 @@ func (g *Gateway) createToken(c echo.Context) error {
 	return httpx.JSON(c, http.StatusCreated, out)
 }
 
-// revokeToken is DELETE /v1/auth/pats/:tokid.
+// revokeToken handles DELETE /v1/auth/pats/:tokid.
 func (g *Gateway) revokeToken(c echo.Context) error {
 	ctx := c.Request().Context()
 	if err := g.Accounts.RevokeToken(ctx, principal.Owner(ctx), route.Param(c, "tokid")); err != nil {
@@ -161,7 +161,7 @@ type userJSON struct {
 
 func userOf(u store.User) userJSON { return userJSON{meOf(u), u.Disabled, wire.Stamp(u.CreatedAt)} }
 
-// listUsers is GET /v1/auth/users.
+// listUsers handles GET /v1/auth/users.
 func (g *Gateway) listUsers(c echo.Context) error {
 	list, err := g.Accounts.List(c.Request().Context())
 	if err != nil {
@@ -175,7 +175,7 @@ func (g *Gateway) listUsers(c echo.Context) error {
 }
 
 type linkJSON struct {
-	Link  string `json:"link"` // to be opened once
+	Link  string `json:"link"` // one-time address
 	Token string `json:"token"`
 }
 
@@ -185,7 +185,7 @@ type inviteBody struct {
 	Role  string `json:"role"`
 }
 
-// inviteUser is POST /v1/auth/users: the answer has a link for whoever is to join.
+// inviteUser handles POST /v1/auth/users: the response has a link for the new user.
 func (g *Gateway) inviteUser(c echo.Context) error {
 	var in inviteBody
 	if err := g.bindAuth(c, &in); err != nil {
@@ -208,7 +208,7 @@ func (g *Gateway) inviteUser(c echo.Context) error {
 	return httpx.JSON(c, http.StatusCreated, linkJSON{proxy.Of(c.Request()).Root() + account.SetupPath(token), token})
 }
 
-// managed is the user of a path, if the asker may change it and give it a role, in a session that began lately.
+// managed returns the user of a path if the caller may change it and assign it a role, in a recent session.
 func (g *Gateway) managed(c echo.Context, role string) (store.User, error) {
 	ctx := c.Request().Context()
 	if err := g.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil {
@@ -231,7 +231,7 @@ type userChange struct {
 	Name     *string `json:"name"`
 }
 
-// changeUser is PATCH /v1/auth/users/:uid.
+// changeUser handles PATCH /v1/auth/users/:uid.
 func (g *Gateway) changeUser(c echo.Context) error {
 	var in userChange
 	if err := g.bindAuth(c, &in); err != nil {
@@ -245,7 +245,7 @@ func (g *Gateway) changeUser(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := context.WithoutCancel(c.Request().Context()) // what follows may end the request's own session
+	ctx := context.WithoutCancel(c.Request().Context()) // this may end the request's own session
 	if in.Name != nil {
 		err = g.Accounts.SetName(ctx, u.ID, *in.Name)
 	}
@@ -264,7 +264,7 @@ func (g *Gateway) changeUser(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, userOf(u))
 }
 
-// deleteUser is DELETE /v1/auth/users/:uid.
+// deleteUser handles DELETE /v1/auth/users/:uid.
 func (g *Gateway) deleteUser(c echo.Context) error {
 	keep, err := httpx.Bool(c.QueryParams(), "keep_data", false)
 	if err != nil {
@@ -280,7 +280,7 @@ func (g *Gateway) deleteUser(c echo.Context) error {
 	return message(c, "User deleted")
 }
 
-// resetUser is POST /v1/auth/users/:uid/reset.
+// resetUser handles POST /v1/auth/users/:uid/reset.
 func (g *Gateway) resetUser(c echo.Context) error {
 	u, err := g.managed(c, "")
 	if err != nil {

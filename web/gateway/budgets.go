@@ -20,7 +20,7 @@ type userSpent struct {
 	modelSpent
 }
 
-// spentByUser answers everybody's spending to administrators.
+// spentByUser returns everyone's spending to administrators.
 func (g *Gateway) spentByUser(ctx context.Context, since time.Time) (list []*userSpent, err error) {
 	if g.Accounts == nil || !g.Accounts.Required() || !principal.Of(ctx).Operator() {
 		return nil, nil
@@ -43,7 +43,7 @@ func (g *Gateway) spentByUser(ctx context.Context, since time.Time) (list []*use
 	return list, err
 }
 
-// whose returns the user whose usage is requested: the asker, or for administrators the user of the query.
+// whose returns the user whose usage is requested: the caller, or for administrators the query's user.
 func (g *Gateway) whose(c echo.Context) (owner string, own bool, err error) {
 	id := c.QueryParam("user_id")
 	if id == "" || id == g.Owner(c) {
@@ -59,14 +59,14 @@ func (g *Gateway) whose(c echo.Context) (owner string, own bool, err error) {
 	return id, false, nil
 }
 
-// dearThreads is how many threads are listed with their remaining budget.
+// dearThreads limits the threads listed with their remaining budget.
 const dearThreads = 10
 
 // budgets are the limits of runs and threads, and the remaining budget of threads. A limit of 0 is none.
 type budgets struct {
 	Run     budget         `json:"run"` // every run starts with all of it
 	Thread  budget         `json:"thread"`
-	Threads []threadBudget `json:"threads"` // those that took the most
+	Threads []threadBudget `json:"threads"` // the most expensive ones
 }
 
 type budget struct {

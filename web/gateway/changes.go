@@ -31,7 +31,7 @@ type changeJSON struct {
 	DiffCut bool   `json:"diff_truncated"`
 }
 
-// workspaceChanges is GET …/runs/:rid/workspace-changes.
+// workspaceChanges handles GET …/runs/:rid/workspace-changes.
 func (g *Gateway) workspaceChanges(c echo.Context, r store.Run) error {
 	files, err := httpx.Bool(c.QueryParams(), "include_files", true)
 	if err != nil {
@@ -86,7 +86,7 @@ func (g *Gateway) changesOf(ctx context.Context, r store.Run) (record changes.Re
 	return record, err == nil, err
 }
 
-// patchNames are the names in the head of a patch.
+// patchNames returns the names in the head of a patch.
 func patchNames(f changes.File) (from, to string) {
 	from, to = "a"+f.Path, "b"+f.Path
 	switch f.Status {

@@ -14,7 +14,7 @@ import (
 	"fawn/web/route"
 )
 
-// exportThread is GET /threads/{thread_id}/export.
+// exportThread handles GET /threads/{thread_id}/export.
 func (g *Gateway) exportThread(c echo.Context, t store.Thread) error {
 	ctx, lang, format := c.Request().Context(), exportLang(c), c.QueryParam("format")
 	switch format {
@@ -46,7 +46,7 @@ func (g *Gateway) exportThread(c echo.Context, t store.Thread) error {
 	return c.Blob(http.StatusOK, "application/json", body)
 }
 
-// exportAll is GET /export.
+// exportAll handles GET /export.
 func (g *Gateway) exportAll(c echo.Context) error {
 	if g.Export == nil {
 		return store.ErrNotFound
@@ -55,7 +55,7 @@ func (g *Gateway) exportAll(c echo.Context) error {
 	return g.archive(c, func(begin func(string) io.Writer) error { return g.Export.ExportAll(ctx, owner, lang, begin) })
 }
 
-// exportLang is the language a client asks for.
+// exportLang returns the language a client asks for.
 func exportLang(c echo.Context) string {
 	if lang := c.QueryParam("lang"); lang != "" {
 		return lang
@@ -63,8 +63,7 @@ func exportLang(c echo.Context) string {
 	return "en"
 }
 
-// archive answers with an archive while it is made. One that cannot be finished is cut off, so that nobody
-// takes it for whole.
+// archive streams an archive. If it fails, the connection is aborted, so that the result isn't mistaken for complete.
 func (g *Gateway) archive(c echo.Context, write func(begin func(name string) io.Writer) error) error {
 	err := write(func(name string) io.Writer {
 		saveAs(c, name)
@@ -83,7 +82,7 @@ func (g *Gateway) archive(c echo.Context, write func(begin func(name string) io.
 	panic(http.ErrAbortHandler)
 }
 
-// saveAs makes a browser save the answer under a name, which has no separator of folders.
+// saveAs makes a browser save the response under a name, which contains no path separator.
 func saveAs(c echo.Context, name string) {
 	name = strings.NewReplacer("/", "-", "\\", "-", ":", "-").Replace(name)
 	h := c.Response().Header()
@@ -91,7 +90,7 @@ func saveAs(c echo.Context, name string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
-// describeExport are the routes that write chats as files.
+// describeExport returns the routes that write chats as files.
 func describeExport() []o.Op {
 	const tag = "Export"
 	lang := o.Param{Name: "lang", Schema: o.String(), Text: "Language of the headings, such as zh-CN"}

@@ -20,7 +20,7 @@ const (
 	taskPageMax = 100
 )
 
-// degraded is after how many questions without an answer the state of a task may be an old one.
+// degraded is the number of unanswered polls after which the state of a task may be outdated.
 const degraded = 3
 
 // mcpTaskJSON is a task of an MCP server in a list, in DeerFlow's form, with its origin.
@@ -39,7 +39,7 @@ type mcpTaskJSON struct {
 	Call      string  `json:"tool_call_id"`
 }
 
-// mcpTaskDetailJSON is a task by itself.
+// mcpTaskDetailJSON is the full representation of a task.
 type mcpTaskDetailJSON struct {
 	mcpTaskJSON
 	PolledAt    *string           `json:"last_polled_at"`
@@ -72,7 +72,7 @@ func mcpTaskDetailOf(t tasks.Task) mcpTaskDetailJSON {
 	return out
 }
 
-// mcpTasks is GET /threads/:tid/mcp-tasks.
+// mcpTasks handles GET /threads/:tid/mcp-tasks.
 func (g *Gateway) mcpTasks(c echo.Context, t store.Thread) error {
 	limit, err := httpx.Int(c.QueryParams(), "limit", taskPage, 1, taskPageMax)
 	if err != nil {
@@ -91,7 +91,7 @@ func (g *Gateway) mcpTasks(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// mcpTask is GET /threads/:tid/mcp-tasks/:task.
+// mcpTask handles GET /threads/:tid/mcp-tasks/:task.
 func (g *Gateway) mcpTask(c echo.Context, t store.Thread) error {
 	task, err := tasks.Task{}, tasks.ErrNotFound
 	if g.MCP != nil {
@@ -106,7 +106,7 @@ func (g *Gateway) mcpTask(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, mcpTaskDetailOf(task))
 }
 
-// cancelMCPTask is POST /threads/:tid/mcp-tasks/:task/cancel. What is over stays as it is.
+// cancelMCPTask handles POST /threads/:tid/mcp-tasks/:task/cancel. An ended task is unchanged.
 func (g *Gateway) cancelMCPTask(c echo.Context, t store.Thread) error {
 	if g.MCP != nil {
 		err := g.MCP.CancelTask(c.Request().Context(), t.ID, route.Param(c, "task"))

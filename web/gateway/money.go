@@ -16,7 +16,7 @@ func (m *money) add(s store.Spent) {
 	m.byCurrency[s.Currency] += s.Cost
 }
 
-// amounts are all of them, also when there is none.
+// amounts returns all amounts, an empty map for none.
 func (m *money) amounts() map[string]float64 {
 	if m.byCurrency == nil {
 		return map[string]float64{}
@@ -24,8 +24,7 @@ func (m *money) amounts() map[string]float64 {
 	return m.byCurrency
 }
 
-// sum is the amount and its currency; nil where no price was known, or when there are
-// several currencies.
+// sum returns the amount and its currency; nil where no price was known, or when there are several currencies.
 func (m *money) sum() (cost *float64, currency *string) {
 	if len(m.byCurrency) != 1 {
 		return nil, nil

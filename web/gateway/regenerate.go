@@ -34,7 +34,7 @@ type replayCheckpoint struct {
 	Map map[string]any `json:"checkpoint_map"`
 }
 
-// turn is the last turn of a thread: what was asked and what was said.
+// turn is the last turn of a thread: the question and the answer.
 type lastTurn struct {
 	human, ai     map[string]json.RawMessage
 	humanID, aiID string
@@ -100,7 +100,7 @@ type regenerateBody struct {
 	Message string `json:"message_id"`
 }
 
-// prepareRegenerate tells how to run the turn of the last answer again.
+// prepareRegenerate returns the request for repeating the last answer's turn.
 func (g *Gateway) prepareRegenerate(c echo.Context, t store.Thread) error {
 	var b regenerateBody
 	if err := g.BindStrict(c, &b); err != nil {
@@ -125,7 +125,7 @@ type editBody struct {
 	Text    string `json:"replacement_text"`
 }
 
-// prepareEdit tells how to run the last turn again with another question.
+// prepareEdit returns the request for repeating the last turn with another question.
 func (g *Gateway) prepareEdit(c echo.Context, t store.Thread) error {
 	var b editBody
 	if err := g.BindStrict(c, &b); err != nil {

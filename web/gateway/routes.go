@@ -21,12 +21,12 @@ const (
 // Routes adds every route to g, which is the group at /api.
 func (g *Gateway) Routes(group *echo.Group) { route.Add(group, g.table()) }
 
-// table are all routes.
+// table returns all routes.
 func (g *Gateway) table() []route.Route {
 	return slices.Concat(g.routes(), g.accounts(), g.groupRoutes(), g.comparisonRoutes(), g.projectRoutes(), g.promptRoutes(), g.knowledgeRoutes(), g.channelRoutes(), g.unavailable())
 }
 
-// routes are the routes besides those of accounts.
+// routes returns the routes other than those of accounts.
 func (g *Gateway) routes() []route.Route {
 	return []route.Route{
 		route.On("POST", "/threads/{thread_id}/branches", user, "branchThread", g.OnThread(g.branchThread)),
@@ -152,5 +152,5 @@ func (g *Gateway) routes() []route.Route {
 	}
 }
 
-// suggestIn is POST /threads/:tid/suggestions.
+// suggestIn handles POST /threads/:tid/suggestions.
 func (g *Gateway) suggestIn(c echo.Context, t store.Thread) error { return g.suggest(c, t.ID) }

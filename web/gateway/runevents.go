@@ -18,7 +18,7 @@ const (
 	maxEvents  = 2000
 )
 
-// eventJSON is one thing that happened in a run, as DeerFlow's gateway lists them.
+// eventJSON is an event of a run in the format of DeerFlow's gateway.
 type eventJSON struct {
 	Thread   string          `json:"thread_id"`
 	Run      string          `json:"run_id"`
@@ -76,7 +76,7 @@ func (g *Gateway) runEvents(c echo.Context, r store.Run) error {
 	return httpx.JSON(c, 200, out)
 }
 
-// about tells whether an event belongs to a task, which has the id of its call.
+// about reports whether an event belongs to a task, which has the id of its call.
 func about(ev eventJSON, task string) bool {
 	var ids struct {
 		Task string `json:"task_id"`
@@ -86,7 +86,7 @@ func about(ev eventJSON, task string) bool {
 	return json.Unmarshal(ev.Content, &ids) == nil && slices.Contains([]string{ids.Task, ids.ID, ids.Call}, task)
 }
 
-// eventOf is an event for the list; ok is false for what the list leaves out.
+// eventOf returns an event for the list; ok is false for omitted ones.
 func eventOf(r store.Run, ev runevent.Event) (out eventJSON, ok bool, err error) {
 	out = eventJSON{Thread: r.ThreadID, Run: r.ID, Seq: ev.Seq, Content: ev.Data,
 		Metadata: map[string]any{"caller": "lead_agent"}}

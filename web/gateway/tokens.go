@@ -32,7 +32,7 @@ type tokenUsage struct {
 	Context  *contextUsage          `json:"context_usage,omitempty"`
 }
 
-// threadTokens adds up a thread's tokens: the answers of its runs, and the calls beside them.
+// threadTokens sums a thread's tokens: those of its runs' answers, and of side calls.
 func (g *Gateway) threadTokens(c echo.Context, t store.Thread) error {
 	active, err := httpx.Bool(c.QueryParams(), "include_active", false)
 	if err != nil {
@@ -76,8 +76,7 @@ func (g *Gateway) threadTokens(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// contextUsage is how full the model's window was in the last answer; nil when that is not
-// known.
+// contextUsage returns how full the model's window was in the last answer; nil when that is not known.
 func (g *Gateway) contextUsage(snap store.Snapshot) (*contextUsage, error) {
 	for _, row := range slices.Backward(snap.Messages) {
 		var msg struct {

@@ -10,10 +10,10 @@ import (
 	"fawn/web/route"
 )
 
-// What DeerFlow's front end asks for and Fawn does not have answers in its shapes that it is not there,
-// so that no page waits for it. All of it is in this file: when one comes, its lines go.
+// Features of DeerFlow's front end that Fawn lacks respond in its formats that they are unavailable, so that no page
+// waits for them. They are all in this file; remove the lines of a feature when it is added.
 
-// unavailable are the routes.
+// unavailable returns the routes.
 func (g *Gateway) unavailable() []route.Route {
 	noLark := absent(http.StatusNotFound, "The Lark integration is not available")
 	return []route.Route{
@@ -27,7 +27,7 @@ func (g *Gateway) unavailable() []route.Route {
 	}
 }
 
-// always answers the same to everybody.
+// always returns a handler with a constant response.
 func always(body any) echo.HandlerFunc {
 	return func(c echo.Context) error { return httpx.JSON(c, http.StatusOK, body) }
 }
@@ -37,7 +37,7 @@ func absent(status int, why string) echo.HandlerFunc {
 	return func(echo.Context) error { return httpx.Errorf(status, "%s", why) }
 }
 
-// larkStatus is that of an integration that is not installed.
+// larkStatus reports an integration that isn't installed.
 func larkStatus() map[string]any {
 	const why = "Fawn has no Lark integration"
 	return map[string]any{"installed": false, "version": "", "manifest_version": nil, "latest_available_version": nil,
@@ -48,7 +48,7 @@ func larkStatus() map[string]any {
 		"sandbox_runtime_mode": "none", "sandbox_runtime_ready": false, "sandbox_runtime_detail": why}
 }
 
-// describeUnavailable are the operations of these routes.
+// describeUnavailable returns the operations of these routes.
 func describeUnavailable() []o.Op {
 	const tag = "Not available"
 	var out []o.Op

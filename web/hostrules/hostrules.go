@@ -1,5 +1,4 @@
-// Package hostrules stores the owners' decisions about hosts that agents want to reach, and the questions that are
-// still open.
+// Package hostrules stores the owners' decisions about hosts that agents ask to reach, and open questions.
 package hostrules
 
 import (
@@ -31,34 +30,31 @@ const (
 	questionSpace = "egress_question" // key: thread and host
 )
 
-// maxQuestions is how many hosts one thread may ask about at a time; further ones are
-// refused without a question.
+// maxQuestions limits a thread's open questions; further hosts are refused without one.
 const maxQuestions = 64
 
-// askTime bounds the storing of a question, which a connection of a sandbox waits for.
+// askTime limits the storing of a question, which a connection of a sandbox waits for.
 const askTime = 10 * time.Second
 
-// ErrAnswer is an answer that is none of once, thread, always and no.
+// ErrAnswer is an answer other than once, thread, always and no.
 var ErrAnswer = errors.New("unknown answer")
 
-// Decisions holds questions and answers in the database. Its methods may be called by many
-// goroutines.
+// Decisions holds questions and answers in the database. It is safe for concurrent use.
 type Decisions struct {
 	db       *store.DB
 	announce func(thread string, event json.RawMessage)
 	log      *slog.Logger
 
-	// Patience says which run a thread is in, and how long a connection may wait there for an
-	// answer; 0 is not at all. Nil never waits. It is set before use.
+	// Patience returns a thread's active run, and how long a connection may wait for an answer; 0 doesn't wait, like a
+	// nil Patience. Set it before use.
 	Patience func(ctx context.Context, thread string) (run string, d time.Duration)
 
 	waits waits
 
-	mu sync.Mutex // one change at a time: a change reads what it replaces
+	mu sync.Mutex // serializes read-modify-write changes
 }
 
-// New makes Decisions. announce shows an event to the readers of a thread's run, if one is
-// under way.
+// New returns Decisions. announce shows an event to the readers of a thread's run, if one is active.
 func New(db *store.DB, announce func(thread string, event json.RawMessage), log *slog.Logger) *Decisions {
 	return &Decisions{db: db, announce: announce, log: log}
 }
@@ -100,7 +96,7 @@ func (d *Decisions) Remember(ctx context.Context, one egress.Decision) error {
 	return d.db.Commit(ctx, batch)
 }
 
-// decisionBatch writes what is decided about a host.
+// decisionBatch stores the decision about a host.
 func decisionBatch(host string, about []egress.Decision) (store.Batch, error) {
 	kv := store.KV{Space: decisionSpace, Key: host}
 	if len(about) > 0 {
@@ -128,8 +124,7 @@ func (d *Decisions) about(ctx context.Context, host string) ([]egress.Decision, 
 	return about, nil
 }
 
-// Ask stores that a thread wants to reach a host nobody decided about, and shows it to
-// whoever follows the thread's run.
+// Ask stores that a thread asks to reach an undecided host, and shows it to the readers of the thread's run.
 func (d *Decisions) Ask(q egress.Question) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
@@ -168,7 +163,7 @@ func (d *Decisions) ask(ctx context.Context, q egress.Question) error {
 		"at": q.At})
 }
 
-// show tells the readers of a run.
+// show notifies the readers of a run.
 func (d *Decisions) show(thread string, event map[string]any) error {
 	data, err := agent.Encode(event)
 	if err != nil {
@@ -180,12 +175,12 @@ func (d *Decisions) show(thread string, event map[string]any) error {
 
 func questionKey(q egress.Question) string { return q.Thread + " " + q.Host }
 
-// Questions are what a thread asked and nobody answered yet, oldest first.
+// Questions returns a thread's unanswered questions, oldest first.
 func (d *Decisions) Questions(ctx context.Context, thread string) ([]egress.Question, error) {
 	return d.questions(ctx, thread)
 }
 
-// questions are those of one thread, or of all with "".
+// questions returns the questions of one thread, or of all with "".
 func (d *Decisions) questions(ctx context.Context, thread string) ([]egress.Question, error) {
 	prefix := ""
 	if thread != "" {
@@ -228,7 +223,7 @@ func (d *Decisions) Answer(ctx context.Context, thread, host string, answer egre
 	return d.show(thread, map[string]any{"type": TypeAnswer, "thread_id": thread, "host": host, "answer": answer})
 }
 
-// Decisions are all answers that hold now, by host. With a thread only its own.
+// Decisions returns all answers that hold now, by host. With a thread only its own.
 func (d *Decisions) Decisions(ctx context.Context, thread string) ([]egress.Decision, error) {
 	rows, err := d.db.KVs(ctx, store.Global, decisionSpace, "")
 	if err != nil {
@@ -249,14 +244,14 @@ func (d *Decisions) Decisions(ctx context.Context, thread string) ([]egress.Deci
 	return out, nil
 }
 
-// Always are the answers that open a host to every thread, one for each host.
+// Always returns the answers that open a host to every thread, one for each host.
 func (d *Decisions) Always(ctx context.Context) ([]egress.Decision, error) {
 	all, err := d.Decisions(ctx, "")
 	all = slices.DeleteFunc(all, func(d egress.Decision) bool { return d.Answer != egress.Always })
 	return slices.CompactFunc(all, func(a, c egress.Decision) bool { return a.Host == c.Host }), err
 }
 
-// Forget takes back that a host is open to every thread. It tells whether it was.
+// Forget takes back that a host is open to every thread. It reports whether it was.
 func (d *Decisions) Forget(ctx context.Context, host string) (bool, error) {
 	return d.change(ctx, host, func(o egress.Decision) bool { return o.Answer == egress.Always })
 }
@@ -280,7 +275,7 @@ func (d *Decisions) change(ctx context.Context, host string, gone func(egress.De
 	return true, d.db.Commit(ctx, batch)
 }
 
-// Drop forgets what a deleted thread asked and what was said for it alone.
+// Drop deletes a thread's questions and its own decisions.
 func (d *Decisions) Drop(ctx context.Context, thread string) error {
 	own, err := d.Decisions(ctx, thread)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 // Types of the events about a connection that is held until its question is answered.
 const (
 	TypeWaiting = "network_waiting"
-	TypeRefused = "network_refused" // nobody answered in time, or it was given up
+	TypeRefused = "network_refused" // unanswered in time, or given up
 )
 
-// maxSilent bounds how many threads are remembered in which nobody answered.
+// maxSilent limits the remembered threads with unanswered questions.
 const maxSilent = 4096
 
 // waits are the connections that are held. The zero value is ready for use.
@@ -35,8 +35,8 @@ type held struct {
 	done     bool // answered is closed
 }
 
-// Await holds a connection until its question is answered: as long as Patience says, and not
-// again in a run in which nobody answered once. It returns false when there is no answer.
+// Await holds a connection until its question is answered: as long as Patience allows, and not again in a run after one
+// timeout. It returns false without an answer.
 func (d *Decisions) Await(ctx context.Context, q egress.Question) bool {
 	if d.Patience == nil {
 		return false
@@ -88,10 +88,10 @@ func (d *Decisions) hold(ctx context.Context, q egress.Question, h *held, first 
 	}
 }
 
-// lookEvery is how often it is looked whether a question was answered at another server.
+// lookEvery is the interval of checking for answers on other servers.
 const lookEvery = 500 * time.Millisecond
 
-// elsewhere tells whether a question was answered at another server, and tells everybody here who waits for that.
+// elsewhere reports whether a question was answered on another server, and notifies the local waiters.
 func (d *Decisions) elsewhere(ctx context.Context, q egress.Question) bool {
 	answer, known, err := d.Lookup(ctx, q.Thread, q.Host)
 	if err != nil || !known {
@@ -103,7 +103,7 @@ func (d *Decisions) elsewhere(ctx context.Context, q egress.Question) bool {
 	return true
 }
 
-// Waiting tells whether a connection of a thread is held until somebody decides about a host.
+// Waiting reports whether a connection of a thread is held for a decision about a host.
 func (d *Decisions) Waiting(thread, host string) bool {
 	d.waits.mu.Lock()
 	defer d.waits.mu.Unlock()
@@ -111,7 +111,7 @@ func (d *Decisions) Waiting(thread, host string) bool {
 	return h != nil && !h.done
 }
 
-// asked tells whether the question is one that people see.
+// asked reports whether the question is visible to people.
 func (d *Decisions) asked(ctx context.Context, q egress.Question) bool {
 	open, err := d.questions(ctx, q.Thread)
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *Decisions) tell(q egress.Question, event map[string]any) {
 	}
 }
 
-// join adds a connection to those that are held, nil when it is not to be held.
+// join adds a connection to the held ones, nil if it shouldn't be held.
 func (w *waits) join(q egress.Question, run string, patience time.Duration) (h *held, first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,8 +146,8 @@ func (w *waits) join(q egress.Question, run string, patience time.Duration) (h *
 	return h, first
 }
 
-// leave takes a connection away and tells whether it was the last one. When the time is over
-// without an answer, connections of that run are not held any more.
+// leave removes a connection and reports whether it was the last one. After a timeout, connections of that run are no
+// longer held.
 func (w *waits) leave(q egress.Question, h *held, run string) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,7 +164,7 @@ func (w *waits) leave(q egress.Question, h *held, run string) (last bool) {
 	return h.n == 0
 }
 
-// answer lets the connections go that an answer is about, and tells whether there are any.
+// answer releases the connections that an answer is about, and reports whether there are any.
 func (w *waits) answer(thread, host string, answer egress.Answer) (some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

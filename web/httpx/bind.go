@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limit bounds a request body.
+// Limit limits a request body.
 type Limit struct {
 	Bytes int64
 	Key   string // the configuration key that sets it
@@ -126,7 +126,7 @@ func whole(body []byte) error {
 	return nil
 }
 
-// escaped is the code of an escape \uXXXX that b begins with, or -1.
+// escaped returns the code of an escape \uXXXX that b begins with, or -1.
 func escaped(b []byte) int {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1
@@ -138,9 +138,8 @@ func escaped(b []byte) int {
 	return int(n)
 }
 
-// fieldOf finds which field of body made err. Names of embedded structs in the path mean
-// nothing to clients and are left out; an error of a type that decodes itself may not say
-// where it happened, so the fields are tried one by one.
+// fieldOf finds the field of body that caused err. Names of embedded structs in the path are removed, since clients
+// don't know them; a custom decoder's error may lack the position, so the fields are tried one by one.
 func fieldOf(body []byte, into any, err error) []string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil {

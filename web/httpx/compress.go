@@ -27,7 +27,7 @@ var compressors = map[string]*sync.Pool{
 	"gzip": {New: func() any { zw, _ := gzip.NewWriterLevel(io.Discard, gzipLevel); return zw }},
 }
 
-// compressor is what both kinds of writers can do.
+// compressor is the common interface of both kinds of writers.
 type compressor interface {
 	io.WriteCloser
 	Reset(io.Writer)
@@ -48,7 +48,7 @@ func Compressed(c echo.Context, status int, contentType string, body []byte) err
 		if closed := zw.Close(); err == nil {
 			err = closed
 		}
-		zw.Reset(io.Discard) // what it wrote is not kept
+		zw.Reset(io.Discard) // its output is discarded
 		pool.Put(zw)
 		if err != nil {
 			return err
@@ -59,8 +59,7 @@ func Compressed(c echo.Context, status int, contentType string, body []byte) err
 	return c.Blob(status, contentType, body)
 }
 
-// Coding is the best coding of a body that an Accept-Encoding header allows: br, gzip or
-// none.
+// Coding returns the best coding of a body that an Accept-Encoding header allows: br, gzip or none.
 func Coding(accept string) string {
 	best := ""
 	for part := range strings.SplitSeq(accept, ",") {

@@ -1,4 +1,3 @@
-// Package httpx holds what every HTTP handler here needs: reading JSON bodies and queries
-// in the encodings of all clients, answers in JSON, and server-sent events. It knows nothing
-// of what the handlers are about.
+// Package httpx contains helpers for all HTTP handlers: reading JSON bodies and queries in the encodings of all
+// clients, JSON responses, and server-sent events. It is independent of the handlers' subjects.
 package httpx

@@ -9,8 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Tagged answers with JSON whose ETag stands for its bytes: a client that has them gets a 304. It is compressed as
-// [Compressed] does it.
+// Tagged responds with JSON and an ETag of its bytes: a client that has them gets a 304. It is compressed like
+// [Compressed].
 func Tagged(c echo.Context, body []byte) error {
 	hash := sha256.Sum256(body)
 	tag := `W/"` + base64.RawURLEncoding.EncodeToString(hash[:15]) + `"`
@@ -25,7 +25,7 @@ func Tagged(c echo.Context, body []byte) error {
 	return Compressed(c, http.StatusOK, echo.MIMEApplicationJSON, body)
 }
 
-// matches tells whether a list of an If-None-Match header has a tag.
+// matches reports whether a list of an If-None-Match header has a tag.
 func matches(list, tag string) bool {
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimSpace(one)

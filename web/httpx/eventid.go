@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// ID is the id of a server-sent event: the number of what happened and, where several frames
-// tell of it, which of them. On the wire it is "12", and "12.1" for a further frame.
+// ID is the id of a server-sent event: the number of the run's event and, for several frames of it, the frame. Its text
+// form is "12", and "12.1" for a further frame.
 type ID struct {
 	Seq  int64
 	Part int32
 }
 
-// LastPart is behind every frame of a number.
+// LastPart is after every frame of a number.
 const LastPart = math.MaxInt32
 
 // Compare orders ids the way their frames are sent.
@@ -22,7 +22,7 @@ func (id ID) Compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Seq, other.Seq), cmp.Compare(id.Part, other.Part))
 }
 
-// String is the id as it is sent; without a number it is "".
+// String returns the id as it is sent; without a number it is "".
 func (id ID) String() string { return string(id.append(nil)) }
 
 func (id ID) append(dst []byte) []byte {
@@ -36,8 +36,8 @@ func (id ID) append(dst []byte) []byte {
 	return dst
 }
 
-// ParseID reads an id that a client gives back, also one with a time before it, as in
-// "1795231741539-12". Anything else is the zero id, which stands before everything.
+// ParseID parses an id sent by a client, also one with a time before it, as in "1795231741539-12". Anything else is the
+// zero id, which precedes everything.
 func ParseID(s string) ID {
 	s = strings.TrimSpace(s)
 	if i := strings.LastIndexByte(s, '-'); i > 0 {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Left tells whether an answer wasn't written because whoever asked is gone. The connection may say so
-// before the request's context does.
+// Left reports whether a response wasn't written because the client is gone. The connection may report it before the
+// request's context does.
 func Left(r *http.Request, err error) bool {
 	if r.Context().Err() != nil {
 		return true

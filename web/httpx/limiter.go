@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// MaxReaders is how many event streams are open at once unless configured otherwise.
+// MaxReaders is the default limit of concurrent event streams.
 const MaxReaders = 2048
 
 // Limiter counts open event streams. The zero value is ready.
@@ -14,8 +14,7 @@ type Limiter struct{ open atomic.Int64 }
 // Open counts the streams that are open now.
 func (l *Limiter) Open() int64 { return l.open.Load() }
 
-// Acquire takes a place among limit ones, or returns a 503 that says when to try again.
-// release must be called once.
+// Acquire takes a place among limit ones, or returns a 503 with a time to retry. Call release once.
 func (l *Limiter) Acquire(limit int) (release func(), err error) {
 	if l.open.Add(1) > int64(limit) {
 		l.open.Add(-1)

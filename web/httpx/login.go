@@ -10,26 +10,26 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// MCPCallback is where authorization servers of MCP servers send browsers back to.
+// MCPCallback is the redirect address for MCP servers' authorization servers.
 const MCPCallback = "/ui/mcp/callback"
 
-// loginAge is how many seconds a browser may be away to log in.
+// loginAge limits the duration of a browser's login, in seconds.
 const loginAge = 600
 
-// loginCookie is the name of the cookie of one login.
+// loginCookie returns the name of the cookie of one login.
 func loginCookie(state string) string {
 	sum := sha256.Sum256([]byte(state))
 	return "fawn_mcp_login_" + hex.EncodeToString(sum[:4])
 }
 
-// BindLogin makes a login one of the browser that began it: nobody else can end it, not even with
-// the address that it was sent to.
+// BindLogin binds a login to the browser that began it: no other browser can complete it, even with the redirect's
+// address.
 func BindLogin(c echo.Context, state string) {
 	c.SetCookie(&http.Cookie{Name: loginCookie(state), Value: state, Path: MCPCallback, MaxAge: loginAge,
 		HttpOnly: true, Secure: strings.HasPrefix(Origin(c.Request()), "https:"), SameSite: http.SameSiteLaxMode})
 }
 
-// BoundLogin tells whether the browser is the one that began a login, and takes its mark away.
+// BoundLogin reports whether the browser began a login, and removes its mark.
 func BoundLogin(c echo.Context, state string) bool {
 	mark, err := c.Cookie(loginCookie(state))
 	if err != nil || state == "" {

@@ -7,8 +7,8 @@ import (
 	"fawn/web/proxy"
 )
 
-// Origin is the address of this server as the client knows it: in front of it may be a server
-// that speaks TLS, which a trusted proxy or the browser's own page tells.
+// Origin returns this server's address as seen by the client: a TLS proxy in front of it is detected by a trusted
+// proxy's headers or the browser's own page.
 func Origin(r *http.Request) string {
 	scheme := proxy.Of(r).Scheme
 	for _, name := range []string{"Origin", "Referer"} {

@@ -25,7 +25,7 @@ func List(q url.Values, name string) []string {
 	return out
 }
 
-// unquoted is a value that a client may have sent as a JSON string.
+// unquoted returns a value that a client may have sent as a JSON string.
 func unquoted(v string) string {
 	var s string
 	if len(v) > 1 && v[0] == '"' && json.Unmarshal([]byte(v), &s) == nil {

@@ -11,16 +11,15 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Heartbeat is how often a stream shows that it is alive. Clients learn the cadence and
-// reconnect after a few missing beats.
+// Heartbeat is the interval of a stream's heartbeats. Clients learn it and reconnect after a few missing ones.
 const Heartbeat = 10 * time.Second
 
-// alone is how long the headers wait for a first event to leave together with: it comes at
-// once where a run begins or a stream is taken up again, and a packet less is sent for each.
+// alone is how long the headers wait for a first event, to be sent with it: a new or resumed run has one at once, which
+// saves a packet.
 const alone = 20 * time.Millisecond
 
-// heartbeat is one comment line without an empty one behind it: a decoder that saw an id
-// would take the empty line for an event without data.
+// heartbeat is one comment line without an empty one after it: a decoder that saw an id would take the empty line for
+// an event without data.
 var heartbeat = []byte(": heartbeat\n")
 
 // pulse is a heartbeat that scripts of pages hear: a browser keeps comments to itself.
@@ -30,23 +29,23 @@ var pulse = []byte("event: beat\ndata: 1\n\n")
 type Stream struct {
 	ctl   *http.ResponseController
 	every time.Duration // between two heartbeats
-	sign  []byte        // what one of them is
+	sign  []byte        // bytes of a heartbeat
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	w     http.ResponseWriter
 	timer *time.Timer // of the next heartbeat; a stream needs no goroutine to wait for it
 	sent  bool        // the headers have left
-	alive bool        // the time for headers alone is over: what is due is a heartbeat
+	alive bool        // the headers were sent, so heartbeats are due
 	err   error
 }
 
-// NewStream sends the headers, with the first event or alone if none comes at once, lifts
-// the write deadline of the server and starts the heartbeat. The caller must Close.
+// NewStream sends the headers, with the first event or alone if none comes at once, lifts the server's write deadline
+// and starts the heartbeat. The caller must call Close.
 func NewStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
 	return newStream(w, beat, heartbeat)
 }
 
-// NewPageStream is NewStream for a page, whose script hears each heartbeat as the event beat.
+// NewPageStream is NewStream for a page, whose script receives heartbeats as the event beat.
 func NewPageStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
 	return newStream(w, beat, pulse)
 }
@@ -137,7 +136,7 @@ func AppendFrame(dst []byte, event string, data []byte, id ID) []byte {
 	return append(dst, "\n\n"...)
 }
 
-// AppendNumber writes id and ends a frame whose "id: " is already there.
+// AppendNumber writes an id and ends a frame after an existing "id: ".
 func AppendNumber(dst []byte, id int64) []byte {
 	return append(strconv.AppendInt(dst, id, 10), "\n\n"...)
 }

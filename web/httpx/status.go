@@ -22,13 +22,13 @@ import (
 	"fawn/uploads"
 )
 
-// statusGone is what proxies log when the client left before the answer.
+// statusGone is logged by proxies when the client left before the response.
 const statusGone = 499
 
 // retryAfter is the number of seconds after which a client may ask again that got a 503, unless the error names one.
 const retryAfter = "5"
 
-// StatusFor is what a request is answered with: [StatusOf] the error, or 499 when it failed since its client has left.
+// StatusFor returns a request's status: [StatusOf] the error, or 499 if it failed because its client left.
 func StatusFor(r *http.Request, err error) (status int, detail any) {
 	if status, detail = StatusOf(err); r.Context().Err() != nil && ended(err) {
 		return statusGone, nil
@@ -36,12 +36,12 @@ func StatusFor(r *http.Request, err error) (status int, detail any) {
 	return status, detail
 }
 
-// ended says that something failed because its context was over.
+// ended reports whether an operation failed because its context ended.
 func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// ErrorHeader adds what belongs to a status: when to come back after a 503, and what the error brings along.
+// ErrorHeader adds headers for a status: Retry-After for a 503, and the error's own.
 func ErrorHeader(h http.Header, status int, err error) {
 	var d *Detail
 	if errors.As(err, &d) {
@@ -52,8 +52,7 @@ func ErrorHeader(h http.Header, status int, err error) {
 	}
 }
 
-// StatusOf is the one table from errors to answers. An error that is not in it is a 500
-// whose detail is nil: its text is for the log.
+// StatusOf maps errors to responses. An unlisted error is a 500 with a nil detail: its text is for the log.
 func StatusOf(err error) (status int, detail any) {
 	var d *Detail
 	var he *echo.HTTPError
@@ -65,7 +64,7 @@ func StatusOf(err error) (status int, detail any) {
 		return he.Code, he.Message
 	case errors.Is(err, store.ErrCrowded):
 		return http.StatusTooManyRequests, store.ErrCrowded.Error()
-	case errors.Is(err, store.ErrAway): // what is wrong with it may name its address
+	case errors.Is(err, store.ErrAway): // its text may contain an address
 		return http.StatusServiceUnavailable, store.ErrAway.Error()
 	case errors.Is(err, store.ErrFenced):
 		return http.StatusServiceUnavailable, store.ErrFenced.Error()
@@ -119,7 +118,7 @@ func StatusOf(err error) (status int, detail any) {
 		return http.StatusInsufficientStorage,
 			"the disk is full or failing, so nothing can be stored; free some space and try again"
 	}
-	if ended(err) { // something that it needed was, but not the request; whose text may name an address
+	if ended(err) { // a dependency ended, not the request; the text may contain an address
 		return http.StatusServiceUnavailable, "the server couldn't finish this; try again"
 	}
 	return http.StatusInternalServerError, nil
@@ -139,7 +138,7 @@ func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 			if status == http.StatusInternalServerError {
 				log.Error("response interrupted", "method", r.Method, "path", r.URL.Path, "err", err)
 			}
-			panic(http.ErrAbortHandler) // so that nobody takes it for whole: who follows a run comes back
+			panic(http.ErrAbortHandler) // abort, so that the result isn't mistaken for complete: followers of a run return
 		}
 		if status >= http.StatusInternalServerError && detail == nil {
 			id := c.Response().Header().Get(echo.HeaderXRequestID)
@@ -161,7 +160,7 @@ func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 	}
 }
 
-// fullDisk are the system's answers when a file cannot grow.
+// fullDisk returns the system's answers when a file cannot grow.
 func fullDisk() []syscall.Errno {
 	return []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
 }

@@ -2,7 +2,7 @@ package httpx
 
 import "context"
 
-// Until is ctx, ended with cause when stop is; a nil stop never is. Call done when the work is over.
+// Until returns ctx, canceled with cause when stop ends; a nil stop never does. Call done when the work has ended.
 func Until(ctx, stop context.Context, cause error) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if stop == nil {

@@ -36,16 +36,16 @@ import (
 )
 
 const (
-	// MaxBytes bounds an export.
+	// MaxBytes limits an export.
 	MaxBytes = 2 << 30
-	// previewTime is how long a preview waits for an answer before its chats are removed.
+	// previewTime is the lifetime of an unanswered preview and its chats.
 	previewTime = time.Hour
-	// maxTitles is how many chats a preview names.
+	// maxTitles limits the chats named in a preview.
 	maxTitles = 50
 	maxTitle  = 200 // characters
 	space     = "import"
 	spools    = ".import-*"
-	// maxSpools is how many exports may arrive at once.
+	// maxSpools limits concurrent uploads of exports.
 	maxSpools = 4
 	// minFiles and maxFiles bound the bytes of files that an import may write; between them, it is
 	// four times the export.
@@ -57,13 +57,13 @@ const (
 var (
 	// ErrBusy means that the server reads another export.
 	ErrBusy = errors.New("another export is being read; try again in a minute")
-	// ErrGone is an import that doesn't exist, or a preview whose time is over.
+	// ErrGone means that an import doesn't exist, or its preview expired.
 	ErrGone = errors.New("no such import, or its preview has expired")
 	// ErrTooLarge is an export with more than MaxBytes.
 	ErrTooLarge = errors.New("the export is larger than 2 GB")
 )
 
-// namespace makes ids of chats from those of the other app: a second import finds the first one's.
+// namespace derives chats' ids from the other app's: a second import finds the first one's.
 var namespace = uuid.NewSHA1(uuid.NameSpaceOID, []byte("fawn imports"))
 
 // Service imports chats. All fields must be set.
@@ -75,7 +75,7 @@ type Service struct {
 	Uploads   func() uploads.Config
 	Log       *slog.Logger
 
-	tidy    sync.Once    // removes what a killed server left
+	tidy    sync.Once    // removes leftovers of a killed server
 	arrives atomic.Int32 // exports being received or read
 	busy    sync.Mutex   // held while one is read
 	mu      sync.Mutex
@@ -93,7 +93,7 @@ type Import struct {
 	Files    int       `json:"files"`
 }
 
-// Preview is what an import will make, and what it leaves out.
+// Preview describes an import and its omissions.
 type Preview struct {
 	Import
 	Existing   int     `json:"existing"`         // chats that were imported before
@@ -101,7 +101,7 @@ type Preview struct {
 	Missing    int     `json:"missing_files"`    // not in the export
 	Refused    int     `json:"refused_files"`    // over a limit or with a name no file can have
 	Empty      int     `json:"empty_chats"`      // without a message
-	Unreadable int     `json:"unreadable_chats"` // with contents unknown here
+	Unreadable int     `json:"unreadable_chats"` // with unknown content
 	TooLarge   int     `json:"too_large_chats"`  // over 32 MB
 	Titles     []Title `json:"titles"`           // the first ones
 }
@@ -122,8 +122,8 @@ type reading struct {
 	Preview
 }
 
-// Preview reads an export and makes its chats, which nobody sees until they are confirmed.
-// Errors: ErrBusy, ErrTooLarge, those of takeout, of the store.
+// Preview reads an export and creates its chats, hidden until they are confirmed. Errors: ErrBusy, ErrTooLarge, those
+// of takeout, of the store.
 func (s *Service) Preview(ctx context.Context, owner string, from io.Reader) (Preview, error) {
 	s.tidy.Do(s.clear)
 	defer s.arrives.Add(-1)
@@ -198,7 +198,7 @@ func (s *Service) forget(ctx context.Context, owner string) error {
 	return s.DB.Commit(ctx, b)
 }
 
-// moment is when the next preview ends.
+// moment returns when the next preview ends.
 func (s *Service) moment() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,12 +214,12 @@ func (s *Service) keep(ctx context.Context, owner string, i Import) error {
 	return s.DB.Commit(ctx, store.Batch{KV: []store.KV{{Owner: owner, Space: space, Key: i.ID, Body: body}}})
 }
 
-// threadID is that of a chat of another app.
+// threadID returns the thread id for another app's chat.
 func threadID(owner, app, id string) string {
 	return uuid.NewSHA1(namespace, []byte(owner+"\x00"+app+"\x00"+id)).String()
 }
 
-// chat makes one chat.
+// chat creates one chat.
 func (r *reading) chat(ctx context.Context, c *takeout.Conversation) error {
 	r.App = c.App
 	if len(c.Messages) == 0 {
@@ -240,12 +240,12 @@ func (r *reading) chat(ctx context.Context, c *takeout.Conversation) error {
 		return nil
 	case t.DeletedAt.Equal(r.at): // twice in one export
 		return nil
-	default: // in the trash, or of a preview that nobody has answered
+	default: // in the trash, or of an unanswered preview
 		began, err := r.DB.Runs(ctx, id, "", 1, 0)
 		if err != nil {
 			return err
 		}
-		if len(began) > 0 { // somebody went on with it, and can have it back
+		if len(began) > 0 { // it was continued, and can be restored
 			r.Existing++
 			return nil
 		}
@@ -459,7 +459,7 @@ func (r *reading) file(ctx context.Context, thread string, f takeout.File) ([]up
 	return result.Files, nil
 }
 
-// unused is a name that no upload of a chat has: several pictures of an export may share one.
+// unused returns a name that no upload of a chat has: several pictures of an export may share one.
 func unused(tree uploads.Dir, name string) (string, error) {
 	list, err := uploads.Files(tree, "")
 	if err != nil {
@@ -476,7 +476,7 @@ func unused(tree uploads.Dir, name string) (string, error) {
 	return out, nil
 }
 
-// List are the imports of an owner that were confirmed, the newest first.
+// List returns the imports of an owner that were confirmed, the newest first.
 func (s *Service) List(ctx context.Context, owner string) ([]Import, error) {
 	rows, err := s.DB.KVs(ctx, owner, space, "")
 	if err != nil {
@@ -507,8 +507,8 @@ func (s *Service) read(ctx context.Context, owner, id string) (i Import, err err
 	return i, nil
 }
 
-// Confirm puts the chats of a preview into the list. Doing it again changes nothing. ErrGone when
-// there is none, or its time is over.
+// Confirm adds the chats of a preview to the list. It is idempotent. ErrGone if the preview doesn't exist or has
+// expired.
 func (s *Service) Confirm(ctx context.Context, owner, id string) (Import, error) {
 	i, err := s.read(ctx, owner, id)
 	if err != nil || i.Done {
@@ -522,7 +522,7 @@ func (s *Service) Confirm(ctx context.Context, owner, id string) (Import, error)
 	if err != nil {
 		return i, err
 	}
-	if len(ids) == 0 { // confirmed by another request, or by one that a crash cut off
+	if len(ids) == 0 { // confirmed by another request, or an interrupted one
 		if i, err = s.read(ctx, owner, id); err != nil || i.Done {
 			return i, err
 		}
@@ -551,7 +551,7 @@ func (s *Service) of(ctx context.Context, owner, id string) ([]store.Thread, err
 	return list, err
 }
 
-// Undo deletes the chats of an import but those that somebody went on with. ErrGone when there is none.
+// Undo deletes the chats of an import except continued ones. ErrGone if there are none.
 func (s *Service) Undo(ctx context.Context, owner, id string) (removed, kept int, err error) {
 	i, err := s.read(ctx, owner, id)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"fawn/agent"
 )
 
-// MaxAnswer is how much of an answer of the API is read: 64 MiB.
+// MaxAnswer limits a response of the API: 64 MiB.
 const MaxAnswer = 64 << 20
 
 // Client asks an API.
@@ -34,7 +34,7 @@ type Reply struct {
 	most   int
 }
 
-// ErrFull stops a handler whose answer is too large.
+// ErrFull stops a handler whose response is too large.
 var ErrFull = errors.New("the answer is too large")
 
 // Header implements http.ResponseWriter.
@@ -61,7 +61,7 @@ func (r *Reply) Write(p []byte) (int, error) {
 // Flush implements http.Flusher.
 func (r *Reply) Flush() {}
 
-// Refusal is what the API says against a request.
+// Refusal is the API's refusal of a request.
 type Refusal struct {
 	Status int
 	Text   string
@@ -94,7 +94,7 @@ func (c Client) Request(ctx context.Context, method, path, kind string, body io.
 	return out, nil
 }
 
-// Detail is the text of an error of the API.
+// Detail returns the text of an error of the API.
 func Detail(body []byte, status int) string {
 	var told struct {
 		Detail json.RawMessage `json:"detail"`
@@ -140,8 +140,7 @@ func (c Client) Call(ctx context.Context, method, path string, in, out any) erro
 	return Decode(r, out)
 }
 
-// ThreadPath is the path of a thread, or of what is below it. Parts that could be another path
-// are escaped.
+// ThreadPath returns the path of a thread, or of a resource below it. Parts are escaped.
 func ThreadPath(thread string, parts ...string) string {
 	all := "/api/threads/" + url.PathEscape(thread)
 	for _, p := range parts {

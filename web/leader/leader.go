@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	name      = "caretaker" // of the row, which older servers know too
-	lookEvery = time.Second // for the duty, and for servers that are gone, in what the server has seen by itself
+	name      = "caretaker" // of the row, known to older servers too
+	lookEvery = time.Second // interval of checking for the duty, and for dead servers
 	leaveTime = 2 * time.Second
 )
 
@@ -23,8 +23,8 @@ const (
 type Runner struct {
 	DB   *store.DB
 	Jobs []func(ctx context.Context) // each until ctx ends
-	// Gone is called when the duty begins, and whenever another server is gone, with those that are left. It has jobs
-	// go on that nobody else goes on with. nil for nothing.
+	// Gone is called when the duty begins, and whenever another server is gone, with the remaining ones. It resumes
+	// jobs that no server continues. nil for none.
 	Gone func(ctx context.Context, servers []int64)
 	Log  *slog.Logger
 
@@ -33,7 +33,7 @@ type Runner struct {
 	done  chan struct{}
 }
 
-// Start begins to look for the duty.
+// Start starts competing for the duty.
 func (r *Runner) Start() {
 	r.begin.Do(func() {
 		ctx, stop := context.WithCancel(context.Background())
@@ -49,7 +49,7 @@ func (r *Runner) Start() {
 	})
 }
 
-// Leave ends the jobs, waits for them and lets another server have the duty. It can be called again.
+// Leave ends the jobs, waits for them and releases the duty. It is idempotent.
 func (r *Runner) Leave() {
 	r.begin.Do(func() {}) // never starts any more
 	if r.stop != nil {
@@ -67,8 +67,7 @@ func (r *Runner) work(ctx context.Context) {
 	jobs.Wait()
 }
 
-// seek takes the duty as soon as nobody has it. Whoever has it loses it only with the right to write, which ends the
-// process.
+// seek takes the duty once it is free. Its holder loses it only with the right to write, which ends the process.
 func (r *Runner) seek(ctx context.Context) {
 	for {
 		mine, err := r.DB.TakeDuty(ctx, name)
@@ -94,7 +93,7 @@ func (r *Runner) seek(ctx context.Context) {
 	}
 }
 
-// watch looks for servers that are gone.
+// watch detects dead servers.
 func (r *Runner) watch(ctx context.Context) {
 	if r.Gone == nil {
 		return
@@ -103,7 +102,7 @@ func (r *Runner) watch(ctx context.Context) {
 		now, err := r.DB.ServersSeen(ctx)
 		left := func(id int64) bool { return !slices.Contains(now, id) }
 		if err == nil && (known == nil || slices.ContainsFunc(known, left)) {
-			if now, err = r.DB.Servers(ctx); err == nil { // also those that have come since
+			if now, err = r.DB.Servers(ctx); err == nil { // including those added since
 				r.Gone(ctx, now)
 			}
 		}

@@ -17,13 +17,13 @@ import (
 	"fawn/web/inproc"
 )
 
-// How much of a file is sent at once.
+// Limits of the parts of a file sent at once.
 const (
 	maxText = 64 << 10 // of a text, as a part
 	maxBlob = 4 << 20  // of any other file, and of a resource
 )
 
-// scheme is that of the addresses of files: fawn://threads/ID/artifacts/mnt/user-data/outputs/NAME.
+// scheme is the scheme of files' addresses: fawn://threads/ID/artifacts/mnt/user-data/outputs/NAME.
 const scheme = "fawn"
 
 // artifact is a file of a conversation.
@@ -38,13 +38,13 @@ func (a artifact) link() *sdk.ResourceLink {
 	return &sdk.ResourceLink{URI: a.URI, Name: path.Base(a.Path), MIMEType: a.Type, Size: &a.Size}
 }
 
-// artifactURI is the address of a file as a resource.
+// artifactURI returns the address of a file as a resource.
 func artifactURI(thread, at string) string {
 	u := url.URL{Scheme: scheme, Host: "threads", Path: "/" + thread + "/artifacts" + at}
 	return u.String()
 }
 
-// parseURI is the thread and the path of a resource.
+// parseURI returns the thread and the path of a resource.
 func parseURI(uri string) (thread, at string, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != scheme || u.Host != "threads" {
@@ -54,13 +54,12 @@ func parseURI(uri string) (thread, at string, ok bool) {
 	return thread, "/" + at, ok && thread != ""
 }
 
-// filePath is where the API has a file.
+// filePath returns where the API has a file.
 func filePath(thread, at string) string {
 	return inproc.ThreadPath(thread, "artifacts") + (&url.URL{Path: at}).EscapedPath()
 }
 
-// described adds to paths, of which it takes the last ones, what the files are. Those that are gone
-// are left out.
+// described describes the files at the last of some paths. Missing ones are left out.
 func (s *Server) described(ctx context.Context, thread string, paths []string) ([]artifact, error) {
 	var out []artifact
 	for _, p := range paths[max(0, len(paths)-listedFiles):] {
@@ -84,13 +83,13 @@ func (s *Server) stat(ctx context.Context, thread, at string) (artifact, error) 
 	return fileOf(r, thread, at)
 }
 
-// gone tells whether a file is not there or may not be read.
+// gone reports whether a file is not there or may not be read.
 func gone(err error) bool {
 	var told *inproc.Refusal
 	return errors.As(err, &told) && told.Status < 500
 }
 
-// fileOf reads what a file is from an answer.
+// fileOf parses a file's description from a response.
 func fileOf(r *inproc.Reply, thread, at string) (artifact, error) {
 	a := artifact{Path: at, Type: r.Header().Get("Content-Type"), URI: artifactURI(thread, at)}
 	length := r.Header().Get("Content-Length")
@@ -117,7 +116,7 @@ func (s *Server) fetch(ctx context.Context, a artifact, thread string, from int6
 	return r.Body.Bytes(), nil
 }
 
-// textual tells whether a type is text that a model reads as it is.
+// textual reports whether a type is text that a model reads as it is.
 func textual(kind string) bool {
 	kind, _, err := mime.ParseMediaType(kind)
 	if err != nil {
@@ -149,7 +148,7 @@ func (s *Server) artifacts(ctx context.Context, _ *sdk.CallToolRequest,
 	return out, &artifactList{append([]artifact{}, list...)}, nil
 }
 
-// presented are the files a thread has presented.
+// presented returns the files a thread has presented.
 func (s *Server) presented(ctx context.Context, thread string) ([]artifact, error) {
 	var state struct {
 		Values values `json:"values"`
@@ -166,7 +165,7 @@ type reading struct {
 	Offset int64  `json:"offset,omitempty" jsonschema:"where in a text to begin, in bytes"`
 }
 
-// part tells what was read of a file.
+// part describes the read part of a file.
 type part struct {
 	artifact
 	Next *int64 `json:"next_offset,omitempty" jsonschema:"where the rest of the text begins; absent at its end"`
@@ -217,7 +216,7 @@ func (s *Server) read(ctx context.Context, _ *sdk.CallToolRequest, in reading) (
 
 func contents(list ...sdk.Content) *sdk.CallToolResult { return &sdk.CallToolResult{Content: list} }
 
-// worded gives the refusals of a HEAD request, which has no body, a text.
+// worded adds a text to the refusals of HEAD requests, which have no body.
 func (s *Server) worded(err error, at string) error {
 	var told *inproc.Refusal
 	switch {

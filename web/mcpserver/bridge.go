@@ -19,18 +19,17 @@ import (
 	"fawn/web/inproc"
 )
 
-// maxOpen is how many requests of a bridge may be open at once.
+// maxOpen limits a bridge's open requests.
 const maxOpen = 64
 
 // Bridge is the server on standard input and output: it carries messages, one a line, to the
 // server of an address and its answers back.
 type Bridge struct {
-	// Find returns the address of a server, and brings one up if there is none. It is asked again
-	// when that is gone.
+	// Find returns the address of a server, starting one if necessary. It is called again when that is gone.
 	Find func(context.Context) (string, error)
 	In   io.Reader
 	Out  io.Writer
-	// Token says who asks, where there are accounts.
+	// Token authenticates the bridge on servers with accounts.
 	Token string
 
 	client  *http.Client
@@ -42,7 +41,7 @@ type Bridge struct {
 	open    map[string]context.CancelFunc // by the ids of requests
 }
 
-// rpc is what a bridge reads of a message.
+// rpc is the part of a message that a bridge reads.
 type rpc struct {
 	ID     json.RawMessage `json:"id,omitempty"`
 	Method string          `json:"method"`
@@ -59,8 +58,8 @@ type rpc struct {
 	} `json:"result"`
 }
 
-// Run carries messages until the client closes its end or ctx ends. Requests that are open then
-// are given up; the tasks they began go on.
+// Run forwards messages until the client closes its end or ctx ends. Open requests are then abandoned; the tasks they
+// started continue.
 func (b *Bridge) Run(ctx context.Context) error {
 	b.client = &http.Client{Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 4}}
 	b.open = map[string]context.CancelFunc{}
@@ -114,14 +113,14 @@ func (b *Bridge) read(ctx context.Context, lines chan<- []byte) error {
 	}
 }
 
-// take carries one message, behind whose answer the next ones need not wait.
+// take forwards one message; later messages needn't wait for its response.
 func (b *Bridge) take(ctx context.Context, line []byte) {
 	var m rpc
 	if err := json.Unmarshal(line, &m); err != nil {
 		b.refuse(json.RawMessage("null"), -32700, "this is not a message of JSON-RPC")
 		return
 	}
-	if m.Method == "notifications/cancelled" { // each message is a request of its own to the server
+	if m.Method == "notifications/cancelled" { // each message is a separate request to the server
 		b.mu.Lock()
 		cancel := b.open[string(m.Params.Request)]
 		b.mu.Unlock()
@@ -150,7 +149,7 @@ func (b *Bridge) take(ctx context.Context, line []byte) {
 		b.mu.Unlock()
 		cancel()
 	}
-	if m.Method == "initialize" || m.ID == nil { // what follows builds on it
+	if m.Method == "initialize" || m.ID == nil { // later messages depend on it
 		defer done()
 		b.carry(ctx, m, line)
 		return
@@ -161,8 +160,7 @@ func (b *Bridge) take(ctx context.Context, line []byte) {
 	})
 }
 
-// carry sends a message and writes what comes back. A request is answered whatever happens,
-// unless it was canceled.
+// carry sends a message and writes the response. A request is always answered, unless it was canceled.
 func (b *Bridge) carry(ctx context.Context, m rpc, line []byte) {
 	answered, err := b.exchange(ctx, m, line)
 	if ctx.Err() != nil || m.ID == nil || answered {
@@ -201,7 +199,7 @@ func (b *Bridge) post(ctx context.Context, m rpc, line []byte) (*http.Response, 
 	}
 }
 
-// versions sets the headers that tell a server what a message is without reading it.
+// versions sets the headers that describe a message to a server without parsing it.
 func (b *Bridge) versions(h http.Header, m rpc) {
 	b.mu.Lock()
 	version := b.version
@@ -225,7 +223,7 @@ func (b *Bridge) versions(h http.Header, m rpc) {
 	}
 }
 
-// headerText is a name as a header takes it.
+// headerText returns a name as a header takes it.
 func headerText(s string) string {
 	plain := strings.TrimSpace(s) == s && !strings.HasPrefix(s, "=?base64?")
 	for i := range len(s) {
@@ -237,7 +235,7 @@ func headerText(s string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
 }
 
-// address is where the server is.
+// address returns where the server is.
 func (b *Bridge) address(ctx context.Context) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -251,7 +249,7 @@ func (b *Bridge) address(ctx context.Context) (string, error) {
 	return b.url, nil
 }
 
-// forget has the server looked for again, unless somebody has done so.
+// forget makes the next request search for the server, unless that happened already.
 func (b *Bridge) forget(at string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -260,7 +258,7 @@ func (b *Bridge) forget(at string) {
 	}
 }
 
-// exchange writes the answers to a message and tells whether the last of them has come.
+// exchange writes the responses to a message and reports whether the last one has arrived.
 func (b *Bridge) exchange(ctx context.Context, m rpc, line []byte) (answered bool, err error) {
 	res, err := b.post(ctx, m, line)
 	if err != nil {

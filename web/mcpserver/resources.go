@@ -9,14 +9,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// How many files a client that lists resources is told of, and of how many conversations.
+// Limits of listed files, and of the conversations they are from.
 const (
 	listedFiles   = 200
 	listedThreads = 20
 )
 
-// addResources makes files of conversations resources: all can be read by their addresses, and
-// those presented lately are listed.
+// addResources exposes files of conversations as resources: all can be read by their addresses, and recently presented
+// ones are listed.
 func (s *Server) addResources(server *sdk.Server) {
 	server.AddResourceTemplate(&sdk.ResourceTemplate{Name: "artifact", Title: "File of a conversation",
 		URITemplate: scheme + "://threads/{thread_id}/artifacts{+path}",

@@ -25,7 +25,7 @@ const (
 	canceled  = "canceled"
 )
 
-// task is what clients see of a run.
+// task is a client's view of a run.
 type task struct {
 	Thread    string     `json:"thread_id" jsonschema:"the conversation, which later calls name"`
 	Run       string     `json:"run_id" jsonschema:"this task in it"`
@@ -44,7 +44,7 @@ type question struct {
 	Options []string `json:"options,omitempty" jsonschema:"answers to choose from; other text is an answer, too"`
 }
 
-// runRow is what the API says about a run.
+// runRow is a run in the API's format.
 type runRow struct {
 	ID     string  `json:"run_id"`
 	Thread string  `json:"thread_id"`
@@ -75,16 +75,16 @@ type values struct {
 	} `json:"__error__"`
 }
 
-// errNoTask tells that a thread has nothing to report about.
+// errNoTask means that a thread has no task.
 var errNoTask = errors.New("this conversation has no task yet: begin one with ask or start_task")
 
-// newest are the newest runs of a thread.
+// newest returns the newest runs of a thread.
 func (s *Server) newest(ctx context.Context, thread string) ([]runRow, error) {
 	var list []runRow
 	return list, s.api.Call(ctx, http.MethodGet, inproc.ThreadPath(thread, "runs")+"?limit=1", nil, &list)
 }
 
-// find is the named run of a thread, its newest without a name, and whether it is that.
+// find returns the named run of a thread, its newest without a name, and whether it is that.
 func (s *Server) find(ctx context.Context, thread, run string) (r runRow, last bool, err error) {
 	list, err := s.newest(ctx, thread)
 	switch {
@@ -138,8 +138,8 @@ func (s *Server) look(ctx context.Context, thread, run string) (*task, error) {
 	return t, nil
 }
 
-// standing is the status of a task whose run is r. A question counts as long as its run is the
-// last one and its thread waits.
+// standing returns the status of a task whose run is r. A question is open while the run is the thread's last one and
+// the thread waits.
 func (s *Server) standing(ctx context.Context, r runRow, last, asks bool) (string, error) {
 	switch r.Status {
 	case runs.Pending:
@@ -168,7 +168,7 @@ func (s *Server) standing(ctx context.Context, r runRow, last, asks bool) (strin
 	return waits, nil
 }
 
-// asked is the question of a state. At a breakpoint there is none: any answer lets the run go on.
+// asked returns the question of a state. At a breakpoint there is none: any answer lets the run continue.
 func asked(v values) *question {
 	q := &question{}
 	for _, i := range v.Interrupts {
@@ -183,7 +183,7 @@ func asked(v values) *question {
 	return q
 }
 
-// answerOf is the last thing the agent said since the last message of a person.
+// answerOf returns the agent's last text since the last message of a person.
 func answerOf(raw json.RawMessage) string {
 	messages, err := agent.ParseMessages(raw)
 	if err != nil {
@@ -200,7 +200,7 @@ func answerOf(raw json.RawMessage) string {
 	return ""
 }
 
-// result is a task as a result of a tool: its answer as text, its files as links.
+// result returns a task as a result of a tool: its answer as text, its files as links.
 func (t *task) result() *sdk.CallToolResult {
 	text := t.Answer
 	switch t.Status {

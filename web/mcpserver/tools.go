@@ -16,13 +16,13 @@ import (
 	"fawn/web/inproc"
 )
 
-// How long a call may wait. Many clients give up after a minute without an answer.
+// Limit of a call's wait. Many clients give up after a minute without a response.
 const (
 	usualWait = 50 * time.Second
 	mostWait  = time.Hour
 )
 
-// beginning is what a task begins with, or goes on with.
+// beginning is the input that starts or continues a task.
 type beginning struct {
 	Message string  `json:"message" jsonschema:"the task, or what to say in the conversation"`
 	Thread  string  `json:"thread_id,omitempty" jsonschema:"the conversation to go on with; a new one without it"`
@@ -104,7 +104,7 @@ func (s *Server) get(ctx context.Context, _ *sdk.CallToolRequest, in which) (*sd
 	return s.told(ctx, in.Thread, in.Run)
 }
 
-// told is a task as it stands.
+// told returns a task as it stands.
 func (s *Server) told(ctx context.Context, thread, run string) (*sdk.CallToolResult, *task, error) {
 	t, err := s.look(ctx, thread, run)
 	if err != nil {
@@ -113,8 +113,7 @@ func (s *Server) told(ctx context.Context, thread, run string) (*sdk.CallToolRes
 	return t.result(), t, nil
 }
 
-// begin starts the run that a message asks for. In a thread that waits for an answer the message
-// is that.
+// begin starts the run for a message. In a thread with an open question the message is the answer.
 func (s *Server) begin(ctx context.Context, in beginning) (r runRow, err error) {
 	if in.Message == "" {
 		return r, errors.New("message: say what to do")
@@ -243,7 +242,7 @@ func (s *Server) cancel(ctx context.Context, _ *sdk.CallToolRequest, in which) (
 	switch t.Status {
 	case queued, working:
 		err = s.api.Call(ctx, http.MethodPost, inproc.ThreadPath(t.Thread, "runs", t.Run, "cancel")+"?wait=true", nil, nil)
-	case waits: // its thread goes on nowhere
+	case waits: // its thread has no next node
 		err = s.api.Call(ctx, http.MethodPost, inproc.ThreadPath(t.Thread, "state"), map[string]any{"as_node": "__end__"}, nil)
 	default:
 		err = fmt.Errorf("the task has ended: it is %s", t.Status)

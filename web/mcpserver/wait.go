@@ -13,7 +13,7 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// outcome waits for a run and tells its task as it stands then.
+// outcome waits for a run and returns its task's state at that point.
 func (s *Server) outcome(ctx context.Context, req *sdk.CallToolRequest, thread, run string,
 	wait time.Duration) (*sdk.CallToolResult, *task, error) {
 	if err := s.follow(ctx, req, run, wait); err != nil {
@@ -22,8 +22,8 @@ func (s *Server) outcome(ctx context.Context, req *sdk.CallToolRequest, thread, 
 	return s.told(ctx, thread, run)
 }
 
-// follow tells the steps of a run as progress until it ends or the time is over. The caller has
-// seen that the run is the asker's.
+// follow reports the steps of a run as progress until it ends or the time is up. The caller has checked the run's
+// owner.
 func (s *Server) follow(ctx context.Context, req *sdk.CallToolRequest, run string, wait time.Duration) error {
 	if wait == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (s *Server) follow(ctx context.Context, req *sdk.CallToolRequest, run strin
 			}
 			continue
 		case err == nil && len(events) == 0, errors.Is(err, runs.ErrClosed) && ctx.Err() == nil:
-			return nil // rolled back, or another server goes on with it
+			return nil // rolled back, or continued by another server
 		case err != nil:
 			if cause := context.Cause(ctx); cause != nil {
 				err = cause
@@ -75,12 +75,12 @@ func (s *Server) follow(ctx context.Context, req *sdk.CallToolRequest, run strin
 	}
 }
 
-// progress tells a client what happens in a run. Its numbers only count what was told.
+// progress reports a run's events to a client. Its numbers only count the reports.
 type progress struct {
 	session *sdk.ServerSession
 	token   any
 	count   int
-	last    string // what was told
+	last    string // last reported text
 	answer  string // id of the message that is being written
 }
 

@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// heapFloor is the size in bytes below which memory is not collected while there is
-	// work. A collection costs what is alive, and little is: with 10 MB alive Go would
-	// collect after every 10 MB handed out, many times a second under load.
+	// heapFloor is the size in bytes below which memory isn't collected during work. A collection's cost depends on
+	// live memory, which is small: with 10 MB alive Go would collect after every 10 MB allocated, many times a second
+	// under load.
 	heapFloor = 36 << 20
 
 	heapGrowth = 60 // percent that a larger heap grows by before it is collected; Go's own is 100
 
-	calmEach  = 2 * time.Second // how often it is asked whether work is over
-	calmBytes = 512 << 10       // at most so much was handed out since, when it is
+	calmEach  = 2 * time.Second // interval of checking whether work has ended
+	calmBytes = 512 << 10       // at most this was allocated since when idle
 	worthIt   = 2 << 20         // and so much since memory was given back
 
-	worthDropping = 4 << 20  // bytes of the program file that came in since its pages were dropped
+	worthDropping = 4 << 20  // bytes of the program file loaded since its pages were dropped
 	plentyOfFiles = 28 << 20 // bytes of files in memory that are too many in any case
 )
 
-// Keep sets how often memory is collected and how much there may be, and gives it back to the
-// system when nothing goes on, after rest has let go of what is not needed then, until the function
-// it returns is called. If GOGC is set, it does nothing; GOMEMLIMIT replaces its limit.
+// Keep tunes garbage collection and the memory limit, and returns memory to the system when idle, after rest released
+// unneeded memory, until the returned function is called. If GOGC is set, it does nothing; GOMEMLIMIT replaces its
+// limit.
 func Keep(ctx context.Context, rest func()) (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -72,32 +72,30 @@ func Keep(ctx context.Context, rest func()) (stop func()) {
 	}
 }
 
-// collectAfter is the percentage to hand out before the next collection: heapGrowth, or what it
-// takes to reach the floor. Live and roots are bytes; roots are the stacks and globals, to which
-// Go applies the percentage as well.
+// collectAfter returns the percentage to allocate before the next collection: heapGrowth, or enough to reach the floor.
+// Live and roots are bytes; roots are the stacks and globals, to which Go applies the percentage as well.
 func collectAfter(live, roots uint64) int {
 	const smallest = 4 << 20 // Go counts no heap as smaller
 	live = max(live, smallest)
 	return max(heapGrowth, int((heapFloor-min(live, heapFloor))*100/(live+roots)))
 }
 
-// memoryFor is the limit of memory in bytes until the next collection, where live bytes are alive and
-// other is what the runtime has beside objects. Go applies a percentage to what the next collection
-// finds alive, which is several times as much when many runs end at once; the limit holds the heap to
-// what was meant.
+// memoryFor returns the memory limit in bytes until the next collection, given live bytes and the runtime's other
+// memory. Go applies a percentage to the bytes that the next collection finds alive, which is several times as much
+// when many runs end at once; the limit keeps the heap to the intended size.
 func memoryFor(live, other uint64) int64 {
 	const slack = 4 << 20 // stacks that grow meanwhile
 	return int64(other + max(heapFloor, live+live*heapGrowth/100) + slack)
 }
 
-// otherMemory is how many bytes the runtime has from the system for other things than objects.
+// otherMemory returns the runtime's memory other than objects, in bytes.
 func otherMemory() uint64 {
 	held := heapMetric("/memory/classes/total:bytes") - heapMetric("/memory/classes/heap/released:bytes")
 	return held - min(held,
 		heapMetric("/memory/classes/heap/free:bytes")+heapMetric("/memory/classes/heap/objects:bytes"))
 }
 
-// onCollection calls f after each collection for as long as it says so.
+// onCollection calls f after each collection until it returns false.
 func onCollection(f func() bool) {
 	type mark struct{ _ [16]byte } // large enough not to share its block with others
 	runtime.AddCleanup(&mark{}, func(int) {
@@ -112,7 +110,7 @@ func giveBack(ctx context.Context, each time.Duration, rest func()) {
 	tick := time.NewTicker(each)
 	defer tick.Stop()
 	var last, given uint64
-	files := dropGrown(0) // most of what starting touched is not needed again
+	files := dropGrown(0) // pages touched at the start are mostly not needed again
 	for {
 		select {
 		case <-ctx.Done():
@@ -122,7 +120,7 @@ func giveBack(ctx context.Context, each time.Duration, rest func()) {
 		now := heapMetric("/gc/heap/allocs:bytes")
 		if now-last < calmBytes && now-given > worthIt {
 			rest()
-			runtime.GC() // what pools keep is let go of by the second collection
+			runtime.GC() // pools are emptied by the second collection
 			debug.FreeOSMemory()
 			now = heapMetric("/gc/heap/allocs:bytes")
 			given = now
@@ -133,10 +131,9 @@ func giveBack(ctx context.Context, each time.Duration, rest func()) {
 	}
 }
 
-// dropGrown drops the pages of the program file if more of them came in than is worth the look since
-// there were so many bytes of files in memory, or if there are plenty, and returns how many there are
-// after the last drop. What is in use comes back in a millisecond, also under load; the system maps a
-// page with many around it, and so the rest is far more.
+// dropGrown drops the program file's pages if they grew enough since the given size to be worthwhile, or if there are
+// many, and returns their size after the last drop. Pages in use return within a millisecond, even under load; the
+// system maps many around each, so most are unused.
 func dropGrown(files uint64) uint64 {
 	if fileBytes() < min(files+worthDropping, plentyOfFiles) {
 		return files

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropProgram takes the pages of the program's own file out of this process's memory. Starting
-// touches most of a large binary and working a third of it; what is needed again comes from the
-// page cache at its next use.
+// dropProgram removes the program file's pages from this process's memory. Starting touches most of a large binary and
+// working a third of it; needed pages return from the page cache.
 func dropProgram() {
 	if traced() {
 		return
@@ -23,8 +22,8 @@ func dropProgram() {
 	}
 }
 
-// program is where the program's file is mapped and nothing of it was changed. It stays so while no debugger is
-// there; to look again would make the system count all memory of the process, under load every few seconds.
+// program locates the unmodified mapping of the program's file. It stays valid without a debugger; checking again would
+// make the system count all memory of the process, under load every few seconds.
 var program = sync.OnceValue(func() []mapping {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -38,13 +37,13 @@ var program = sync.OnceValue(func() []mapping {
 	return cleanMappings(f, exe)
 })
 
-// traced says whether a debugger is attached, which may have written breakpoints into the program.
+// traced reports whether a debugger is attached, which may have written breakpoints into the program.
 func traced() bool {
 	status, err := os.ReadFile("/proc/self/status")
 	return err != nil || !strings.Contains(string(status), "\nTracerPid:\t0\n")
 }
 
-// fileBytes is how much of this process's memory are pages of files, 0 when that is not known.
+// fileBytes returns the size of file pages in this process's memory, 0 if unknown.
 func fileBytes() uint64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	words := strings.Fields(string(b))
@@ -81,7 +80,7 @@ func cleanMappings(smaps io.Reader, file string) (list []mapping) {
 	return list
 }
 
-// parseRange reads "400000-19d1000"; what is no range has no size.
+// parseRange parses "400000-19d1000"; an invalid range has no size.
 func parseRange(s string) mapping {
 	from, to, _ := strings.Cut(s, "-")
 	a, errFrom := strconv.ParseUint(from, 16, 64)

@@ -8,14 +8,14 @@ import (
 	"fawn/agent/channels"
 )
 
-// Channels counts what the bots of chat apps do. It is a channels.Observer.
+// Channels counts the activity of chat apps' bots. It is a channels.Observer.
 type Channels struct {
 	updates, refusals, calls, retries, answers, reconnects *prometheus.CounterVec
 	lag                                                    *prometheus.HistogramVec
 	reasons                                                names
 }
 
-// Channels makes the counters of chat apps. Loads is asked whenever Prometheus asks.
+// Channels returns the counters of chat apps. loads is called for each scrape.
 func (m *Metrics) Channels(loads func() map[string]channels.Load) *Channels {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)

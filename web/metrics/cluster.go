@@ -6,14 +6,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Cluster measures what servers do with a database that they share. It is a store.Meter.
+// Cluster measures servers' use of a shared database. It is a store.Meter.
 type Cluster struct {
 	commit, items, durable, claim, said prometheus.Histogram
 	missed                              prometheus.Counter
 	takeovers                           *prometheus.CounterVec
 }
 
-// Cluster makes the counters for a server whose database others can reach, too.
+// Cluster returns the counters for a server with a shared database.
 func (m *Metrics) Cluster() *Cluster {
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
 		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})

@@ -12,8 +12,8 @@ import (
 	"fawn/agent"
 )
 
-// Metrics are all counters of one server, in a registry of their own. Its methods may be called by
-// many goroutines. It is a trace.Observer.
+// Metrics are all counters of one server, in a registry of their own. It is safe for concurrent use. It is a
+// trace.Observer.
 type Metrics struct {
 	registry *prometheus.Registry
 	handler  http.Handler
@@ -34,12 +34,12 @@ type Metrics struct {
 	models, toolNames, moneyLabels names
 }
 
-// Buckets in seconds, for what answers at once, what a model takes, and a whole run.
+// Buckets in seconds, for immediate responses, model calls, and whole runs.
 func quick() []float64   { return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10} }
 func thought() []float64 { return []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40, 80, 160} }
 func work() []float64    { return []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600} }
 
-// New makes the counters. Log is told of what cannot be read when Prometheus asks.
+// New returns the counters. Values that can't be read during a scrape are logged.
 func New(version string, log *slog.Logger) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -135,7 +135,7 @@ func (m *Metrics) Sandbox(took time.Duration, err error) {
 	}
 }
 
-// Spend counts what a model call took, also one beside the answers of runs.
+// Spend counts the usage of a model call, including side calls.
 func (m *Metrics) Spend(u agent.Usage) {
 	model := m.models.bounded(u.Model)
 	cached := min(max(u.InputDetails["cache_read"], 0), u.Input)

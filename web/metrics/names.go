@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a label: how many values it has at most, and how long they are.
+// Limits of a label: the number of its values, and their length.
 const (
 	maxNames = 200
 	maxName  = 64
 )
 
-// Labels for what has no name, and for what is one name too many.
+// Labels for missing names, and for names beyond the limit.
 const (
 	unnamed = "unknown"
 	others  = "other"
@@ -23,7 +23,7 @@ type names struct {
 	seen map[string]bool
 }
 
-// bounded is a name as the label may have it.
+// bounded returns a name as the label may have it.
 func (n *names) bounded(name string) string {
 	if name == "" {
 		return unnamed

@@ -6,13 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Objects counts what is asked of the store of objects that has the files of threads. It is an objects.Meter.
+// Objects counts requests to the object store with the threads' files. It is an objects.Meter.
 type Objects struct {
 	requests, bytes *prometheus.CounterVec
 	took            *prometheus.HistogramVec
 }
 
-// Objects makes the counters for a server whose files are in a store of objects.
+// Objects returns the counters for a server with an object store.
 func (m *Metrics) Objects() *Objects {
 	o := &Objects{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fawn_object_requests_total",

@@ -21,7 +21,7 @@ func (m *Metrics) Run(ctx context.Context, run store.Run) (context.Context, func
 	}
 	m.started.WithLabelValues(kind).Inc()
 	return ctx, func(run store.Run) {
-		if !runs.Done(run.Status) { // the next server goes on with it
+		if !runs.Done(run.Status) { // another server continues it
 			return
 		}
 		m.ended.WithLabelValues(kind, run.Status).Inc()
@@ -49,7 +49,7 @@ func (m *Metrics) Model(ctx context.Context, _ *agent.Turn, c *agent.ModelCall) 
 func (m *Metrics) Tool(ctx context.Context, _ *agent.Turn, c agent.ToolCall,
 	known bool) (context.Context, func(agent.Result, error)) {
 	name, began := unnamed, time.Now()
-	if known { // models make names up
+	if known { // models invent names
 		name = m.toolNames.bounded(c.Name)
 	}
 	return ctx, func(r agent.Result, err error) {
@@ -104,7 +104,7 @@ func method(m string) string {
 	return others
 }
 
-// class is a status such as 2xx.
+// class returns a status such as 2xx.
 func class(status int) string {
 	if status < 100 || status > 599 {
 		return others

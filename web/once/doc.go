@@ -1,3 +1,3 @@
-// Package once lets a request be sent again: what it begins under its Idempotency-Key is begun one time, whatever servers
-// the request reaches and also after a crash, and is found under the key for 24 hours.
+// Package once makes requests repeatable: an operation started under an Idempotency-Key starts only once, on whichever
+// server and even after a crash, and is found under the key for 24 hours.
 package once

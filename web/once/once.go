@@ -20,7 +20,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// Headers of requests and of answers about what was there already.
+// Headers of requests, and of responses about an earlier result.
 const (
 	Header   = "Idempotency-Key"
 	Replayed = "Idempotent-Replayed"
@@ -31,10 +31,10 @@ const (
 	keyTime = 24 * time.Hour // for which a key is known
 )
 
-// Key is that of a request. The zero value is of a request without one.
+// Key is a request's key. The zero value means that it has none.
 type Key struct {
 	name string // of the note with its claim
-	sum  string // of where the request went and what it said
+	sum  string // hash of the request's path and content
 }
 
 // Read reads the key of a request that said body. Keys are their owner's.
@@ -52,10 +52,10 @@ func Read(r *http.Request, owner string, body []byte) (Key, error) {
 	return Key{"idempotency/" + hex.EncodeToString(name[:]), hex.EncodeToString(sum[:])}, nil
 }
 
-// Given tells whether the request had a key.
+// Given reports whether the request had a key.
 func (k Key) Given() bool { return k.name != "" }
 
-// Part is the key of one of several things that a request begins.
+// Part returns the key of one of several things that a request begins.
 func (k Key) Part(name string) Key {
 	if k.Given() {
 		k.name += "/" + name
@@ -63,7 +63,7 @@ func (k Key) Part(name string) Key {
 	return k
 }
 
-// ID is a UUID that is the same for each request with the key.
+// ID returns a UUID that is the same for each request with the key.
 func (k Key) ID() string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(k.name)).String() }
 
 // Claim is the stored record of the first request with a key.
@@ -74,14 +74,14 @@ type Claim struct {
 	Plan json.RawMessage `json:"plan,omitempty"` // the decisions of the request, such as its thread
 }
 
-// Keys knows the keys of requests. Its methods may be called from any goroutine.
+// Keys stores the keys of requests. It is safe for concurrent use.
 type Keys struct {
 	db    *store.DB
 	log   *slog.Logger
 	turns [64]chan struct{} // requests with the same key begin one after the other here
 }
 
-// New makes the keys of a server.
+// New returns the keys of a server.
 func New(db *store.DB, log *slog.Logger) *Keys {
 	k := &Keys{db: db, log: log}
 	for i := range k.turns {
@@ -101,9 +101,9 @@ func (k *Keys) Turn(ctx context.Context, key Key) (done func(), err error) {
 	}
 }
 
-// Run starts the run of a request by start, or finds the one that a request with the key has started; there says which. The
-// id of the run is chosen with the claim, so that servers which try at once, or again after a crash, store one run. A key
-// whose request was refused is free again. Without a key it is start, which then gets no id.
+// Run starts a request's run with start, or finds the one started by an earlier request with the key; there reports
+// which. The run's id is chosen with the claim, so concurrent attempts, and repeated ones after a crash, store one run.
+// The key of a refused request is free again. Without a key it calls start without an id.
 func (k *Keys) Run(ctx context.Context, key Key, start func(id string) (store.Run, error)) (r store.Run, there bool, err error) {
 	if !key.Given() {
 		r, err = start("")

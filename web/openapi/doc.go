@@ -1,6 +1,5 @@
-// Package openapi describes the routes of the API as data and makes the OpenAPI 3.1
-// document from it.
+// Package openapi describes the API's routes as data and generates the OpenAPI 3.1 document.
 //
-// A description is what clients may rely on: tests walk it to send every route what it
-// must refuse, and check that answers are what it says.
+// Clients may rely on the descriptions: tests use them to send invalid requests to every route, and to validate
+// responses.
 package openapi

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Of describes what a T is encoded as. Names, types, and what may be missing or null come from its fields: a member may be
-// missing if its field is omitted when empty, and null if it is a pointer. A text whose name ends in _at is a time. Each of more
-// replaces the schema of the member with its name, to say what a type doesn't: the words of an enumeration, or the component
-// in place of a struct. One without a schema leaves the member out. A name that T doesn't have is a mistake in the program and
-// panics.
+// Of describes what a T is encoded as. Names, types, and what may be missing or null come from its fields: a member may
+// be missing if its field is omitted when empty, and null if it is a pointer. A text whose name ends in _at is a time.
+// Each of more replaces the schema of the member with its name with information that the type lacks: the words of an
+// enumeration, or a component instead of a struct. One without a schema omits the member. An unknown name is a
+// programming error and panics.
 func Of[T any](more ...Prop) Schema {
 	s, left := described(reflect.TypeFor[T](), more, false)
 	known(reflect.TypeFor[T](), left)
@@ -26,7 +26,7 @@ func Reads[T any](more ...Prop) Schema {
 	return s
 }
 
-// Is says more about a member, for [Of] and [Reads].
+// Is adds details to a member, for [Of] and [Reads].
 func Is(name string, s Schema) Prop { return Opt(name, s) }
 
 // Without leaves members out.
@@ -53,7 +53,7 @@ func known(t reflect.Type, left map[string]Prop) {
 	}
 }
 
-// described is the object of a struct; left are those of more that it has no member for.
+// described returns the object of a struct; left are those of more without a member.
 func described(t reflect.Type, more []Prop, read bool) (s Schema, left map[string]Prop) {
 	left = map[string]Prop{}
 	for _, p := range more {
@@ -87,10 +87,10 @@ func described(t reflect.Type, more []Prop, read bool) (s Schema, left map[strin
 type member struct {
 	name    string
 	of      reflect.Type
-	omitted bool // when it is empty
+	omitted bool // omitted when empty
 }
 
-// members are the fields of a struct and of those it embeds, of which the outer ones win.
+// members returns the fields of a struct and of its embedded ones, with outer ones taking precedence.
 func members(t reflect.Type) []member {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -125,7 +125,7 @@ func members(t reflect.Type) []member {
 	return out
 }
 
-// typed is the schema of a member.
+// typed returns the schema of a member.
 func typed(t reflect.Type, name string, read bool) Schema {
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
@@ -165,7 +165,7 @@ func typed(t reflect.Type, name string, read bool) Schema {
 	return Any()
 }
 
-// element is the type of what a list or a map has; pointers there are never nil.
+// element returns the element type of a list or map; pointers in it are never nil.
 func element(t reflect.Type) reflect.Type {
 	if t = t.Elem(); t.Kind() == reflect.Pointer {
 		return t.Elem()

@@ -13,14 +13,14 @@ import (
 type Param struct {
 	Name   string
 	Schema Schema
-	Text   string // what it means, one sentence; may be empty
+	Text   string // its meaning in one sentence; may be empty
 }
 
-// Answer is what a route may send.
+// Answer is a possible response of a route.
 type Answer struct {
 	Status int
 	Text   string // one sentence
-	Schema Schema // nil means no body, unless Type says otherwise
+	Schema Schema // nil means no body, unless Type is set
 	Type   string // media type; "" is application/json
 }
 
@@ -47,16 +47,16 @@ type Op struct {
 	Form string
 	Need bool // an empty body is refused
 	Lazy bool // a thread that does not exist is made, or counts as an empty one
-	RPC  bool // what is wrong with a call is told in the body of a 200, as JSON-RPC does it
+	RPC  bool // errors are in the body of a 200, as in JSON-RPC
 	Out  []Answer
-	Fail []int // statuses of refusals beside those every route may answer with
+	Fail []int // statuses of refusals besides those of every route
 	// Refusal is the form of refusals; nil is the component Problem.
 	Refusal Schema
 	// Endless routes stream until the client leaves.
 	Endless bool
 }
 
-// Full is the path as a client calls it on the root mount.
+// Full returns the path as a client calls it on the root mount.
 func (o Op) Full() string {
 	if o.Native {
 		return "/api" + o.Path
@@ -64,7 +64,7 @@ func (o Op) Full() string {
 	return o.Path
 }
 
-// Params are the names of the path's parameters.
+// Params returns the names of the path's parameters.
 func (o Op) Params() []string {
 	var out []string
 	for part := range strings.SplitSeq(o.Path, "/") {
@@ -75,7 +75,7 @@ func (o Op) Params() []string {
 	return out
 }
 
-// Statuses are all a client may see, ascending.
+// Statuses returns all a client may see, ascending.
 func (o Op) Statuses() []int {
 	set := map[int]bool{403: true, 421: true, 503: true}
 	if !o.Public {
@@ -122,7 +122,7 @@ func (o Op) Headers() []Param {
 		Text:   "The same request with the same key begins one run, and is answered with it for 24 hours"})
 }
 
-// Spec is everything the document says.
+// Spec is the input for the document.
 type Spec struct {
 	Title, Version, Text string
 	Ops                  []Op
@@ -132,7 +132,7 @@ type Spec struct {
 	Base                 string           // path below which the server stands; empty is the root
 }
 
-// Tags are the groups of the operations, in their order.
+// Tags returns the groups of the operations, in their order.
 func (s Spec) Tags() []string {
 	var out []string
 	for _, o := range s.Ops {
@@ -156,7 +156,7 @@ func Reason(status int) string {
 	}[status]
 }
 
-// JSON is the OpenAPI document. An error means that the description contradicts itself.
+// JSON returns the OpenAPI document. An error means that the description contradicts itself.
 func (s Spec) JSON() ([]byte, error) {
 	paths := map[string]map[string]any{}
 	seen := map[string]bool{}
@@ -269,7 +269,7 @@ func (s Spec) operation(o Op) (map[string]any, error) {
 		case a.Schema != nil:
 			body = content("application/json", a.Schema)
 		}
-		if more := forms[a.Status]; more != nil { // the same in another form
+		if more := forms[a.Status]; more != nil { // the same in another format
 			maps.Copy(more, body)
 			continue
 		}

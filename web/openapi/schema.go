@@ -19,21 +19,21 @@ type Prop struct {
 // String is any text.
 func String() Schema { return Schema{"type": "string"} }
 
-// File is the bytes of a file.
+// File returns the bytes of a file.
 func File() Schema {
 	return Schema{"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
 }
 
-// ID is the id of a thread as clients may choose it.
+// ID returns the id of a thread as clients may choose it.
 func ID() Schema { return Schema{"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"} }
 
 // Enum is one of a few words.
 func Enum(words ...string) Schema { return Schema{"type": "string", "enum": words} }
 
-// Int is a whole number of at least low.
+// Int returns a whole number of at least low.
 func Int(low int) Schema { return Schema{"type": "integer", "minimum": low} }
 
-// Range is a whole number from low to high.
+// Range returns a whole number from low to high.
 func Range(low, high int) Schema { return Schema{"type": "integer", "minimum": low, "maximum": high} }
 
 // Whole is any whole number.
@@ -48,11 +48,11 @@ func Bool() Schema { return Schema{"type": "boolean"} }
 // Any is any JSON value.
 func Any() Schema { return Schema{} }
 
-// Time is a moment in RFC 3339.
+// Time returns a moment in RFC 3339.
 func Time() Schema { return Schema{"type": "string", "format": "date-time"} }
 
-// Map is an object with members of no particular names. Generators of clients make a closed type of an object that
-// doesn't say so.
+// Map returns an object with arbitrary members. Client generators create a closed type for an object unless this is
+// declared.
 func Map(of Schema) Schema {
 	s := Schema{"type": "object", "additionalProperties": true}
 	if len(of) > 0 {
@@ -61,14 +61,14 @@ func Map(of Schema) Schema {
 	return s
 }
 
-// Open lets an object have members that s doesn't name.
+// Open allows members that s doesn't name.
 func Open(s Schema) Schema {
 	out := maps.Clone(s)
 	out["additionalProperties"] = true
 	return out
 }
 
-// List is an array.
+// List returns an array.
 func List(of Schema) Schema { return Schema{"type": "array", "items": of} }
 
 // Ref points at a schema of the document's components.
@@ -90,13 +90,13 @@ func Nullable(s Schema) Schema {
 	return AnyOf(s, Schema{"type": "null"})
 }
 
-// Req is a member which is always there.
+// Req returns a member which is always there.
 func Req(name string, s Schema) Prop { return Prop{Name: name, Schema: s, Required: true} }
 
-// Opt is a member which may be missing.
+// Opt returns a member which may be missing.
 func Opt(name string, s Schema) Prop { return Prop{Name: name, Schema: s} }
 
-// Object has members of its own and may have others.
+// Object returns an object with these members and possibly others.
 func Object(props ...Prop) Schema {
 	all, required := map[string]Schema{}, []string{}
 	for _, p := range props {
@@ -113,7 +113,7 @@ func Object(props ...Prop) Schema {
 	return s
 }
 
-// Body is an object a client sends: a member that may be missing may also be null.
+// Body returns an object a client sends: a member that may be missing may also be null.
 func Body(props ...Prop) Schema {
 	out := make([]Prop, len(props))
 	for i, p := range props {
@@ -125,14 +125,14 @@ func Body(props ...Prop) Schema {
 	return Object(out...)
 }
 
-// Partly is an object whose members may all be missing, for answers cut to chosen ones.
+// Partly returns an object with optional members, for responses limited to selected ones.
 func Partly(s Schema) Schema {
 	out := maps.Clone(s)
 	delete(out, "required")
 	return out
 }
 
-// Props are the members of an object, by name.
+// Props returns the members of an object, by name.
 func (s Schema) Props() []Prop {
 	all, _ := s["properties"].(map[string]Schema)
 	required, _ := s["required"].([]string)
@@ -143,7 +143,7 @@ func (s Schema) Props() []Prop {
 	return out
 }
 
-// Types are the JSON types s allows, none when it allows all or points elsewhere.
+// Types returns the JSON types s allows, none when it allows all or points elsewhere.
 func (s Schema) Types() []string {
 	switch t := s["type"].(type) {
 	case string:
@@ -163,7 +163,7 @@ func (s Schema) Types() []string {
 	return out
 }
 
-// Words are the values of an enumeration, of s or of the part of it that is one.
+// Words returns the values of an enumeration, of s or of the part of it that is one.
 func (s Schema) Words() []string {
 	if words, ok := s["enum"].([]string); ok {
 		return words
@@ -177,7 +177,7 @@ func (s Schema) Words() []string {
 	return nil
 }
 
-// Name says in a few words what s is.
+// Name describes s in a few words.
 func (s Schema) Name() string {
 	if ref, ok := s["$ref"].(string); ok {
 		return ref[strings.LastIndexByte(ref, '/')+1:]

@@ -11,8 +11,8 @@ import (
 	"fawn/web/httpx"
 )
 
-// Allow is h for those whom a policy lets in; all others get a 401 or 403. It is not inlined, so
-// that Check knows its handlers.
+// Allow restricts h to principals admitted by a policy; others get a 401 or 403. It is not inlined, so that Check
+// recognizes its handlers.
 //
 //go:noinline
 func Allow(p Policy, h echo.HandlerFunc) echo.HandlerFunc {
@@ -30,7 +30,7 @@ func Allow(p Policy, h echo.HandlerFunc) echo.HandlerFunc {
 // refuseAll answers for a route without a policy.
 func refuseAll(c echo.Context) error { return Allowed(c, Nobody) }
 
-// Check is an error for a route whose handler is not from [Allow]: nobody has said who may ask.
+// Check returns an error for a route whose handler isn't from [Allow] and therefore lacks a policy.
 func Check(routes []*echo.Route) error {
 	guarded := runtime.FuncForPC(reflect.ValueOf(Allow(User, nil)).Pointer()).Name()
 	for _, r := range routes {
@@ -41,7 +41,7 @@ func Check(routes []*echo.Route) error {
 	return nil
 }
 
-// Allowed is nil if a policy lets the principal of a request in, or else a 401 or 403.
+// Allowed returns nil if a policy admits the principal of a request, else a 401 or 403.
 func Allowed(c echo.Context, p Policy) error {
 	who := Of(c.Request().Context())
 	switch {
@@ -60,7 +60,7 @@ func Allowed(c echo.Context, p Policy) error {
 		"This concerns everybody: only the owner of the installation may see or change it")
 }
 
-// unknown is the answer for whoever is not signed in, with the code that DeerFlow has for it.
+// unknown returns the response for unauthenticated requests, with DeerFlow's code.
 func unknown(who Principal) error {
 	code, message := who.Why, "Authentication required"
 	switch code {

@@ -2,22 +2,21 @@ package principal
 
 import "net/http"
 
-// Policy says who may ask for a route. The zero value lets nobody in, so a route without a
-// policy answers no one.
+// Policy defines who may use a route. The zero value admits no one, so a route without a policy serves no one.
 type Policy int
 
 // The policies.
 const (
 	Nobody   Policy = iota
 	Anyone          // also without an account
-	User            // whoever has one; what belongs to others is not there
-	Operator        // who runs the installation: it concerns everybody
+	User            // any account; others' data is invisible to it
+	Operator        // operators of the installation: it affects everyone
 	Reader          // as User, and also a token that may only read, whatever the method
 	Person          // as User, but no token: it concerns the account itself
 	Manager         // as Operator, but no token: it concerns the accounts of others
 )
 
-// Admits tells whether the policy lets a principal in.
+// Admits reports whether the policy admits a principal.
 func (p Policy) Admits(who Principal) bool {
 	switch p {
 	case Anyone:
@@ -34,8 +33,8 @@ func (p Policy) Admits(who Principal) bool {
 	return false
 }
 
-// AdmitsRequest is Admits for a request with a method: what may only read may not send others,
-// except to routes that only read anyway.
+// AdmitsRequest is Admits for a request with a method: read-only principals may only send read requests, except to
+// routes that never write.
 func (p Policy) AdmitsRequest(who Principal, method string) bool {
 	if who.ReadOnly && p != Anyone && p != Reader && method != http.MethodGet && method != http.MethodHead {
 		return false

@@ -11,45 +11,43 @@ import (
 	"fawn/store"
 )
 
-// Default is the only principal of a server without accounts, and the one that runs the
-// installation.
+// Default is the only principal of a server without accounts, and the owner of the installation.
 const Default = store.DefaultOwner
 
 // nobody owns nothing: no account can have this name.
 const nobody = "\x00"
 
-// Role is what a user may do besides its own work.
+// Role grants rights beyond a user's own data.
 type Role string
 
 // The roles.
 const (
-	RoleOwner Role = "owner" // runs the installation, and says who else does
+	RoleOwner Role = "owner" // owns the installation, and grants that role
 	RoleAdmin Role = "admin" // runs the installation
 	RoleUser  Role = "user"
 )
 
-// Principal is who asks.
+// Principal is the author of a request.
 type Principal struct {
-	Owner    string // whose threads, runs, tasks and files it works with
+	Owner    string // owner of the threads, runs, tasks and files it works with
 	Email    string
 	Name     string
-	Role     Role   // of the account; "" where there are none
-	Session  string // id of the session that lets it in, if one does
-	Token    string // id of the token that lets it in, if one does
+	Role     Role   // of the account; "" without accounts
+	Session  string // id of the authenticating session, if any
+	Token    string // id of the authenticating token, if any
 	ReadOnly bool   // the token may only read
-	Why      string // code of DeerFlow's for why nobody is known
+	Why      string // DeerFlow's code for an unknown principal
 }
 
-// Operator tells whether the principal runs the installation: models, settings and open
-// hosts concern everybody.
+// Operator reports whether the principal operates the installation: models, settings and open hosts affect everyone.
 func (p Principal) Operator() bool {
 	return p.Role == RoleOwner || p.Role == RoleAdmin || p.Role == "" && p.Owner == Default
 }
 
-// Known tells whether anybody asks who has an account.
+// Known reports whether the request belongs to an account.
 func (p Principal) Known() bool { return p.Owner != nobody && p.Owner != "" }
 
-// Stranger is who asks without an account, and why.
+// Stranger returns the principal of an unauthenticated request, with the reason.
 func Stranger(why string) Principal { return Principal{Owner: nobody, Why: why} }
 
 type key struct{}
@@ -57,7 +55,7 @@ type key struct{}
 // With is ctx with p in it.
 func With(ctx context.Context, p Principal) context.Context { return context.WithValue(ctx, key{}, p) }
 
-// Of is who asks. A context without a principal has one that owns nothing.
+// Of returns the principal of a context; without one it is a principal that owns nothing.
 func Of(ctx context.Context) Principal {
 	if p, ok := ctx.Value(key{}).(Principal); ok && p.Owner != "" {
 		return p
@@ -65,10 +63,10 @@ func Of(ctx context.Context) Principal {
 	return Stranger("not_authenticated")
 }
 
-// Owner is short for the owner of what the principal of ctx works with.
+// Owner returns the owner of ctx's principal.
 func Owner(ctx context.Context) string { return Of(ctx).Owner }
 
-// Middleware puts the principal that who finds for a request into its context.
+// Middleware puts the principal found by who into a request's context.
 func Middleware(who func(*http.Request) Principal) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {

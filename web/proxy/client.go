@@ -7,15 +7,15 @@ import (
 	"net/netip"
 )
 
-// Client is who sent a request, and how it reached this server.
+// Client is the origin of a request, and its route to this server.
 type Client struct {
-	Addr   netip.Addr // of the client, not of a trusted proxy; invalid only if nobody knows
+	Addr   netip.Addr // of the client, not of a trusted proxy; invalid only if unknown
 	Scheme string     // http or https, as the client sees it
 	Host   string     // host, and port if there is one, as the client sees it
 	Base   string     // path below which the client sees this server: "" or, for example, /fawn
 }
 
-// IP is the client's address as text, "" if it is not known.
+// IP returns the client's address as text, "" if it is not known.
 func (c Client) IP() string {
 	if !c.Addr.IsValid() {
 		return ""
@@ -23,16 +23,15 @@ func (c Client) IP() string {
 	return c.Addr.String()
 }
 
-// Secure tells whether the client's connection is encrypted, so that its cookies must be too.
+// Secure reports whether the client's connection is encrypted, so that its cookies must be too.
 func (c Client) Secure() bool { return c.Scheme == "https" }
 
-// Root is the address of this server as the client knows it, without a slash at its end.
+// Root returns this server's address as seen by the client, without a trailing slash.
 func (c Client) Root() string { return c.Scheme + "://" + c.Host + c.Base }
 
 type key struct{}
 
-// Of is the client of a request. Without Trust.Resolve before it, it is whoever holds the
-// connection.
+// Of returns the client of a request. Without a preceding Trust.Resolve, it is the peer of the connection.
 func Of(r *http.Request) Client {
 	if c, ok := r.Context().Value(key{}).(Client); ok {
 		return c
@@ -43,7 +42,7 @@ func Of(r *http.Request) Client {
 // With is ctx with c in it.
 func With(ctx context.Context, c Client) context.Context { return context.WithValue(ctx, key{}, c) }
 
-// direct is the other end of the connection.
+// direct returns the other end of the connection.
 func direct(r *http.Request) Client {
 	c := Client{Addr: address(r.RemoteAddr), Scheme: "http", Host: r.Host}
 	if r.TLS != nil {
@@ -63,9 +62,8 @@ func address(s string) netip.Addr {
 	return netip.Addr{}
 }
 
-// Resolve finds out who sent a request and puts the Client into its context. In the result,
-// Host and RemoteAddr are the client's, and the headers of proxies are gone: nothing behind
-// can believe them by mistake.
+// Resolve determines the origin of a request and puts the Client into its context. In the result, Host and RemoteAddr
+// are the client's, and proxy headers are removed, so that later code can't trust them by mistake.
 func (t Trust) Resolve(r *http.Request) *http.Request {
 	c := direct(r)
 	if t.Contains(c.Addr) {

@@ -16,15 +16,15 @@ const (
 	headerForwarded = "Forwarded"
 )
 
-// maxHops bounds how many proxies are followed.
+// maxHops limits the proxies followed.
 const maxHops = 32
 
-// hop is what one proxy says about the request it got. Empty is not said.
+// hop is one proxy's description of its request. Empty fields are unspecified.
 type hop struct{ from, proto, host string }
 
-// forwarded takes over what trusted proxies say, nearest first: as long as a hop came from a
-// trusted proxy, the hop before it counts as well. Forwarded counts only where no X-Forwarded
-// header is: proxies that set these leave whatever Forwarded a client sent.
+// forwarded applies the headers of trusted proxies, nearest first: as long as a hop came from a trusted proxy, the
+// previous hop counts as well. Forwarded counts only without X-Forwarded headers, because proxies that set these pass
+// on a client's Forwarded.
 func (t Trust) forwarded(h http.Header, c *Client) {
 	hops := ofX(h)
 	if hops == nil {
@@ -52,9 +52,8 @@ func (t Trust) forwarded(h http.Header, c *Client) {
 	}
 }
 
-// ofX reads X-Forwarded-For, -Proto and -Host, or returns nil if there are none. Proxies that
-// set Proto or Host replace them, so these have one value, the nearest proxy's; where there is
-// one for each hop, each hop has its own.
+// ofX reads X-Forwarded-For, -Proto and -Host, or returns nil if there are none. Proxies that set Proto or Host replace
+// them, so these usually have one value, the nearest proxy's; with one per hop, each hop has its own.
 func ofX(h http.Header) []hop {
 	from, proto, host := values(h, headerFor), values(h, headerProto), values(h, headerHost)
 	n := max(len(from), min(1, max(len(proto), len(host))))
@@ -71,7 +70,7 @@ func ofX(h http.Header) []hop {
 	return hops
 }
 
-// at is the value of hop i of n.
+// at returns the value of hop i of n.
 func at(list []string, i, n int) string {
 	if len(list) == n {
 		return list[i]
@@ -82,7 +81,7 @@ func at(list []string, i, n int) string {
 	return ""
 }
 
-// values are the parts of a header that is a list.
+// values returns the parts of a header that is a list.
 func values(h http.Header, name string) (out []string) {
 	for _, line := range h[name] {
 		for part := range strings.SplitSeq(line, ",") {
@@ -168,8 +167,8 @@ func node(s string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// CleanBase is a path prefix in the form that addresses are made with: "" for the root, else
-// with a slash in front and none behind. ok is false for what cannot be one.
+// CleanBase normalizes a path prefix: "" for the root, else with a leading and without a trailing slash. ok is false
+// for an invalid one.
 func CleanBase(s string) (base string, ok bool) {
 	if s == "" || s == "/" {
 		return "", true

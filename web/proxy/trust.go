@@ -10,7 +10,7 @@ import (
 // Loopback stands for the addresses of this machine in a list of trusted proxies.
 const Loopback = "loopback"
 
-// Trust is the set of proxies whose headers count. The zero value trusts none.
+// Trust is the set of proxies with trusted headers. The zero value trusts none.
 type Trust struct{ nets []netip.Prefix }
 
 // Parse reads addresses, networks such as 10.0.0.0/8, and the word loopback.
@@ -37,7 +37,7 @@ func Parse(list []string) (Trust, error) {
 	return t, nil
 }
 
-// Contains tells whether an address is one of a trusted proxy.
+// Contains reports whether an address is one of a trusted proxy.
 func (t Trust) Contains(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	return slices.ContainsFunc(t.nets, func(n netip.Prefix) bool { return n.Contains(addr) })

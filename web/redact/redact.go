@@ -21,8 +21,8 @@ const Mask = "***"
 // occur by chance.
 const shortest = 8
 
-// Redactor masks the values it was told, and what looks like a key. The zero value is ready, and
-// its methods may be called by many goroutines.
+// Redactor masks known values, and text that looks like a key. The zero value is ready, and it is safe for concurrent
+// use.
 type Redactor struct {
 	known  atomic.Pointer[strings.Replacer]
 	looks  sync.Once
@@ -36,7 +36,7 @@ type shape struct {
 	to   string
 }
 
-// Know sets the values to be masked, in clear. They take the place of those it knew.
+// Know replaces the known values, given in clear.
 func (r *Redactor) Know(values []string) {
 	var pairs []string
 	seen := map[string]bool{}
@@ -100,7 +100,7 @@ func shapes() []shape {
 	}
 }
 
-// Writer is w, which gets what is written without secrets. Each write must be whole lines.
+// Writer returns a writer to w that masks secrets. Each write must consist of whole lines.
 func (r *Redactor) Writer(w io.Writer) io.Writer { return &writer{r, w} }
 
 type writer struct {
@@ -117,7 +117,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Tail keeps the end of what is written to it, in whole lines. It may be used by many goroutines.
+// Tail keeps the last written whole lines. It is safe for concurrent use.
 type Tail struct {
 	Max int // bytes
 
@@ -136,7 +136,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end is what is kept. mu is held.
+// end returns the kept lines. mu is held.
 func (t *Tail) end() []byte {
 	if len(t.b) <= t.Max {
 		return t.b
@@ -148,7 +148,7 @@ func (t *Tail) end() []byte {
 	return out
 }
 
-// Bytes is a copy of what is kept.
+// Bytes returns a copy of the kept lines.
 func (t *Tail) Bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()

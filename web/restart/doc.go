@@ -1,4 +1,4 @@
-// Package restart executes the program again in the same process, for a server that must not go on with its state. The
+// Package restart executes the program again in the same process, for a server that must not continue its state. The
 // new image gets the same arguments and environment. The system ends all threads and closes all files; only the sockets
 // are passed on, so that no client is refused meanwhile.
 package restart
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// answerTime is how long an answer under way may take when the server is there.
+// answerTime limits a pending response once the server is ready.
 const answerTime = 200 * time.Millisecond
 
 // Sockets are the listeners taken over from the process image before.
@@ -21,8 +21,7 @@ type Sockets struct {
 	Listeners []net.Listener
 }
 
-// Answer tells whoever comes later than after to try again, as long as nobody else accepts connections, until the
-// function that it returns is called.
+// Answer tells connections waiting longer than after to retry, until the returned function is called.
 func (l *Sockets) Answer(after time.Duration) (stop func()) {
 	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(again)}
 	server.SetKeepAlivesEnabled(false)

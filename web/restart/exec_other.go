@@ -10,14 +10,14 @@ import (
 // Handover is empty: restarting is not supported here.
 type Handover struct{}
 
-// Prepare says that this system can't execute a program in the place of another.
+// Prepare reports that this system can't replace a process's program.
 func Prepare(string, []net.Listener) (*Handover, error) { return nil, errors.ErrUnsupported }
 
 // Drop has nothing to do.
 func (*Handover) Drop() error { return nil }
 
-// Execute says that it isn't possible here.
+// Execute reports that it isn't possible here.
 func (*Handover) Execute([]string) error { return errors.ErrUnsupported }
 
-// Inherited is nil: nobody has kept anything.
+// Inherited returns nil: nothing was inherited.
 func Inherited() (*Sockets, error) { return nil, nil }

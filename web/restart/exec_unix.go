@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Variables of the environment, which those who begin anew read and remove. They count only for the same process.
+// Environment variables read and removed by a restarted process. They are valid for the same process only.
 const (
 	forPID  = "FAWN_ANEW_PID"
 	atAddr  = "FAWN_ANEW_ADDR"
@@ -41,7 +41,7 @@ func Prepare(addr string, listeners []net.Listener) (*Handover, error) {
 	return w, nil
 }
 
-// Drop lets go of the sockets.
+// Drop closes the sockets.
 func (w *Handover) Drop() (err error) {
 	for _, f := range w.files {
 		err = errors.Join(err, f.Close())
@@ -49,14 +49,14 @@ func (w *Handover) Drop() (err error) {
 	return err
 }
 
-// Execute begins anew, with an environment, and returns only when that is not possible.
+// Execute begins again, with an environment, and returns only when that is not possible.
 func (w *Handover) Execute(env []string) error {
 	program, err := program()
 	if err != nil {
 		return err
 	}
 	var kept []string
-	syscall.ForkLock.Lock() // nobody else starts a program that would get the sockets, too
+	syscall.ForkLock.Lock() // prevent other programs from inheriting the sockets
 	defer syscall.ForkLock.Unlock()
 	for _, f := range w.files {
 		raw, err := f.SyscallConn()
@@ -78,8 +78,7 @@ func (w *Handover) Execute(env []string) error {
 	return fmt.Errorf("execute %s: %w", program, err)
 }
 
-// program is the file of the program that runs. Where another has taken its place, as in an update, Linux knows it all
-// the same.
+// program returns the file of the running program. If it was replaced, as in an update, Linux still provides it.
 func program() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -96,7 +95,7 @@ func program() (string, error) {
 	return running, nil
 }
 
-// Inherited is what this process has kept for itself, nil for one that begins for the first time.
+// Inherited returns the resources kept by this process before a restart, nil at its first start.
 func Inherited() (*Sockets, error) {
 	pid, list, l := os.Getenv(forPID), os.Getenv(sockets), &Sockets{Addr: os.Getenv(atAddr)}
 	for _, name := range []string{forPID, atAddr, sockets} {

@@ -11,7 +11,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// Limits are the sizes of this moment's configuration.
+// Limits returns the sizes of this moment's configuration.
 func (p *Parts) Limits() config.Server { return p.Config().File.Server }
 
 // Bind reads the JSON body of a request.
@@ -19,7 +19,7 @@ func (p *Parts) Bind(c echo.Context, into any) error {
 	return httpx.Bind(c.Request(), p.BodyLimit(), into)
 }
 
-// BodyLimit is how large a body may be.
+// BodyLimit returns the size limit of a body.
 func (p *Parts) BodyLimit() httpx.Limit {
 	return httpx.Limit{Bytes: p.Limits().MaxBodyBytes, Key: "server.max_body_bytes"}
 }
@@ -44,7 +44,7 @@ func (p *Parts) Metadata(raw json.RawMessage) (map[string]json.RawMessage, error
 	return Members("metadata", raw)
 }
 
-// Param is a parameter of the path, decoded.
+// Param returns a parameter of the path, decoded.
 func Param(c echo.Context, name string) string {
 	v := c.Param(name)
 	if c.Request().URL.RawPath == "" || !strings.Contains(v, "%") {
@@ -62,7 +62,7 @@ const (
 	MaxText = 4096
 )
 
-// MaxID is what a folder of a thread may be called at most.
+// MaxID limits the length of a thread folder's name.
 const MaxID = 64
 
 // BadID refuses an id that a client must not use for a thread.
@@ -71,7 +71,7 @@ func (p *Parts) BadID(where, id string) error {
 		min(p.Limits().MaxIDBytes, MaxID), Cut(id, 80))
 }
 
-// ValidID tells whether a client may use id for a thread.
+// ValidID reports whether a client may use id for a thread.
 func (p *Parts) ValidID(id string) bool {
 	if id == "" || len(id) > min(p.Limits().MaxIDBytes, MaxID) {
 		return false
@@ -86,7 +86,7 @@ func (p *Parts) ValidID(id string) bool {
 	return true
 }
 
-// Cut is a text of at most n bytes, for errors.
+// Cut returns a text of at most n bytes, for errors.
 func Cut(s string, n int) string {
 	if len(s) > n {
 		return strings.ToValidUTF8(s[:n], "") + "…"

@@ -10,11 +10,11 @@ import (
 	"fawn/web/httpx"
 )
 
-// What a path names is found, and found to be the asker's, here and nowhere else: handlers of
-// threads and runs are made of functions that get what they work on. A thread that was deleted
-// is not there from that moment on, also while its deletion can be undone.
+// Objects in a path are looked up, and checked to belong to the caller, only here: handlers of threads and runs are
+// functions that receive their object. A deleted thread is missing from that moment on, even while its deletion can be
+// undone.
 
-// OnThread is the handler of a route that works on a thread.
+// OnThread returns the handler of a route that works on a thread.
 func (p *Parts) OnThread(h func(c echo.Context, t store.Thread) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := Param(c, "tid")
@@ -29,8 +29,7 @@ func (p *Parts) OnThread(h func(c echo.Context, t store.Thread) error) echo.Hand
 	}
 }
 
-// OnThreadID is the handler of a route whose thread may come later: files and the first run
-// can be there before it.
+// OnThreadID returns the handler of a route whose thread may not exist yet: files and the first run can precede it.
 func (p *Parts) OnThreadID(h func(c echo.Context, thread string) error) echo.HandlerFunc {
 	return p.OnStart(func(c echo.Context, thread string) error {
 		if err := p.Free(c, thread); err != nil {
@@ -51,14 +50,12 @@ func (p *Parts) OnStart(h func(c echo.Context, thread string) error) echo.Handle
 	}
 }
 
-// Without is the handler of a route which serves the same as one of onThreadID, but names no
-// thread.
+// Without returns the handler of a route which serves the same as one of onThreadID, but names no thread.
 func (p *Parts) Without(h func(c echo.Context, thread string) error) echo.HandlerFunc {
 	return func(c echo.Context) error { return h(c, "") }
 }
 
-// OnRun is the handler of a route that works on a run, of the thread in the path if one is
-// there.
+// OnRun returns the handler of a route that works on a run, of the thread in the path if one is there.
 func (p *Parts) OnRun(h func(c echo.Context, r store.Run) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		thread, id := Param(c, "tid"), Param(c, "rid")
@@ -89,7 +86,7 @@ func (p *Parts) RunByID(c echo.Context, id string) (store.Run, error) {
 	return r, err
 }
 
-// ThreadByID finds a thread of the asker's, or a 404 that says which.
+// ThreadByID returns a thread of the caller's, or a 404 that names it.
 func (p *Parts) ThreadByID(c echo.Context, id string) (store.Thread, error) {
 	t, err := p.DB.ThreadOf(c.Request().Context(), p.Owner(c), id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -110,12 +107,12 @@ func (p *Parts) Free(c echo.Context, id string) error {
 	return err
 }
 
-// NoThread says that a thread is not there.
+// NoThread reports that a thread doesn't exist.
 func NoThread(id string) error {
 	return httpx.Errorf(http.StatusNotFound, "Thread with ID %s not found", id)
 }
 
-// NoAssistant says that an assistant is not there.
+// NoAssistant reports that an assistant doesn't exist.
 func NoAssistant(id string) error {
 	return httpx.Errorf(http.StatusNotFound,
 		"No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", Cut(id, 80))

@@ -14,12 +14,12 @@ import (
 // Owner is whom a request acts for.
 func (p *Parts) Owner(c echo.Context) string { return principal.Owner(c.Request().Context()) }
 
-// Rights returns what whoever asks may use, for lists; the manager of runs decides what runs.
+// Rights returns the caller's permissions for lists; the manager of runs enforces them for runs.
 func (p *Parts) Rights(ctx context.Context) (access.Rights, error) {
 	return p.Access.Of(ctx, principal.Owner(ctx))
 }
 
-// Foreign tells whether a thing belongs to somebody else; to the asker it is not there.
+// Foreign reports whether an object belongs to another user; it is invisible to the caller.
 func (p *Parts) Foreign(c echo.Context, owner string) bool { return owner != p.Owner(c) }
 
 // Members decodes an object of a request, nil when it is absent.

@@ -19,7 +19,7 @@ const MaxPage = 1000
 // Page is the part of a list that a client asks for.
 type Page struct{ Limit, Offset int }
 
-// BodyPage is the page a body asks for, of the usual size when it does not say.
+// BodyPage returns the page requested by a body, with a default size.
 func BodyPage(limit *int, offset, usual int) (Page, error) {
 	size, err := pageSize(limit, usual)
 	if err != nil {
@@ -28,7 +28,7 @@ func BodyPage(limit *int, offset, usual int) (Page, error) {
 	return Page{size, offset}, CheckOffset(offset)
 }
 
-// QueryPage is the page a query asks for, of the usual size when it does not say.
+// QueryPage returns the page requested by a query, with a default size.
 func QueryPage(q url.Values, usual, most int) (p Page, err error) {
 	if p.Limit, err = httpx.Int(q, "limit", usual, 1, most); err != nil {
 		return p, err
@@ -37,8 +37,7 @@ func QueryPage(q url.Values, usual, most int) (p Page, err error) {
 	return p, err
 }
 
-// RunsPage is the page of runs a query asks for, and the status they shall have; any when
-// it is empty.
+// RunsPage returns the page of runs a query asks for, and the status they shall have; any when it is empty.
 func RunsPage(q url.Values, usual, most int) (p Page, status string, err error) {
 	if p, err = QueryPage(q, usual, most); err != nil {
 		return p, "", err
@@ -51,7 +50,7 @@ func RunsPage(q url.Values, usual, most int) (p Page, status string, err error) 
 	return p, status, nil
 }
 
-// pageSize is the limit of a body, def when it is absent.
+// pageSize returns the limit of a body, def when it is absent.
 func pageSize(limit *int, def int) (int, error) {
 	if limit == nil {
 		return def, nil
@@ -70,7 +69,7 @@ func CheckOffset(offset int) error {
 	return nil
 }
 
-// CutPage cuts a page out of a whole list and tells of the others in headers.
+// CutPage returns one page of a list and describes the others in headers.
 func CutPage[T any](c echo.Context, p Page, list []T) []T {
 	total, from := len(list), min(p.Offset, len(list))
 	list = list[from:min(from+p.Limit, total)]
@@ -78,7 +77,7 @@ func CutPage[T any](c echo.Context, p Page, list []T) []T {
 	return list
 }
 
-// Paged tells in headers how many there are and where the next page starts.
+// Paged sets headers with the total number and the start of the next page.
 func Paged(c echo.Context, total, next int) {
 	h := c.Response().Header()
 	h.Set("X-Pagination-Total", strconv.Itoa(total))
@@ -87,8 +86,8 @@ func Paged(c echo.Context, total, next int) {
 	}
 }
 
-// Order is the order a body asks for, by one of the given ways; by default what was
-// created last comes first. Things that are alike stand in the order of their ids.
+// Order returns the order requested by a body, among the given ones; the default is the newest first. Ties are ordered
+// by id.
 func Order[T any](things, by, direction string, ways map[string]func(a, b T) int,
 	id func(T) string) (func(a, b T) int, error) {
 	sign := -1

@@ -34,46 +34,46 @@ import (
 	"fawn/web/imports"
 )
 
-// Deps are what a server hands over to its routes. Readers, Snapshot, Uploads, Documents, Pictures and
-// Draining may be nil.
+// Deps are a server's dependencies for its routes. Readers, Snapshot, Uploads, Documents, Pictures and Draining may be
+// nil.
 type Deps struct {
 	DB      *store.DB
 	Runs    *runs.Manager
-	Copier  *threads.Copier      // nil makes one that copies no files
-	Network *hostrules.Decisions // nil makes one that announces nothing
+	Copier  *threads.Copier      // nil uses one that copies no files
+	Network *hostrules.Decisions // nil uses one that announces nothing
 	Dirs    files.Dirs
 	Uploads func() uploads.Config
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents
-	// Pictures makes thumbnails; nil makes none.
+	// Pictures creates thumbnails; nil creates none.
 	Pictures uploads.Pictures
 	Snapshot func() *config.Snapshot
-	Settings *config.Store                     // what the settings routes edit; nil refuses them
+	Settings *config.Store                     // edited by the settings routes; nil refuses changes
 	Outward  lead.Outward                      // judges addresses that people have tried; nil judges none
 	Discover func(context.Context) []llm.Found // model servers on this machine; nil asks their usual ports
 	Log      *slog.Logger
 	Version  string
 	Post     Post                // calls webhooks; nil refuses them
 	Draining context.Context     // over when event streams should end
-	Inspect  *tracestore.Service // what calls of runs took; nil has nothing
-	Readers  *httpx.Limiter      // shared by everybody who holds a stream open
+	Inspect  *tracestore.Service // records of runs' calls; nil has none
+	Readers  *httpx.Limiter      // shared by all open streams
 
-	// Window is how many tokens the model reads that made an answer; nil = as configured.
+	// Window returns the context window in tokens of the model that wrote an answer; nil = as configured.
 	Window func(name, provider string) int
 	// Compact shortens a conversation for the model; nil cannot.
 	Compact func(ctx context.Context, s *agent.State, w lead.Wish) (agent.State, error)
 
-	// Accounts knows who may use the server; nil is of a server that has none.
+	// Accounts manages the server's users; nil for a server without accounts.
 	Accounts *account.Service
 	// Providers are the services to sign in with; nil has none.
 	Providers func() []account.Provider
 
-	// Access knows what people may use; nil limits nobody.
+	// Access checks permissions; nil limits nobody.
 	Access *access.Service
 
 	// Agents are the custom agents; nil has none.
 	Agents *profile.Library
-	// Skills are what agents can do beside their tools; nil has none.
+	// Skills are the agents' skills; nil for none.
 	Skills *skills.Library
 	// MCP are the servers of tools; nil has none.
 	MCP *mcp.Pool
@@ -82,37 +82,37 @@ type Deps struct {
 	// Switches are which of their tools are off in which threads; nil switches nothing.
 	Switches *switches.Service
 
-	// Browsers are those that agents use; nil has none.
+	// Browsers are the agents' browsers; nil for none.
 	Browsers *browser.Browsers
 
-	// Knowledge keeps collections of documents; nil makes one that reads no web pages and converts nothing.
+	// Knowledge manages collections of documents; nil uses one that reads no web pages and converts nothing.
 	Knowledge *knowledge.Service
-	// Projects changes projects; nil makes one.
+	// Projects changes projects; nil creates one.
 	Projects *projects.Service
 
 	// Channels are the bots of chat apps; nil has none.
 	Channels *bots.Service
 
-	// Memory is what is known about people; nil learns nothing.
+	// Memory stores facts about people; nil learns nothing.
 	Memory *memory.Service
 
 	// Export writes chats as files; nil cannot.
 	Export Exporter
 
-	// Imports makes chats from exports of other apps; nil cannot.
+	// Imports creates chats from exports of other apps; nil can't.
 	Imports *imports.Service
 
 	// Aside answers suggestions and polished drafts; nil cannot.
 	Aside Aside
 
-	// Tasks creates, changes and starts crons; nil makes one that starts none.
+	// Tasks creates, changes and starts crons; nil uses one that starts none.
 	Tasks *schedule.Tasks
 }
 
 // Post calls a webhook and returns the status it answered with.
 type Post func(ctx context.Context, url, run string, body []byte) (status int, err error)
 
-// Aside makes model calls beside the answers of runs, which no reader of a run sees.
+// Aside makes side calls of models, invisible to readers of runs.
 type Aside interface {
 	Suggest(ctx context.Context, w lead.SuggestWish) ([]string, error)
 	Polish(ctx context.Context, w lead.PolishWish) (string, error)
@@ -127,10 +127,10 @@ type Exporter interface {
 	ExportAll(ctx context.Context, owner, lang string, begin func(name string) io.Writer) error
 }
 
-// Parts are what all routes work with, and how they find what a request names.
+// Parts are the dependencies of all routes, with the lookup of requested objects.
 type Parts struct{ Deps }
 
-// NewParts fills in what was not handed over.
+// NewParts fills in defaults.
 func NewParts(d Deps) *Parts {
 	if d.Log == nil {
 		d.Log = slog.Default()
@@ -175,7 +175,7 @@ func NewParts(d Deps) *Parts {
 	return &Parts{d}
 }
 
-// Config is the configuration of this moment; empty without one.
+// Config returns the configuration of this moment; empty without one.
 func (p *Parts) Config() *config.Snapshot {
 	if p.Snapshot != nil {
 		if s := p.Snapshot(); s != nil {
@@ -190,8 +190,7 @@ func (p *Parts) UntilDrained(ctx context.Context) (context.Context, func()) {
 	return httpx.Until(ctx, p.Draining, runs.ErrClosed)
 }
 
-// Checkpoint reads a checkpoint of a thread, its head by default. A thread without one gives
-// an empty snapshot.
+// Checkpoint reads a checkpoint of a thread, its head by default. A thread without one has an empty snapshot.
 func (p *Parts) Checkpoint(ctx context.Context, t store.Thread, checkpoint string) (store.Snapshot, error) {
 	if checkpoint == "" && t.Head == "" {
 		return store.Snapshot{}, nil

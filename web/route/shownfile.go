@@ -13,10 +13,10 @@ import (
 	"fawn/web/httpx"
 )
 
-// artifactPolicy is what a browser may do with a file it shows on its own: nothing active.
+// artifactPolicy is the policy for files displayed on their own: nothing active.
 const artifactPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data: blob:; media-src 'self'; frame-ancestors 'self'"
 
-// OpenFile opens a file, wording what can go wrong for clients.
+// OpenFile opens a file, with errors worded for clients.
 func OpenFile(dir *files.Files, p string) (*os.File, fs.FileInfo, error) {
 	file, info, err := dir.Open(p)
 	switch {
@@ -25,7 +25,7 @@ func OpenFile(dir *files.Files, p string) (*os.File, fs.FileInfo, error) {
 	case errors.Is(err, files.ErrNotRegular):
 		return nil, nil, httpx.Errorf(http.StatusBadRequest, "Path is not a file: %s", p)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR),
-		errors.Is(err, syscall.EINVAL): // the last: a name that became another kind of thing meanwhile
+		errors.Is(err, syscall.EINVAL): // the last: the name became another kind of file meanwhile
 		return nil, nil, NoFile(p)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, nil, httpx.Errorf(http.StatusForbidden, "Access denied: %s", p)
@@ -33,7 +33,7 @@ func OpenFile(dir *files.Files, p string) (*os.File, fs.FileInfo, error) {
 	return file, info, err
 }
 
-// NoFile says that a file is not there.
+// NoFile reports that a file doesn't exist.
 func NoFile(p string) error {
 	return httpx.Errorf(http.StatusNotFound, "Artifact not found: %s", p)
 }
@@ -43,8 +43,8 @@ func Traversal() error {
 	return httpx.Errorf(http.StatusForbidden, "Access denied: path traversal detected")
 }
 
-// FileHeaders describes a file and keeps a browser from running what is in it. A browser's
-// PDF viewer does not start inside a sandbox, and has one of its own.
+// FileHeaders describes a file and prevents browsers from executing it. Browsers' PDF viewers don't start inside a
+// sandbox, but have their own.
 func FileHeaders(h http.Header, name, kind string, attachment bool) {
 	how, policy := "inline", "sandbox; "+artifactPolicy
 	if attachment {

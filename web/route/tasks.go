@@ -22,7 +22,7 @@ type TaskParts struct {
 	Bots      *bots.Service
 }
 
-// NewTasks makes the service of scheduled tasks for the API and the pages.
+// NewTasks returns the service of scheduled tasks for the API and the pages.
 func NewTasks(p TaskParts) *schedule.Tasks {
 	return schedule.NewTasks(schedule.TasksConfig{DB: p.DB, Scheduler: p.Scheduler, Rules: p.rules,
 		Assistant: p.assistant, Chat: p.chat})
@@ -52,7 +52,7 @@ func (p TaskParts) assistant(ctx context.Context, owner, name string) (string, e
 	return found.ID, err
 }
 
-// chat finds a chat of an account of owner, or a group that owner let the bot into.
+// chat returns a chat of an account of owner, or a group that owner let the bot into.
 func (p TaskParts) chat(ctx context.Context, owner, chat string) (string, error) {
 	d, ok := channels.ParseDestination(chat)
 	if !ok || !p.Bots.Available() {

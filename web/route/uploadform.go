@@ -11,10 +11,10 @@ import (
 	"fawn/web/httpx"
 )
 
-// formOverhead is how much a form may add to the files in it.
+// formOverhead is the maximum size of a form besides its files.
 const formOverhead = 1 << 20
 
-// UploadForm is the form of a request that uploads files, with the limits it has.
+// UploadForm returns the form of a request that uploads files, with the limits it has.
 func (p *Parts) UploadForm(c echo.Context) (*multipart.Reader, uploads.Config, error) {
 	r, limits := c.Request(), p.Uploads()
 	if r.ContentLength > limits.MaxTotalSize+formOverhead {
@@ -29,7 +29,7 @@ func (p *Parts) UploadForm(c echo.Context) (*multipart.Reader, uploads.Config, e
 	return form, limits, nil
 }
 
-// UploadError is what went wrong with storing a form, of which the server's own bound is one.
+// UploadError words an error of storing a form, including the server's own limit.
 func UploadError(err error, limits uploads.Config) error {
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {

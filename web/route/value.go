@@ -8,7 +8,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// TextOrNull is nil for an empty text.
+// TextOrNull returns nil for an empty text.
 func TextOrNull(s string) *string {
 	if s == "" {
 		return nil
@@ -16,7 +16,7 @@ func TextOrNull(s string) *string {
 	return &s
 }
 
-// StampOrNull is a time on the wire, nil for none.
+// StampOrNull returns a time on the wire, nil for none.
 func StampOrNull(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -36,7 +36,7 @@ func ParseTime(field, text string, loc *time.Location) (time.Time, error) {
 	return time.Time{}, httpx.Invalid("body", field, "want a time such as 2026-12-31T23:59:00Z, got %q", Cut(text, 60))
 }
 
-// Object is a JSON object that may be absent or null, which is an empty one.
+// Object returns a JSON object that may be absent or null, which is an empty one.
 func Object(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("{}")

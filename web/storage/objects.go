@@ -16,13 +16,13 @@ import (
 	"fawn/store/objects"
 )
 
-// probeTime is how long trying an object store may take.
+// probeTime limits the test of an object store.
 const probeTime = 30 * time.Second
 
-// Meter is told what is asked of an object store.
+// Meter observes requests to an object store.
 type Meter = objects.Meter
 
-// Check looks for the files of threads in a bucket, as [filestore.Check] does.
+// Check looks up the files of threads in a bucket, like [filestore.Check].
 func Check(ctx context.Context, db *store.DB, b *objects.Bucket, deep bool, tell func(string) error) (int, error) {
 	if err := Try(ctx, b); err != nil {
 		return 0, err
@@ -30,8 +30,8 @@ func Check(ctx context.Context, db *store.DB, b *objects.Bucket, deep bool, tell
 	return filestore.Check(ctx, db, b, deep, tell)
 }
 
-// Bucket is the object store that a configuration names for the files of threads, nil for none. The caller closes it.
-// A meter may be nil.
+// Bucket returns the object store that a configuration names for the files of threads, nil for none. The caller closes
+// it. A meter may be nil.
 func Bucket(snap *config.Snapshot, meter objects.Meter) (*objects.Bucket, error) {
 	f := &snap.File.Files
 	if f.URL == "" {
@@ -62,8 +62,8 @@ func Try(ctx context.Context, b *objects.Bucket) error {
 	return nil
 }
 
-// Trees keep the files of threads in the bucket that a configuration names and copies of them in d, which they become
-// the keeper of. They are nil where there is none.
+// Trees stores the files of threads in the configured bucket and copies of them in d, whose keeper they become. They
+// are nil without a bucket.
 func Trees(ctx context.Context, snap *config.Snapshot, db *store.DB, d *files.Dirs, meter objects.Meter,
 	log *slog.Logger) (*filestore.Trees, error) {
 	b, err := Bucket(snap, meter)

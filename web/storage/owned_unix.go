@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// owned makes sure that who makes a file owns it, and that it has the rights it was given. A server that is root
-// gives files to the users of threads.
+// owned checks that a file's creator owns it, with the permissions it was created with. A root server gives files to
+// the threads' users.
 func owned(name string) error {
 	want := os.Geteuid()
 	if want == 0 {
@@ -19,7 +19,7 @@ func owned(name string) error {
 		switch {
 		case err == nil:
 			want = user
-		case !errors.Is(err, syscall.EINVAL): // which a container says that has no such users
+		case !errors.Is(err, syscall.EINVAL): // the error of a container without such users
 			return fmt.Errorf("files cannot be given to the users of threads (root squash?): %w", err)
 		}
 	}

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	markName  = ".fawn-files" // says in a shared folder which one it is
+	markName  = ".fawn-files" // identifies a shared folder
 	markTime  = 2 * time.Second
 	markSpace = "files"
 	markKey   = "folder"
 )
 
-// Prove makes sure that a shared folder does what servers rely on, and that it is the one of this database. It does
-// nothing where the files of threads are in the data folder.
+// Prove checks that a shared folder has the properties that servers rely on, and belongs to this database. It does
+// nothing if the threads' files are in the data folder.
 func Prove(ctx context.Context, db *store.DB, d files.Dirs) error {
 	if d.Shared == "" {
 		return nil
@@ -52,7 +52,7 @@ func Prove(ctx context.Context, db *store.DB, d files.Dirs) error {
 	return nil
 }
 
-// left refuses to leave files behind that were in the data folder so far.
+// left refuses to leave files after that were in the data folder so far.
 func left(d files.Dirs) error {
 	own := files.Dirs{Root: d.Root}
 	return own.Threads(func(thread string) error {
@@ -64,7 +64,7 @@ func left(d files.Dirs) error {
 	})
 }
 
-// mark reads which folder this is. With anew, one that has no mark yet gets one.
+// mark reads the identity of the folder. With anew, a folder without one gets one.
 func mark(dir string, anew bool) (string, error) {
 	name := filepath.Join(dir, markName)
 	if anew {
@@ -89,7 +89,7 @@ func mark(dir string, anew bool) (string, error) {
 	}
 }
 
-// try does in a folder what is done with files of threads.
+// try performs the operations on threads' files in a folder.
 func try(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "threads"), 0o700); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"fawn/store"
 )
 
-// Share has what people change kept where all servers of a database see it, and returns that. A server that has the
-// database for itself keeps it in files, and gets nil.
+// Share moves people's settings to storage shared by all servers of a database, and returns that. A server with its own
+// database keeps them in files, and gets nil.
 func Share(ctx context.Context, db *store.DB, conf *config.Store, log *slog.Logger) (*clusterstate.Rows, error) {
 	if !db.Clustered() {
 		return nil, nil

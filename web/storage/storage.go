@@ -18,13 +18,13 @@ import (
 	"fawn/store"
 )
 
-// InPostgreSQL says whether a configuration keeps everything but files there.
+// InPostgreSQL reports whether a configuration keeps everything but files there.
 func InPostgreSQL(snap *config.Snapshot) bool {
 	address, err := postgreSQL(snap)
 	return address != "" || err != nil
 }
 
-// Config is how to open the database that a configuration names, for a data folder and for one process alone.
+// Config returns the options to open the configured database, for a data folder and a single process.
 func Config(snap *config.Snapshot, dir string) (store.Config, error) {
 	address, err := postgreSQL(snap)
 	db := &snap.File.Database
@@ -40,7 +40,7 @@ func Config(snap *config.Snapshot, dir string) (store.Config, error) {
 	return cfg, err
 }
 
-// Join is [Config] for a server, which lets others have the database too if the configuration says so.
+// Join is [Config] for a server, which shares the database if configured.
 func Join(snap *config.Snapshot, dir string) (store.Config, error) {
 	cfg, err := Config(snap, dir)
 	f := &snap.File
@@ -61,7 +61,7 @@ func Join(snap *config.Snapshot, dir string) (store.Config, error) {
 	return cfg, nil
 }
 
-// fileSum is a short sum of a configuration's text, "" for none. Servers show it to each other.
+// fileSum returns a short sum of a configuration's text, "" for none. Servers show it to each other.
 func fileSum(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -71,7 +71,7 @@ func fileSum(path string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Dirs are the folders of threads for a data folder.
+// Dirs returns the folders of threads for a data folder.
 func Dirs(snap *config.Snapshot, dir string) (files.Dirs, error) {
 	d, shared := files.Dirs{Root: dir}, snap.File.Files.Dir
 	switch {
@@ -92,7 +92,7 @@ func Dirs(snap *config.Snapshot, dir string) (files.Dirs, error) {
 	return d, nil
 }
 
-// Warn tells what is set and works with SQLite only.
+// Warn reports settings that only work with SQLite.
 func Warn(snap *config.Snapshot, log *slog.Logger) {
 	if b := snap.File.Backup; snap.File.Files.URL != "" && (b.Every > 0 || b.Cron != "") {
 		log.Warn("backups contain only cached thread files; all of them are in files.url")
@@ -111,8 +111,8 @@ func Warn(snap *config.Snapshot, log *slog.Logger) {
 	}
 }
 
-// postgreSQL is the address of the database that has everything but files, "" when that is SQLite in
-// the data folder. DeerFlow's keys count where database.url is not set.
+// postgreSQL returns the address of the database that has everything but files, "" when that is SQLite in the data
+// folder. DeerFlow's keys count where database.url is not set.
 func postgreSQL(snap *config.Snapshot) (string, error) {
 	db := &snap.File.Database
 	address := string(db.URL)
@@ -129,7 +129,7 @@ func postgreSQL(snap *config.Snapshot) (string, error) {
 	return plainURL("database.url", address)
 }
 
-// plainURL is an address as PostgreSQL writes it.
+// plainURL returns an address as PostgreSQL writes it.
 func plainURL(key, address string) (string, error) {
 	scheme, rest, ok := strings.Cut(address, "://")
 	scheme, _, _ = strings.Cut(scheme, "+") // as SQLAlchemy names the driver

@@ -16,8 +16,8 @@ const (
 	maxSockets  = 64
 )
 
-// Listeners returns the TCP sockets that the service manager has opened for this process, or none.
-// It removes their description from the environment, so it gives them only once.
+// Listeners returns the TCP sockets opened by the service manager for this process, or none. It removes their
+// description from the environment, so a second call returns none.
 func Listeners() (list []net.Listener, err error) {
 	pid, count := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	for _, name := range [...]string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {

@@ -10,18 +10,16 @@ import (
 	"time"
 )
 
-// notifyTime is how long a manager may take to take a notice.
+// notifyTime limits sending a notification to the manager.
 const notifyTime = 5 * time.Second
 
-// Manager is the service manager that started the program. The zero value is none, and notifying
-// it does nothing.
+// Manager is the service manager that started the program. The zero value is none, and notifying it does nothing.
 type Manager struct {
 	socket   string        // address of a Unix datagram socket
 	watchdog time.Duration // the longest silence it accepts; 0 is any
 }
 
-// Find reads from the environment who started the program, and removes it from there: it isn't
-// meant for the programs that this one starts.
+// Find reads the manager's address from the environment, and removes it: it isn't meant for child processes.
 func Find() Manager {
 	m := Manager{socket: os.Getenv("NOTIFY_SOCKET")}
 	pid, usec := os.Getenv("WATCHDOG_PID"), os.Getenv("WATCHDOG_USEC")

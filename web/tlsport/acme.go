@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 )
 
-// Authority says where certificates come from (RFC 8555) and for which names.
+// Authority is the source of certificates (RFC 8555), with their names.
 type Authority struct {
 	Domains   []string // names that get a certificate
 	Email     string   // told about problems; may be empty
@@ -21,9 +21,9 @@ type Authority struct {
 	Cache     string   // folder for the account's key and the certificates
 }
 
-// ACME is a configuration whose certificates are made at the first connection for a name and
-// renewed 30 days before they end. The authority asks for a proof on port 443 of the name
-// (TLS-ALPN-01, RFC 8737), so that is where the port must be reachable.
+// ACME returns a configuration whose certificates are created at the first connection for a name and renewed 30 days
+// before they expire. The authority validates port 443 of the name (TLS-ALPN-01, RFC 8737), so the server's port must
+// be reachable there.
 func ACME(a Authority) (*tls.Config, error) {
 	client, err := a.client()
 	if err != nil {
@@ -33,7 +33,7 @@ func ACME(a Authority) (*tls.Config, error) {
 		Cache: autocert.DirCache(a.Cache), Email: a.Email, Client: client}
 	first := a.Domains[0]
 	c := config(func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		if hello.ServerName == "" { // a client that came by address gets the first name's
+		if hello.ServerName == "" { // a client connecting by address gets the first name's certificate
 			hello.ServerName = first
 		}
 		cert, err := m.GetCertificate(hello)

@@ -1,4 +1,3 @@
-// Package tlsport lets the server's port speak TLS: with a certificate from files, which are
-// read again when they change, or with one from an ACME authority such as Let's Encrypt. What
-// requests mean, and who may send them, is not its business.
+// Package tlsport adds TLS to the server's port: with a certificate from files, which are reloaded when they change, or
+// from an ACME authority such as Let's Encrypt. It doesn't interpret or authorize requests.
 package tlsport

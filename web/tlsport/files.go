@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// recheck is how often the files of a certificate are looked at while clients connect.
+// recheck is the interval of checking a certificate's files while clients connect.
 const recheck = 10 * time.Second
 
-// Files is a configuration with the certificate and the key in two PEM files. When they are
-// renewed, new connections get the new ones; a pair that can't be read is logged, and the old
-// one stays in use.
+// Files returns a configuration with the certificate and the key in two PEM files. When they are renewed, new
+// connections get the new ones; a pair that can't be read is logged, and the old one stays in use.
 func Files(cert, key string, log *slog.Logger) (*tls.Config, error) {
 	f := &pair{cert: cert, key: key, each: recheck, log: log}
 	if err := f.load(); err != nil {
@@ -31,7 +30,7 @@ func config(get func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Confi
 // pair is a certificate with its key, and the state of the files it came from.
 type pair struct {
 	cert, key string
-	each      time.Duration // how often the files are looked at
+	each      time.Duration // interval of checking the files
 	log       *slog.Logger
 
 	mu     sync.Mutex
@@ -40,7 +39,7 @@ type pair struct {
 	looked time.Time
 }
 
-// stamp tells one version of a file from another.
+// stamp identifies a version of a file.
 type stamp struct {
 	changed time.Time
 	size    int64

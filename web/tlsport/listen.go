@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// How many connections may wait that have not said yet what they speak: in all, and from one
-// address, so that a single client can't take every place.
+// Limits of connections that haven't sent their first byte: in total, and per address, so that a single client can't
+// take every place.
 const (
 	maxWaiting    = 512
 	maxOfOneOwner = 64
 )
 
-// Listen tells connections that begin with a TLS handshake from plain ones, on one port: what
-// it returns hands out the first as [tls.Conn]. A client has so long to send its first byte;
-// others don't wait for it. Closing it closes l.
+// Listen distinguishes TLS connections from plain ones on one port: it returns the former as [tls.Conn]. Each client
+// has a time limit for its first byte, without delaying others. Closing it closes l.
 func Listen(l net.Listener, c *tls.Config, patience time.Duration) net.Listener {
 	s := &splitter{Listener: l, config: c, patience: patience, ready: make(chan net.Conn),
 		free: make(chan struct{}, maxWaiting), closed: make(chan struct{})}
@@ -39,10 +38,10 @@ type splitter struct {
 
 	mu      sync.Mutex
 	waiting map[netip.Prefix][]net.Conn // the oldest first
-	err     error                       // of accepting
+	err     error                       // error of accepting
 }
 
-// Accept is the next connection that has begun to speak.
+// Accept returns the next connection that has begun to speak.
 func (s *splitter) Accept() (net.Conn, error) {
 	select {
 	case c := <-s.ready:
@@ -54,7 +53,7 @@ func (s *splitter) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends the listener, and the connections that it has not handed out.
+// Close closes the listener and its unaccepted connections.
 func (s *splitter) Close() error {
 	err := s.end(net.ErrClosed)
 	s.work.Wait()
@@ -105,7 +104,7 @@ func (s *splitter) accept() {
 	}
 }
 
-// temporary tells whether accepting may work again soon.
+// temporary reports whether accepting may work again soon.
 func temporary(err error) bool {
 	var ne interface{ Temporary() bool }
 	return err != nil && errors.As(err, &ne) && ne.Temporary()
@@ -138,8 +137,8 @@ func (s *splitter) sort(c net.Conn) {
 	}
 }
 
-// wait notes a connection that Close has to end, and tells whether it isn't over yet. Where an
-// address has too many, its oldest ends: whoever means to speak has done so long before.
+// wait registers a connection for Close, and returns false if the listener is closed. The oldest connection of an
+// address over the limit is closed: honest clients send earlier.
 func (s *splitter) wait(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,8 +172,8 @@ func (s *splitter) leave(c net.Conn) {
 	}
 }
 
-// owner is the network that one client can choose its address from: all of an IPv4 address, and
-// the first half of one of IPv6.
+// owner returns the network that one client can choose its address from: all of an IPv4 address, and the first half of
+// one of IPv6.
 func owner(client net.Addr) netip.Prefix {
 	a, ok := client.(*net.TCPAddr)
 	if !ok {
@@ -199,7 +198,7 @@ func ignoreClosed(err error) error {
 // HTTP begins with it.
 const recordHandshake = 0x16
 
-// begun is a connection whose first byte was read.
+// begun is a connection with its first byte read.
 type begun struct {
 	net.Conn
 	first []byte

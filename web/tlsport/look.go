@@ -11,7 +11,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 )
 
-// Look is the certificate that Files would serve.
+// Look returns the certificate that Files would serve.
 func Look(cert, key string) (*x509.Certificate, error) {
 	c, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
@@ -20,7 +20,7 @@ func Look(cert, key string) (*x509.Certificate, error) {
 	return c.Leaf, nil
 }
 
-// Kept is the certificate that the authority gave for a name before, or nil.
+// Kept returns the certificate that the authority gave for a name before, or nil.
 func (a Authority) Kept(ctx context.Context, name string) (*x509.Certificate, error) {
 	b, err := autocert.DirCache(a.Cache).Get(ctx, name)
 	if errors.Is(err, autocert.ErrCacheMiss) {
@@ -39,7 +39,7 @@ func (a Authority) Kept(ctx context.Context, name string) (*x509.Certificate, er
 	}
 }
 
-// URL is where the authority's directory is.
+// URL returns where the authority's directory is.
 func (a Authority) URL() string {
 	if a.Directory == "" {
 		return acme.LetsEncryptURL

@@ -9,7 +9,7 @@ import (
 	"fawn/agent"
 )
 
-// maxPart is how much of one message is told.
+// maxPart limits the exported part of a message.
 const maxPart = 4 << 10
 
 // message is one in the form of the conventions.
@@ -28,7 +28,7 @@ type part struct {
 	Response  string          `json:"response,omitempty"`
 }
 
-// contents are the prompt and the answer of a call; of a long prompt, its last messages.
+// contents returns the prompt and the answer of a call; of a long prompt, its last messages.
 func (t *Tracer) contents(c *agent.ModelCall) []attribute.KeyValue {
 	var in []message
 	for size, i := 0, len(c.Request.Messages)-1; i >= 0 && size < maxText; i-- {
@@ -80,7 +80,7 @@ func (t *Tracer) message(m *agent.Message) message {
 	return out
 }
 
-// arguments are those of a call; too long ones as a text.
+// arguments returns a call's arguments; too long ones as text.
 func (t *Tracer) arguments(args json.RawMessage) json.RawMessage {
 	text := t.redact(string(args))
 	if len(text) <= maxPart && json.Valid([]byte(text)) {
@@ -93,7 +93,7 @@ func (t *Tracer) arguments(args json.RawMessage) json.RawMessage {
 	return b
 }
 
-// clean is the beginning of a text, without secrets.
+// clean returns the beginning of a text, without secrets.
 func (t *Tracer) clean(s string, n int) string {
 	if len(s) > 2*n { // a secret that the cut goes through must be whole when it is looked for
 		s = s[:2*n]

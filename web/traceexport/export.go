@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// How long a batch may take, and how often it is tried.
+// Time limit and number of attempts for a batch.
 const (
 	exportTime = 10 * time.Second
 	attempts   = 3
@@ -30,11 +30,11 @@ const (
 // Target is a collector that takes OTLP as protobuf over HTTP.
 type Target struct {
 	Name    string // for the log
-	URL     string // where traces are posted
+	URL     string // address of the collector
 	Headers map[string]string
 }
 
-// exporter sends spans to one target. The one that comes with the SDK would link all of gRPC.
+// exporter sends spans to one target. The SDK's own exporter would link all of gRPC.
 type exporter struct {
 	target Target
 	client *http.Client
@@ -77,7 +77,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 			}
 		}
 		e.failed(err, len(spans))
-		return nil // it is told; the SDK would only tell it again
+		return nil // already reported; the SDK would only repeat it
 	}
 }
 
@@ -91,8 +91,8 @@ func (e *exporter) failed(err error, n int) {
 	e.log.Warn("couldn't send traces", "to", e.target.Name, "spans", n, "err", err)
 }
 
-// Post sends one request to a target. An empty body is a request without spans, which tells whether
-// the target is there and takes the key. again says that it may go well later.
+// Post sends one request to a target. An empty body is a request without spans, which checks whether the target is
+// reachable and accepts the key. again means that a retry may succeed.
 func Post(ctx context.Context, client *http.Client, t Target, body []byte) (again bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
 	if err != nil {
@@ -115,7 +115,7 @@ func Post(ctx context.Context, client *http.Client, t Target, body []byte) (agai
 	return again, fmt.Errorf("%s answered %s: %.200q", t.URL, answer.Status, text)
 }
 
-// request is what a collector gets.
+// request is the request to a collector.
 func request(spans []sdk.ReadOnlySpan) *collector.ExportTraceServiceRequest {
 	out := &otlp.ResourceSpans{}
 	scope := &otlp.ScopeSpans{}

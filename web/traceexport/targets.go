@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// OTLP is a collector at an address that the path of traces may be missing from.
+// OTLP returns a collector at an address that the path of traces may be missing from.
 func OTLP(endpoint string, headers map[string]string) Target {
 	return Target{Name: "the collector", URL: joined(endpoint, "/v1/traces"), Headers: headers}
 }
 
-// Hosted are the services that the environment names in the way DeerFlow reads it: Langfuse with
-// LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, LangSmith with LANGSMITH_API_KEY, each only where
-// LANGFUSE_TRACING or LANGSMITH_TRACING is true.
+// Hosted returns the services that the environment names in the way DeerFlow reads it: Langfuse with
+// LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, LangSmith with LANGSMITH_API_KEY, each only where LANGFUSE_TRACING or
+// LANGSMITH_TRACING is true.
 func Hosted(env func(string) (string, bool)) []Target {
 	get := func(names ...string) string {
 		for _, name := range names {
@@ -67,7 +67,7 @@ func Try(ctx context.Context, t Target) error {
 	return err
 }
 
-// joined is an address with a path, unless it ends in it already.
+// joined returns an address with a path, unless it ends in it already.
 func joined(base, path string) string {
 	u, err := url.Parse(base)
 	if err != nil || strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), path) {

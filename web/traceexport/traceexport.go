@@ -24,14 +24,14 @@ import (
 	"fawn/store"
 )
 
-// Bounds of what waits for a collector: spans, and bytes of one attribute.
+// Limits of the queue for a collector: spans, and bytes of one attribute.
 const (
 	maxQueue    = 2048
 	maxContents = 512 // the same when prompts and answers are among them
 	maxText     = 16 << 10
 )
 
-// Config says what is told to whom.
+// Config selects the exported data and its targets.
 type Config struct {
 	Targets []Target
 	Service string // service.name
@@ -79,7 +79,7 @@ func New(c Config) *Tracer {
 	return t
 }
 
-// Close sends what waits, for as long as ctx lets it.
+// Close sends the queued spans until ctx ends.
 func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
 // Run implements trace.Observer.
@@ -110,13 +110,13 @@ func (t *Tracer) Run(ctx context.Context, run store.Run) (context.Context, func(
 	}
 }
 
-// agent is the name of the agent that a run is made for.
+// agent returns the name of the agent that a run is made for.
 func (t *Tracer) agent(run store.Run) string {
 	var meta struct {
 		Kind string `json:"subagent_type"`
 		Name string `json:"agent_name"`
 	}
-	_ = json.Unmarshal(run.Metadata, &meta) // what is missing is not named
+	_ = json.Unmarshal(run.Metadata, &meta) // missing fields stay empty
 	return agent.Head(cmp.Or(meta.Kind, meta.Name, t.agents[run.AssistantID], run.AssistantID), 80)
 }
 
@@ -154,7 +154,7 @@ func (t *Tracer) Model(ctx context.Context, _ *agent.Turn, c *agent.ModelCall) {
 	span.End(trace.WithTimestamp(c.Began.Add(c.Took)))
 }
 
-// Side tells of a model call beside the answers of a run, such as one for a title.
+// Side exports a side call, such as one for a title.
 func (t *Tracer) Side(ctx context.Context, purpose string, took time.Duration, u agent.Usage) {
 	if !trace.SpanContextFromContext(ctx).IsValid() { // it belongs to no run
 		return
@@ -205,7 +205,7 @@ func (t *Tracer) Tool(ctx context.Context, _ *agent.Turn, c agent.ToolCall,
 		switch {
 		case err != nil:
 			t.fails(span, "tool_error", err)
-		case r.IsError: // what went wrong is content
+		case r.IsError: // the error's text is content
 			span.SetAttributes(attribute.String("error.type", "tool_error"))
 			span.SetStatus(codes.Error, "")
 		}
@@ -213,8 +213,8 @@ func (t *Tracer) Tool(ctx context.Context, _ *agent.Turn, c agent.ToolCall,
 	}
 }
 
-// fails says that a span failed. Without content only the kind of the failure is told: the text of
-// an error may quote what was asked.
+// fails marks a span as failed. Without content only the kind of failure is exported, since an error's text may quote
+// the prompt.
 func (t *Tracer) fails(span trace.Span, kind string, err error) {
 	var named interface{ ErrorName() string }
 	if errors.As(err, &named) {

@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// rename is POST /ui/threads/:id/rename.
+// rename handles POST /ui/threads/:id/rename.
 func (u *UI) rename(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
@@ -44,8 +44,8 @@ func (u *UI) rename(c echo.Context, t store.Thread) error {
 	return page.Frame(c, f, chats.Back(c, id, views.ThreadURL(id)))
 }
 
-// renamed is the effect of a new title: on the thread's page everything that names it, on other pages the row in the
-// list.
+// renamed returns the effect of a new title: on the thread's page everything that names it, on other pages the row in
+// the list.
 func (u *UI) renamed(c echo.Context, t store.Thread, title string) (f views.Frame, err error) {
 	rows, err := u.Rows(c.Request().Context(), []store.Thread{t})
 	if err != nil {
@@ -63,7 +63,7 @@ func (u *UI) renamed(c echo.Context, t store.Thread, title string) (f views.Fram
 	return f, err
 }
 
-// menu is GET /ui/threads/:id/menu: what can be done with a thread of the side bar.
+// menu handles GET /ui/threads/:id/menu: the actions for a thread of the side bar.
 func (u *UI) menu(c echo.Context, t store.Thread) error {
 	var err error
 	p := views.MenuPage{Alone: page.WantsFragment(c.Request()), Restart: u.runsCommands()}
@@ -95,7 +95,7 @@ func (u *UI) setTitle(ctx context.Context, t store.Thread, title string) error {
 	return u.DB.Commit(ctx, store.Batch{ThreadID: t.ID, Patch: &store.ThreadPatch{Title: &title}})
 }
 
-// confirm is GET /ui/threads/:id/delete.
+// confirm handles GET /ui/threads/:id/delete.
 func (u *UI) confirm(c echo.Context, t store.Thread) error {
 	v, err := u.Load(c.Request().Context(), t.ID, "", conversation.Everything, "")
 	if err != nil {
@@ -109,13 +109,12 @@ func (u *UI) confirm(c echo.Context, t store.Thread) error {
 		Title: v.Heading(), Files: len(v.Artifacts)}))
 }
 
-// remove is POST /ui/threads/:id/delete.
+// remove handles POST /ui/threads/:id/delete.
 func (u *UI) remove(c echo.Context, t store.Thread) error {
 	return u.chats.Removed(c, chats.Back(c, t.ID, views.NewChatURL), t.ID)
 }
 
-// pin is POST /ui/threads/:id/pin. It is no news: the thread keeps its place among the
-// recent ones.
+// pin handles POST /ui/threads/:id/pin. It is no news: the thread keeps its place among the recent ones.
 func (u *UI) pin(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
 	form, err := page.ReadForm(c.Request(), page.SmallForm)

@@ -12,7 +12,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// origin is the chat of a chat app that a thread was begun in, if its owner may have answers sent there.
+// origin returns the chat of a chat app that a thread was begun in, if its owner may have answers sent there.
 func (u *UI) origin(ctx context.Context, t *store.Thread) (o channels.Offer, ok bool, err error) {
 	if t == nil || !u.Bots.Available() || !bytes.Contains(t.Metadata, []byte(`"channel_source"`)) {
 		return o, false, nil
@@ -44,8 +44,8 @@ func (u *UI) otherChats(ctx context.Context, owner string) (out []views.TaskChat
 	return out, err
 }
 
-// alsoSent plans the message that brings the answer of a thread to a chat app as well, where the form says so. t is nil
-// for a thread that is still to be made.
+// alsoSent plans the message that also sends a thread's answer to a chat app, if the form requests it. t is nil for a
+// thread to be created.
 func (u *UI) alsoSent(ctx context.Context, t *store.Thread, thread, owner string, form url.Values) ([]store.Outbound,
 	error) {
 	also := form.Get("also")

@@ -20,8 +20,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// appPolicy locks the frame of an app into a sandbox without an origin: it runs what is in its page, and reaches what
-// its server declares and nothing else, this server included.
+// appPolicy isolates an app's frame in a sandbox without an origin: it runs its page's scripts, and reaches only its
+// server's declared hosts, but not this server.
 func appPolicy(p mcp.AppPage) string {
 	with := func(name, own string, more []string) string {
 		if own == "" && len(more) == 0 {
@@ -36,7 +36,7 @@ func appPolicy(p mcp.AppPage) string {
 		with("base-uri", "", p.Base) + "; form-action 'none'; object-src 'none'; frame-ancestors 'self'"
 }
 
-// ownHosts are the names and addresses under which this server may be found.
+// ownHosts returns the names and addresses under which this server may be found.
 func (u *UI) ownHosts(r *http.Request) []string {
 	conf := u.Config.Current().File.Server
 	hosts := slices.Concat(conf.Hosts, conf.TLS.Domains)
@@ -82,7 +82,7 @@ func (u *UI) onApp(do func(c echo.Context, t store.Thread, a *mcp.App) error) fu
 	}
 }
 
-// app is GET /ui/threads/:id/apps/:step: the page of an app, for a frame. Opened on its own it is not shown: it
+// app handles GET /ui/threads/:id/apps/:step: the page of an app, for a frame. Opened on its own it is not shown: it
 // could lead anywhere there.
 func (u *UI) app(c echo.Context, t store.Thread, a *mcp.App) error {
 	if c.Request().Header.Get("Sec-Fetch-Dest") == "document" {
@@ -115,16 +115,16 @@ func (u *UI) app(c echo.Context, t store.Thread, a *mcp.App) error {
 	return httpx.Compressed(c, status, echo.MIMETextHTMLCharsetUTF8, p.HTML)
 }
 
-// appData is GET /ui/threads/:id/apps/:step/data: what the app is handed.
+// appData handles GET /ui/threads/:id/apps/:step/data: the data for the app.
 func (u *UI) appData(c echo.Context, _ store.Thread, a *mcp.App) error {
 	c.Response().Header().Set("Cache-Control", "private, no-store")
 	return httpx.JSON(c, http.StatusOK, a)
 }
 
-// maxAppCall is how many bytes an app may send with a call.
+// maxAppCall limits the size of an app's call, in bytes.
 const maxAppCall = 1 << 20
 
-// appCall is POST /ui/threads/:id/apps/:step/call: a call that the app asks for.
+// appCall handles POST /ui/threads/:id/apps/:step/call: a call that the app asks for.
 func (u *UI) appCall(c echo.Context, t store.Thread, a *mcp.App) error {
 	var b struct {
 		Name      string          `json:"name"`

@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// backToBox returns to the page of the message box that a plain form came from, with the box's text.
+// backToBox returns to the page of the form's message box, with the box's text.
 func (u *UI) backToBox(c echo.Context, thread, text string) error {
 	_, err := u.OwnThread(c.Request().Context(), thread)
 	if !errors.Is(err, store.ErrNotFound) {

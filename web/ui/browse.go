@@ -16,10 +16,10 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxGesture bounds one user action in the browser, in bytes.
+// maxGesture limits one user action in the browser, in bytes.
 const maxGesture = 128 << 10
 
-// browserPanel is GET /ui/threads/:id/browser: the agent's browser, as the content of the panel.
+// browserPanel handles GET /ui/threads/:id/browser: the agent's browser, as the content of the panel.
 func (u *UI) browserPanel(c echo.Context, t store.Thread) error {
 	if u.Browsers == nil {
 		return store.ErrNotFound
@@ -44,7 +44,7 @@ type liveFrame struct {
 	Busy    bool   `json:"busy"`
 }
 
-// watchBrowser is GET /ui/threads/:id/browser/live: pictures of the page for as long as somebody watches.
+// watchBrowser handles GET /ui/threads/:id/browser/live: it streams screenshots of the page.
 func (u *UI) watchBrowser(c echo.Context, t store.Thread) error {
 	if u.Browsers == nil || !u.Browsers.Open(t.ID) {
 		return store.ErrNotFound
@@ -56,7 +56,7 @@ func (u *UI) watchBrowser(c echo.Context, t store.Thread) error {
 		return err
 	}
 	defer out.Close()
-	_ = u.Browsers.Watch(ctx, t.ID, func(f browser.Frame) error { // the headers are out, there is nobody to tell
+	_ = u.Browsers.Watch(ctx, t.ID, func(f browser.Frame) error { // the headers are sent, so errors can't be reported
 		data, err := json.Marshal(liveFrame(f))
 		if err != nil {
 			return err
@@ -69,7 +69,8 @@ func (u *UI) watchBrowser(c echo.Context, t store.Thread) error {
 	return nil
 }
 
-// handBrowser is POST /ui/threads/:id/browser/take and /give: the person takes the browser over, or the agent goes on.
+// handBrowser handles POST /ui/threads/:id/browser/take and /give: a person takes control of the browser, or returns it
+// to the agent.
 func (u *UI) handBrowser(take bool) func(echo.Context, store.Thread) error {
 	return func(c echo.Context, t store.Thread) error {
 		if u.Browsers == nil {
@@ -90,7 +91,7 @@ func (u *UI) handBrowser(take bool) func(echo.Context, store.Thread) error {
 	}
 }
 
-// gesture is POST /ui/threads/:id/browser/do: what a person does in the page.
+// gesture handles POST /ui/threads/:id/browser/do: a person's input to the page.
 func (u *UI) gesture(c echo.Context, t store.Thread) error {
 	if u.Browsers == nil {
 		return store.ErrNotFound

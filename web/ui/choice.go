@@ -24,7 +24,7 @@ type choice struct {
 	Effort string     `json:"effort,omitempty"`
 }
 
-// choiceKey is where a thread's metadata keeps its choice. It goes along to copies.
+// choiceKey is the metadata key of a thread's choice. It is copied with the thread.
 const choiceKey = "fawn_choice"
 
 // efforts are the levels that a reader may ask for instead of the mode's own.
@@ -120,14 +120,14 @@ func (ch choice) with(form url.Values) choice {
 	return ch
 }
 
-// choose is POST /ui/threads/:id/choice: the thread keeps it, and new chats begin with it.
+// choose handles POST /ui/threads/:id/choice: the thread keeps it, and new chats begin with it.
 func (u *UI) choose(c echo.Context, id string) error {
 	ctx := c.Request().Context()
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
-	if use := form.Get("memory"); use != "" { // comes by itself
+	if use := form.Get("memory"); use != "" { // sent separately
 		if err := u.switchMemory(ctx, id, use == "on"); err != nil {
 			return err
 		}

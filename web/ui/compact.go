@@ -25,9 +25,8 @@ type Compactor = func(ctx context.Context, s *agent.State, w lead.Wish) (agent.S
 // errCompact means that a chat cannot be shortened while a run works.
 var errCompact = errors.New("a run is under way")
 
-// compact is POST /ui/threads/:id/compact: the older part of the chat is hidden from the
-// model. What it came to is said on the page of what the chat took, or with to=chat in the
-// chat itself.
+// compact handles POST /ui/threads/:id/compact: it hides the older part of the chat from the model. The result is shown
+// on the usage page, or with to=chat in the chat.
 func (u *UI) compact(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -49,7 +48,7 @@ func (u *UI) compact(c echo.Context, t store.Thread) error {
 	return u.usagePage(c, t, &views.Notice{Kind: views.NoticeError, Text: problem}, status)
 }
 
-// compactHere shortens a chat and says so in it. text is what stood in the message box.
+// compactHere compacts a chat and reports it there. text is the message box's text.
 func (u *UI) compactHere(c echo.Context, t store.Thread, text string) error {
 	ctx, id := c.Request().Context(), t.ID
 	was, err := u.Load(ctx, id, "", conversation.Everything, "")
@@ -104,7 +103,7 @@ func (u *UI) shorten(c echo.Context, id string) (did string, err error) {
 	return didNothing, nil
 }
 
-// compacted is the notice of a page after a compaction or a restart of the sandbox; nil on other pages.
+// compacted returns the notice of a page after a compaction or a restart of the sandbox; nil on other pages.
 func (u *UI) compacted(c echo.Context, v *conversation.View) *views.Notice {
 	return u.outcomeOf(c, c.QueryParam("did"), v)
 }

@@ -22,8 +22,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// compare is POST /ui/threads/:id/compare: two or three models answer the message of the box, side by side. The chat
-// need not have begun.
+// compare handles POST /ui/threads/:id/compare: two or three models answer the message of the box, side by side. The
+// chat need not have begun.
 func (u *UI) compare(c echo.Context, id string) error {
 	ctx := c.Request().Context()
 	form, err := u.messageForm(c, id)
@@ -106,7 +106,7 @@ func (u *UI) startComparison(c echo.Context, id string, own *store.Thread, text 
 	return made, err
 }
 
-// modelLabel is the display name of a configured model.
+// modelLabel returns the display name of a configured model.
 func (u *UI) modelLabel(name string) string {
 	if m, ok := u.Config.Current().Model(name); ok {
 		return cmp.Or(m.DisplayName, m.Name)
@@ -114,7 +114,7 @@ func (u *UI) modelLabel(name string) string {
 	return name
 }
 
-// comparison is GET /workspace/compare/:id.
+// comparison handles GET /workspace/compare/:id.
 func (u *UI) comparison(c echo.Context) error {
 	ctx := c.Request().Context()
 	one, err := u.DB.Comparison(ctx, principal.Owner(ctx), page.Param(c, "id"))
@@ -141,7 +141,7 @@ func (u *UI) comparison(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, chat.ComparePage(p))
 }
 
-// column is GET /ui/threads/:id/column: a chat without a message box, inside the page of a comparison.
+// column handles GET /ui/threads/:id/column: a chat without a message box, inside the page of a comparison.
 func (u *UI) column(c echo.Context, t store.Thread) error {
 	v, err := u.Load(c.Request().Context(), t.ID, "", conversation.Everything, "")
 	if err != nil {
@@ -157,8 +157,8 @@ func (u *UI) column(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, chat.ColumnPage(p))
 }
 
-// chooseSide is POST /ui/compare/:id: the chat goes on with one of the answers. The others stay as chats of their own,
-// or go to the trash.
+// chooseSide handles POST /ui/compare/:id: the chat continues with one of the answers. The others become separate
+// chats, or go to the trash.
 func (u *UI) chooseSide(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

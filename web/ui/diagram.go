@@ -17,8 +17,8 @@ const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'se
 	"style-src 'self' 'unsafe-inline'; " +
 	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-// diagram is GET /ui/diagram: the frame that draws the diagram behind the # of its
-// address, which is never sent here.
+// diagram handles GET /ui/diagram: the frame that draws the diagram after the # of its address, which is never sent
+// here.
 func (u *UI) diagram(c echo.Context) error {
 	b, err := views.Render(page.Localized(c), files.Diagram())
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxExtraForm bounds the form of a prompt, a resource or the tools of a chat, in bytes.
+// maxExtraForm limits the form of a prompt, a resource or the tools of a chat, in bytes.
 const maxExtraForm = 256 << 10
 
 // inserted is the script's addition to the message box: text, and chips of files.
@@ -50,7 +50,7 @@ func (u *UI) offIn(ctx context.Context, thread string) (switches.Off, error) {
 	return u.Switches.Off(ctx, thread)
 }
 
-// promptsOf are the prompts of MCP servers that are on in a chat. It waits for no server.
+// promptsOf returns the prompts of MCP servers that are on in a chat. It waits for no server.
 func (u *UI) promptsOf(ctx context.Context, thread string) (list []views.Prompt, err error) {
 	off, err := u.offIn(ctx, thread)
 	if err != nil || u.MCP == nil {
@@ -71,7 +71,7 @@ func (u *UI) promptsOf(ctx context.Context, thread string) (list []views.Prompt,
 	return list, nil
 }
 
-// resourcesOf are the resources of MCP servers that are on in a chat. It waits for no server.
+// resourcesOf returns the resources of MCP servers that are on in a chat. It waits for no server.
 func (u *UI) resourcesOf(ctx context.Context, thread string) (list []views.Resource, err error) {
 	off, err := u.offIn(ctx, thread)
 	if err != nil || u.MCP == nil {
@@ -100,7 +100,7 @@ func (u *UI) promptCalled(ctx context.Context, thread, called string) (views.Pro
 	return list[i], nil
 }
 
-// promptIn is the address of the form of the prompt that a message is about; "" for any other message.
+// promptIn returns the address of the form of the prompt that a message is about; "" for any other message.
 func (u *UI) promptIn(ctx context.Context, thread, text string) string {
 	if at := u.promptNamed(ctx, thread, text); at != "" {
 		return at
@@ -115,7 +115,7 @@ func (u *UI) promptIn(ctx context.Context, thread, text string) string {
 	return views.PromptURL(thread, called)
 }
 
-// prompt is GET /ui/threads/:id/prompt: the form of a prompt.
+// prompt handles GET /ui/threads/:id/prompt: the form of a prompt.
 func (u *UI) prompt(c echo.Context, id string) error {
 	name := c.QueryParam("name")
 	if name == "" && page.WantsFragment(c.Request()) {
@@ -142,7 +142,7 @@ func (u *UI) promptForm(c echo.Context, id string, status int, prompt views.Prom
 	return page.HTML(c, status, chat.PromptForm(p))
 }
 
-// besideBox is the data of a page that leads back to a message box.
+// besideBox returns the data of a page that leads back to a message box.
 func (u *UI) besideBox(c echo.Context, id string) (shell views.Shell, fresh bool, err error) {
 	if _, err = u.OwnThread(c.Request().Context(), id); errors.Is(err, store.ErrNotFound) {
 		fresh = true
@@ -153,8 +153,7 @@ func (u *UI) besideBox(c echo.Context, id string) (shell views.Shell, fresh bool
 	return shell, fresh, err
 }
 
-// usePrompt is POST /ui/threads/:id/prompt: the server is asked for a prompt, which becomes what stands
-// in the message box.
+// usePrompt handles POST /ui/threads/:id/prompt: it requests a prompt from the server and puts it into the message box.
 func (u *UI) usePrompt(c echo.Context, id string) error {
 	form, err := page.ReadForm(c.Request(), maxExtraForm)
 	if err != nil {
@@ -190,7 +189,7 @@ func (u *UI) usePrompt(c echo.Context, id string) error {
 	return u.promptForm(c, id, status, p, problem)
 }
 
-// arguments are a prompt's arguments in a form, where they are also kept.
+// arguments returns a prompt's arguments in a form, where they are also kept.
 func arguments(p *views.Prompt, form url.Values) (map[string]string, error) {
 	args := map[string]string{}
 	var err error
@@ -206,7 +205,7 @@ func arguments(p *views.Prompt, form url.Values) (map[string]string, error) {
 	return args, err
 }
 
-// resources is GET /ui/threads/:id/resources.
+// resources handles GET /ui/threads/:id/resources.
 func (u *UI) resources(c echo.Context, id string) error {
 	return u.resourceList(c, id, http.StatusOK, page.PlainText(c.QueryParam("text")), "")
 }
@@ -222,7 +221,7 @@ func (u *UI) resourceList(c echo.Context, id string, status int, text, problem s
 	return page.HTML(c, status, chat.Resources(p))
 }
 
-// attachResource is POST /ui/threads/:id/resources: a resource is read and becomes an upload.
+// attachResource handles POST /ui/threads/:id/resources: a resource is read and becomes an upload.
 func (u *UI) attachResource(c echo.Context, id string) error {
 	form, err := page.ReadForm(c.Request(), maxExtraForm)
 	if err != nil {
@@ -304,8 +303,7 @@ func (u *UI) insert(c echo.Context, id, text string, files []uploads.File) error
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// extraProblem is the sentence about a prompt or a resource that could not be had; "" for what is no
-// matter of theirs.
+// extraProblem returns the message for an unavailable prompt or resource; "" for other errors.
 func (u *UI) extraProblem(c echo.Context, err error) (string, int) {
 	var refused *mcp.RefusedError
 	switch {

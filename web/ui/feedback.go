@@ -16,8 +16,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// rate is POST /ui/threads/:id/feedback: what the reader thinks of an answer. A rating of 0
-// takes back what was said.
+// rate handles POST /ui/threads/:id/feedback: the reader's rating of an answer. A rating of 0 clears it.
 func (u *UI) rate(c echo.Context, in store.Thread) error {
 	ctx, id := c.Request().Context(), in.ID
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
@@ -49,7 +48,7 @@ func (u *UI) rate(c echo.Context, in store.Thread) error {
 	return page.Frame(c, f, views.ThreadURL(id)+"#end-"+queryEscape(form.Get("turn")))
 }
 
-// putRating stores the rating of an answer, or removes it. A comment that came with that one goes with it.
+// putRating stores the rating of an answer, or deletes it with its comment.
 func (u *UI) putRating(ctx context.Context, thread string, t views.Turn) error {
 	if t.Rating != 0 {
 		_, err := u.DB.AddFeedback(ctx,

@@ -20,19 +20,19 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Aside makes model calls beside the answers of runs.
+// Aside makes side calls of models.
 type Aside interface {
 	Suggest(ctx context.Context, w lead.SuggestWish) ([]string, error)
 }
 
-// followUp is POST /ui/threads/:id/followups: the page asks for suggestions under the last
-// answer when none were made yet. They are optional: what goes wrong leaves none.
+// followUp handles POST /ui/threads/:id/followups: the page requests suggestions below the last answer if there are
+// none yet. They are optional: errors leave none.
 func (u *UI) followUp(c echo.Context, t store.Thread) error {
 	ctx, done := httpx.Until(c.Request().Context(), u.Draining, runs.ErrClosed)
 	defer done()
 	turn, err := u.followed(ctx, t.ID)
 	switch {
-	case errors.Is(context.Cause(ctx), runs.ErrClosed): // nobody waits for them, so there is nothing to say
+	case errors.Is(context.Cause(ctx), runs.ErrClosed): // the reader left, so no response is needed
 		return c.NoContent(http.StatusNoContent)
 	case err != nil:
 		return err
@@ -42,7 +42,7 @@ func (u *UI) followUp(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Followups(t.ID, turn)))
 }
 
-// followed is the thread's last turn with its suggestions, which are made and stored when nobody asked before.
+// followed returns the thread's last turn with its suggestions, created and stored at the first request.
 func (u *UI) followed(ctx context.Context, id string) (views.Turn, error) {
 	leave, err := u.suggesting.enter(ctx, id) // pages side by side ask once
 	if err != nil {
@@ -73,7 +73,7 @@ func (u *UI) followed(ctx context.Context, id string) (views.Turn, error) {
 	return last, u.DB.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Merge: merge}})
 }
 
-// suggest asks the model of the thread, and no other: what was said to it is its to know.
+// suggest uses only the thread's model, since others shouldn't see the conversation.
 func (u *UI) suggest(ctx context.Context, v *conversation.View, turns []views.Turn) []string {
 	ch, _ := choiceOf(v.Thread)
 	ch, _ = u.possible(ctx, ch)
@@ -94,13 +94,13 @@ func (u *UI) suggest(ctx context.Context, v *conversation.View, turns []views.Tu
 	return append([]string{}, list[:min(len(list), wish.N)]...)
 }
 
-// turnstile lets one at a time through for each name.
+// turnstile admits one caller at a time for each name.
 type turnstile struct {
 	mu   sync.Mutex
 	held map[string]chan struct{}
 }
 
-// enter waits until nobody else of that name is in.
+// enter waits for exclusive access to a name.
 func (s *turnstile) enter(ctx context.Context, name string) (leave func(), err error) {
 	for {
 		s.mu.Lock()

@@ -20,7 +20,7 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// inHelper stands in the name of a step between the call that sent a helper and a step of that.
+// inHelper is in the name of a step between the call that sent a helper and a step of that.
 const inHelper = "~"
 
 // helperWork is a helper's progress so far.
@@ -30,8 +30,8 @@ type helperWork struct {
 	messages []*agent.Message
 }
 
-// helperTrail is GET /ui/threads/:id/steps/:step/trail: what the helper of a call does, for the
-// panel. Without a script it is the page of the call.
+// helperTrail handles GET /ui/threads/:id/steps/:step/trail: the steps of a call's helper, for the panel. Without a
+// script it is the page of the call.
 func (u *UI) helperTrail(c echo.Context, t store.Thread) error {
 	name := page.Param(c, "step")
 	if !page.WantsFragment(c.Request()) {
@@ -66,7 +66,7 @@ func (u *UI) trailOf(c echo.Context, thread string, step views.Step,
 		return nil, err
 	}
 	var asked struct{ Description, Prompt string }
-	if err := json.Unmarshal(step.Args, &asked); err != nil { // models write what they like
+	if err := json.Unmarshal(step.Args, &asked); err != nil { // models may send anything
 		asked.Description = step.Tool
 	}
 	out := &views.HelperTrail{Thread: thread, Step: step.ID,

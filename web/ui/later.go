@@ -4,7 +4,7 @@ import (
 	"fawn/store"
 )
 
-// delayed is a run that waits for its time.
+// delayed returns a run that waits for its time.
 func (u *UI) delayed(thread, run string) (store.Run, bool) {
 	for _, d := range u.Runs.Delayed(thread) {
 		if d.Run.ID == run {

@@ -19,7 +19,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// contentOf converts a filled-in form to the types that the server wants. What was left empty is left out.
+// contentOf converts a form's values to the types the server expects. Empty fields are omitted.
 func contentOf(fields []ask.Field, form url.Values) map[string]any {
 	out := map[string]any{}
 	for i, f := range fields {
@@ -59,7 +59,7 @@ func contentOf(fields []ask.Field, form url.Values) map[string]any {
 	return out
 }
 
-// refilled are the fields with the submitted values.
+// refilled returns the fields with the submitted values.
 func refilled(fields []views.Field, form url.Values) []views.Field {
 	for i := range fields {
 		f, given := &fields[i], form["f"+strconv.Itoa(i)]
@@ -80,7 +80,7 @@ func refilled(fields []views.Field, form url.Values) []views.Field {
 	return fields
 }
 
-// misfit says which field an answer doesn't fit, as far as the error names one.
+// misfit reports which field an answer doesn't fit, as far as the error names one.
 func misfit(c echo.Context, fields []ask.Field, err error) string {
 	for _, f := range fields {
 		if strings.Contains(err.Error(), "/properties/"+f.Name+":") {
@@ -90,7 +90,7 @@ func misfit(c echo.Context, fields []ask.Field, err error) string {
 	return page.Say(c, "mcp.asks.problem.all")
 }
 
-// answerForm is POST /ui/threads/:id/mcp: what a person says to an MCP server.
+// answerForm handles POST /ui/threads/:id/mcp: a person's answer to an MCP server.
 func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -118,7 +118,7 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 		problem = misfit(c, fields, err)
 	case errors.Is(err, ask.ErrAnswered):
 		return httpx.Errorf(http.StatusConflict, "%s", page.Say(c, "mcp.asks.answered"))
-	case err != nil && !errors.Is(err, ask.ErrNoQuestion): // it is over meanwhile
+	case err != nil && !errors.Is(err, ask.ErrNoQuestion): // it closed meanwhile
 		return err
 	}
 	if !page.WantsFragment(c.Request()) {

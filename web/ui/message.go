@@ -15,8 +15,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// own is GET /ui/threads/:id/messages/:message, and with /edit behind it the same as a
-// form: one of the reader's messages as it stands in the conversation.
+// own handles GET /ui/threads/:id/messages/:message, and with /edit after it the same as a form: one of the reader's
+// messages as it is in the conversation.
 func (u *UI) own(edit bool) echo.HandlerFunc {
 	return u.OnThread(func(c echo.Context, in store.Thread) error {
 		id, message := in.ID, page.Param(c, "message")
@@ -41,8 +41,7 @@ func (u *UI) own(edit bool) echo.HandlerFunc {
 	})
 }
 
-// branch is POST /ui/threads/:id/branch: a new thread with everything up to the end of a
-// turn.
+// branch handles POST /ui/threads/:id/branch: a new thread with everything up to the end of a turn.
 func (u *UI) branch(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
@@ -61,7 +60,7 @@ func (u *UI) branch(c echo.Context, t store.Thread) error {
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
-// branchTitle says which chat a branch goes on from. One of a branch says so once; without a title there is none.
+// branchTitle names the chat that a branch continues, only once for nested branches; without a title it is empty.
 func branchTitle(c echo.Context, title string) string {
 	begin, end, _ := strings.Cut(page.Say(c, "thread.branchof"), "%s")
 	bare := strings.TrimSuffix(strings.TrimPrefix(views.Unmarked(title), begin), end)
@@ -71,7 +70,7 @@ func branchTitle(c echo.Context, title string) string {
 	return page.Head(page.Say(c, "thread.branchof", bare), page.MaxTitle)
 }
 
-// turnMessages are the ids of a person's message and of everything up to the next one.
+// turnMessages returns the ids of a person's message and of everything up to the next one.
 func (u *UI) turnMessages(ctx context.Context, thread, message string) ([]string, error) {
 	snap, err := u.DB.Snapshot(ctx, thread, "")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"fawn/agent/access"
 )
 
-// names are the things that groups can be limited to. Agents of other people are theirs, and not among them.
+// names returns the names that groups' rules may contain, without other people's agents.
 func (u *UI) names(ctx context.Context) map[access.Kind][]string {
 	snap := u.Config.Current()
 	out := map[access.Kind][]string{}

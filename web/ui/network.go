@@ -16,7 +16,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// answerHost is POST /ui/threads/:id/network: may the agent reach a host.
+// answerHost handles POST /ui/threads/:id/network: may the agent reach a host.
 func (u *UI) answerHost(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
 	form, err := page.ReadForm(c.Request(), page.SmallForm)

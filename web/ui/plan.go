@@ -16,8 +16,8 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// editPlan is POST /ui/threads/:id/plan: an item of the plan is added, rewritten, moved or
-// struck, also while a run works on it. An item that is gone stays gone.
+// editPlan handles POST /ui/threads/:id/plan: an item of the plan is added, rewritten, moved or struck, also while a
+// run works on it. An item that is gone stays gone.
 func (u *UI) editPlan(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -46,7 +46,7 @@ func changedPlan(list []agent.Todo, form url.Values, text string) []agent.Todo {
 		if text == "" {
 			return list
 		}
-		id := "u" + uuid.NewString()[:8] // no number that the model could give
+		id := "u" + uuid.NewString()[:8] // not a number, which the model could use
 		return append(list, agent.Todo{ID: id, Content: text, Title: text, Status: "pending"})
 	}
 	at := slices.IndexFunc(list, func(t agent.Todo) bool { return t.ID == form.Get("item") })

@@ -27,8 +27,8 @@ func (u *UI) queued(c echo.Context, thread string) error {
 	return page.SendFrame(c, http.StatusOK, f)
 }
 
-// unqueue is POST /ui/threads/:id/queue/:run/remove, and with /edit, which puts the text
-// back into the message box.
+// unqueue handles POST /ui/threads/:id/queue/:run/remove, and with /edit, which puts the text back into the message
+// box.
 func (u *UI) unqueue(edit bool) echo.HandlerFunc {
 	return u.OnThread(func(c echo.Context, t store.Thread) error {
 		ctx, id, run := c.Request().Context(), t.ID, page.Param(c, "run")
@@ -72,8 +72,7 @@ func (u *UI) waitingRun(thread, run string) (store.Run, error) {
 	return store.Run{}, errUnqueued
 }
 
-// sendNow is POST /ui/threads/:id/queue/:run/send: what is at work is stopped, and the
-// message is next.
+// sendNow handles POST /ui/threads/:id/queue/:run/send: it stops the active run and makes the message next.
 func (u *UI) sendNow(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, _ url.Values) error {
 		err := u.Runs.Release(id, page.Param(c, "run"))

@@ -55,7 +55,7 @@ func replyTo(v *conversation.View, text string, form url.Values) (string, map[st
 	return text, record, nil
 }
 
-// fillIn reads the fields of a form into values, and says them in lines of words.
+// fillIn reads the fields of a form into values, and formats them as lines of text.
 func fillIn(fields []views.Field, form url.Values, values map[string]any) (string, error) {
 	var lines []string
 	for i, f := range fields {

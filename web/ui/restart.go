@@ -16,8 +16,8 @@ const (
 	didIdle    = "idle"
 )
 
-// restart is POST /ui/threads/:id/sandbox: every process of the chat's commands ends. The
-// chat says what it came to.
+// restart handles POST /ui/threads/:id/sandbox: it ends every process of the chat's commands and reports the result in
+// the chat.
 func (u *UI) restart(c echo.Context, t store.Thread) error {
 	if !u.runsCommands() {
 		return echo.NewHTTPError(http.StatusNotFound, page.Say(c, "sandbox.is.off"))

@@ -17,13 +17,13 @@ import (
 // sampleName is the sample file's name in the chat.
 const sampleName = "sample-orders.csv"
 
-// sampleOrders are invented orders with the faults of real ones: mixed formats, an outlier, a
-// negative amount, regions written in two ways and an id that comes twice.
+// sampleOrders are invented orders with typical errors: mixed formats, an outlier, a negative amount, two spellings of
+// regions and a repeated id.
 //
 //go:embed sample-orders.csv
 var sampleOrders []byte
 
-// sample is POST /ui/sample: a new chat in which the sample file is analysed. It needs no script.
+// sample handles POST /ui/sample: a new chat in which the sample file is analysed. It needs no script.
 func (u *UI) sample(c echo.Context) error {
 	thread := uuid.Must(uuid.NewV7()).String()
 	var body bytes.Buffer

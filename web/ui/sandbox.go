@@ -4,5 +4,5 @@ import (
 	"fawn/views"
 )
 
-// runsCommands says whether models can run any here.
+// runsCommands reports whether models can run any here.
 func (u *UI) runsCommands() bool { return u.Restart != nil && u.Box().State != views.SandboxOff }

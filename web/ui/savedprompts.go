@@ -16,8 +16,7 @@ import (
 	promptpages "fawn/web/ui/prompts"
 )
 
-// savedPrompts are those that the reader can use, for lists. Of several with a name the one stays that the name stands
-// for.
+// savedPrompts returns the reader's usable prompts for lists. Of several with one name it keeps the effective one.
 func (u *UI) savedPrompts(ctx context.Context) (list []views.SavedPrompt, err error) {
 	all, err := u.prompts.Prompts.List(ctx, promptpages.Reader(ctx), false)
 	own := map[string]bool{}
@@ -34,8 +33,8 @@ func (u *UI) savedPrompts(ctx context.Context) (list []views.SavedPrompt, err er
 	return list, err
 }
 
-// promptNamed is the address of the form of the kept prompt whose name is the whole message; "" for any other message.
-// Skills come first.
+// promptNamed returns the form of the saved prompt named by the whole message; "" for other messages. Skills take
+// precedence.
 func (u *UI) promptNamed(ctx context.Context, thread, text string) string {
 	name, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
 	if !ok || name == "" || strings.ContainsAny(name, " \n\t:") {
@@ -53,7 +52,7 @@ func (u *UI) promptNamed(ctx context.Context, thread, text string) string {
 	return views.FillPromptURL(thread, p.ID)
 }
 
-// savedPrompt is GET /ui/threads/:id/saved-prompt: the form for the fields of a kept prompt.
+// savedPrompt handles GET /ui/threads/:id/saved-prompt: the form for the fields of a kept prompt.
 func (u *UI) savedPrompt(c echo.Context, id string) error {
 	ctx, fragment := c.Request().Context(), page.WantsFragment(c.Request())
 	if c.QueryParam("prompt") == "" && fragment {
@@ -69,7 +68,7 @@ func (u *UI) savedPrompt(c echo.Context, id string) error {
 	return u.promptForm(c, id, http.StatusOK, askedBy(p), "")
 }
 
-// askedBy is a kept prompt as a form asks for its fields.
+// askedBy returns a kept prompt as a form asks for its fields.
 func askedBy(p prompts.Prompt) views.Prompt {
 	out := views.Prompt{ID: p.ID, Name: p.Name, Text: page.OneLine(p.About), Words: p.Text}
 	for _, f := range prompts.Fields(p.Text) {
@@ -78,7 +77,7 @@ func askedBy(p prompts.Prompt) views.Prompt {
 	return out
 }
 
-// useSavedPrompt is POST /ui/threads/:id/saved-prompt: the prompt, filled in, goes into the message box.
+// useSavedPrompt handles POST /ui/threads/:id/saved-prompt: the prompt, filled in, goes into the message box.
 func (u *UI) useSavedPrompt(c echo.Context, id string) error {
 	form, err := page.ReadForm(c.Request(), maxExtraForm)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// create is POST /ui/threads: the first message of a thread.
+// create handles POST /ui/threads: the first message of a thread.
 func (u *UI) create(c echo.Context) error {
 	form, err := u.messageForm(c, "")
 	thread := form.Get("thread")
@@ -74,8 +74,7 @@ func (u *UI) create(c echo.Context) error {
 	return page.Frame(c, views.Frame{Location: views.ThreadURL(thread)}, views.ThreadURL(thread))
 }
 
-// send is POST /ui/threads/:id/messages: the next message, or with resume=1 nothing but
-// "go on".
+// send handles POST /ui/threads/:id/messages: the next message, or with resume=1 nothing but "go on".
 func (u *UI) send(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
 	form, err := u.messageForm(c, id)
@@ -121,8 +120,7 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 	return page.SendFrame(c, http.StatusOK, f)
 }
 
-// refuse says on the thread's page why an action cannot be done, with its text kept, or to
-// its script.
+// refuse shows on the thread's page why an action failed, keeping its text, or reports it to its script.
 func (u *UI) refuse(c echo.Context, err error, text string) error {
 	problem, status := u.refusal(c, err)
 	switch {
@@ -144,7 +142,7 @@ func (u *UI) sent(c echo.Context, was *conversation.View) error {
 		return err
 	}
 	before, after := was.Scene(false), now.Scene(false)
-	// An action that takes turns away makes room for some from before the page.
+	// An action that removes turns makes room for earlier ones.
 	if first := slices.IndexFunc(after.Turns,
 		func(t views.Turn) bool { return conversation.IndexTurn(before.Turns, t.ID) >= 0 }); first > 0 {
 		after.Turns = after.Turns[first:]
@@ -182,8 +180,7 @@ func (u *UI) messageForm(c echo.Context, thread string) (url.Values, error) {
 	return form, err
 }
 
-// refusal is the sentence for an error that the page itself shows, with the text kept; ""
-// for the others.
+// refusal returns the sentence for an error that the page itself shows, with the text kept; "" for the others.
 func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 	switch {
 	case errors.Is(err, conversation.ErrBusy):
@@ -222,8 +219,7 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 	return "", status
 }
 
-// stop is POST /ui/threads/:id/stop. The text of the box, which the same form may carry,
-// is kept.
+// stop handles POST /ui/threads/:id/stop. The text of the box, which the same form may carry, is kept.
 func (u *UI) stop(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
 	form, err := page.ReadForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
@@ -240,8 +236,8 @@ func (u *UI) stop(c echo.Context, t store.Thread) error {
 	return u.keepDraft(c, id, page.PlainText(form.Get("text")))
 }
 
-// stopHelper is POST /ui/threads/:id/steps/:step/stop: it ends the helper of one call, and the
-// run goes on. One that has ended meanwhile is as good.
+// stopHelper handles POST /ui/threads/:id/steps/:step/stop: it ends the helper of one call, and the run continues. An
+// already ended helper is no error.
 func (u *UI) stopHelper(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
 	if err != nil {

@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// maxTags is how many tags a chat may have, maxTag bounds one in bytes.
+	// maxTags limits the tags of a chat, maxTag the size of one in bytes.
 	maxTags = 20
 	maxTag  = 120
 )
 
-// here is POST /ui/threads/:id/here: a page shows a temporary chat, or with left no longer. With new the chat may have
-// to be made, so that files which are uploaded before the first message go with it.
+// here handles POST /ui/threads/:id/here: a page shows a temporary chat, or with left no longer. With new the chat may
+// have to be made, so that files which are uploaded before the first message go with it.
 func (u *UI) here(c echo.Context, id string) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -65,7 +65,7 @@ func (u *UI) makeTemporary(ctx context.Context, id string) error {
 	return err
 }
 
-// keep is POST /ui/threads/:id/keep: a temporary chat becomes an ordinary one.
+// keep handles POST /ui/threads/:id/keep: a temporary chat becomes an ordinary one.
 func (u *UI) keep(c echo.Context, t store.Thread) error {
 	err := u.DB.Commit(c.Request().Context(), store.Batch{ThreadID: t.ID, Patch: &store.ThreadPatch{Touch: true,
 		Merge: json.RawMessage(`{"` + store.TemporaryKey + `":false}`)}})
@@ -75,7 +75,7 @@ func (u *UI) keep(c echo.Context, t store.Thread) error {
 	return page.Frame(c, views.Frame{Location: views.ThreadURL(t.ID)}, views.ThreadURL(t.ID))
 }
 
-// archive is POST /ui/threads/:id/archive. It is no news: the thread keeps its place among the recent ones.
+// archive handles POST /ui/threads/:id/archive. It is no news: the thread keeps its place among the recent ones.
 func (u *UI) archive(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -97,7 +97,7 @@ func (u *UI) mark(ctx context.Context, t store.Thread, name string, value any) e
 	return u.DB.Commit(ctx, store.Batch{ThreadID: t.ID, Patch: &store.ThreadPatch{Merge: merge}})
 }
 
-// tags is GET /ui/threads/:id/tags.
+// tags handles GET /ui/threads/:id/tags.
 func (u *UI) tags(c echo.Context, t store.Thread) error { return u.tagsPage(c, t, http.StatusOK, "") }
 
 func (u *UI) tagsPage(c echo.Context, t store.Thread, status int, problem string) (err error) {
@@ -121,7 +121,7 @@ func hasTag(tags []string, tag string) bool {
 	return slices.ContainsFunc(tags, func(t string) bool { return store.Fold(t) == store.Fold(tag) })
 }
 
-// changeTags is POST /ui/threads/:id/tags: a tag is added or removed.
+// changeTags handles POST /ui/threads/:id/tags: a tag is added or removed.
 func (u *UI) changeTags(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -150,7 +150,7 @@ func (u *UI) changeTags(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "tags"))
 }
 
-// memoryUse tells whether a chat uses memory. t is nil for a new one.
+// memoryUse reports whether a chat uses memory. t is nil for a new one.
 func (u *UI) memoryUse(ctx context.Context, thread string, t *store.Thread) (views.MemoryUse, error) {
 	if u.Memory == nil || !u.Config.Current().File.Memory.Enabled {
 		return views.MemoryNone, nil

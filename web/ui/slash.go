@@ -24,7 +24,7 @@ const (
 	slashNew     = "/new"
 )
 
-// commands is GET /ui/commands: the list that opens with a slash in the message box.
+// commands handles GET /ui/commands: the list that opens with a slash in the message box.
 func (u *UI) commands(c echo.Context) error {
 	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.NewChatURL)
@@ -50,10 +50,10 @@ func (u *UI) commands(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Commands(list)))
 }
 
-// maxSlashSkills bounds the skills of the list; more can still be written out.
+// maxSlashSkills limits the skills of the list; more can still be written out.
 const maxSlashSkills = 100
 
-// slashSkills are the skills that a message can begin with.
+// slashSkills returns the skills that a message can begin with.
 func (u *UI) slashSkills(ctx context.Context) (list []views.Partner) {
 	if u.Skills == nil {
 		return nil
@@ -72,7 +72,7 @@ func (u *UI) slashSkills(ctx context.Context) (list []views.Partner) {
 	return list
 }
 
-// mentions are the agents that a message can be handed to.
+// mentions returns the agents that a message can be addressed to.
 func (u *UI) mentions(ctx context.Context) (list []views.Partner) {
 	may := u.Rights(ctx)
 	for _, e := range u.ownAgents(ctx) {

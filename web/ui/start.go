@@ -22,8 +22,8 @@ import (
 // errEmpty means that there is nothing to send.
 var errEmpty = errors.New("the message is empty")
 
-// start stores a message and starts its run, with a new thread if there is none of that id. While another run works,
-// the message waits.
+// start stores a message and starts its run, with a new thread if there is none with that id. During another run, the
+// message waits.
 func (u *UI) start(c echo.Context, thread, text string, form url.Values) (store.Run, error) {
 	return u.startAs(c, "", thread, text, form)
 }
@@ -43,8 +43,8 @@ func (u *UI) startAs(c echo.Context, id, thread, text string, form url.Values) (
 	return u.begin(c, req, form)
 }
 
-// once starts the run of a form, one time however often it is sent with the same key. earlier says that the run is that
-// of an earlier request.
+// once starts the run of a form, only once for repeated requests with the same key. earlier means that the run is an
+// earlier request's.
 func (u *UI) once(c echo.Context, form url.Values, start func(id string) (store.Run, error)) (r store.Run, earlier bool, err error) {
 	ctx := c.Request().Context()
 	key, err := once.Read(c.Request(), principal.Owner(ctx), []byte(form.Encode()))
@@ -58,7 +58,7 @@ func (u *UI) once(c echo.Context, form url.Values, start func(id string) (store.
 	return r, earlier, err
 }
 
-// begin starts a run as the reader's choices say.
+// begin starts a run with the reader's choices.
 func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) (store.Run, error) {
 	ctx := c.Request().Context()
 	req.Owner, req.Multitask, req.OnDisconnect, req.Origin = principal.Owner(ctx), "reject", "continue", "ui"
@@ -119,7 +119,7 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) (store.Run
 	return run, u.keepChoice(ctx, t, wanted)
 }
 
-// message is the run input with the text and the files that wait for it.
+// message returns the run input with the text and the files that wait for it.
 func (u *UI) message(c echo.Context, thread, text string, form url.Values) (json.RawMessage, error) {
 	if err := u.fits(text); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (u *UI) message(c echo.Context, thread, text string, form url.Values) (json
 		for _, f := range waiting {
 			file := map[string]any{"filename": f.Filename, "size": f.Size, "path": f.Path, "status": "uploaded"}
 			if f.Conversion != nil && f.Conversion.State != uploads.Converted {
-				file["conversion"] = f.Conversion.State // the chip of the message asks what has become of it
+				file["conversion"] = f.Conversion.State // the message's chip asks for its state
 			}
 			files = append(files, file)
 		}

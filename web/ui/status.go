@@ -19,7 +19,7 @@ type news struct {
 	State   views.ThreadState `json:"state"`
 	Title   string            `json:"title"`
 	Later   int               `json:"later"`            // runs that wait for their time
-	Notice  *notice           `json:"notice,omitempty"` // what the reader wants to be told
+	Notice  *notice           `json:"notice,omitempty"` // the notification wanted by the reader
 }
 
 // notice is a notification in the reader's language.
@@ -28,8 +28,8 @@ type notice struct {
 	Body  string `json:"body"`
 }
 
-// status is GET /ui/threads/:id/status, for pages that are not on screen. Asking is not
-// reading: the news stays news.
+// status handles GET /ui/threads/:id/status, for pages that are not on screen. Asking is not reading: the news stays
+// news.
 func (u *UI) status(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	running := u.Runs.Active(t.ID) != "" // before the row: a run that ends meanwhile is told the next time
@@ -59,14 +59,14 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, n)
 }
 
-// seen is POST /ui/threads/:id/seen: the page says that it was on screen when the run ended.
-// That a stream was written to its end says less: a tab may have been hidden just before.
+// seen handles POST /ui/threads/:id/seen: the page reports that it was visible when the run ended. A stream read to its
+// end is no proof: the tab may have been hidden just before.
 func (u *UI) seen(c echo.Context, t store.Thread) error {
 	u.See(c.Request().Context(), t.ID)
 	return c.NoContent(http.StatusNoContent)
 }
 
-// newsOf is the kind of notification that a state deserves, one of views.NotifyKinds.
+// newsOf returns the kind of notification that a state deserves, one of views.NotifyKinds.
 func newsOf(s views.ThreadState) string {
 	switch s {
 	case views.ThreadUnread:
@@ -79,8 +79,7 @@ func newsOf(s views.ThreadState) string {
 	return ""
 }
 
-// notifyOffer is GET /ui/notifications: the offer of notifications, for the script of a page
-// whose run took long.
+// notifyOffer handles GET /ui/notifications: the offer of notifications, for a page's script after a long run.
 func (u *UI) notifyOffer(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, settings.NotifyOffer()))
 }

@@ -16,11 +16,10 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// maxStepBody is how much of an output the details of a step show, in bytes.
+// maxStepBody limits the output in a step's details, in bytes.
 const maxStepBody = 256 << 10
 
-// step is GET /ui/threads/:id/steps/:step: everything about one tool call; ?raw=1 is its
-// whole output as text.
+// step handles GET /ui/threads/:id/steps/:step: everything about one tool call; ?raw=1 is its whole output as text.
 func (u *UI) step(c echo.Context, t store.Thread) error {
 	id, name := t.ID, page.Param(c, "step")
 	messages, err := u.messages(c, id)
@@ -77,7 +76,7 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, chat.StepPage(body))
 }
 
-// findStep looks for a call and its result, newest first.
+// findStep finds a call and its result, newest first.
 func findStep(thread, name string, messages []*agent.Message) (step views.Step, output string, ok bool) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]
@@ -105,7 +104,7 @@ func findStep(thread, name string, messages []*agent.Message) (step views.Step, 
 	return step, "", false
 }
 
-// callOf is the message and the id of the call that a step shows.
+// callOf returns the message and the id of the call that a step shows.
 func callOf(name string, messages []*agent.Message) (message, id string, ok bool) {
 	for _, m := range slices.Backward(messages) {
 		for _, call := range turns.MessageCalls(m) {
@@ -117,7 +116,7 @@ func callOf(name string, messages []*agent.Message) (message, id string, ok bool
 	return "", "", false
 }
 
-// source is GET /ui/threads/:id/messages/:message/raw: the Markdown of an answer.
+// source handles GET /ui/threads/:id/messages/:message/raw: the Markdown of an answer.
 func (u *UI) source(c echo.Context, t store.Thread) error {
 	messages, err := u.messages(c, t.ID)
 	if err != nil {
@@ -140,8 +139,8 @@ func plain(c echo.Context, text string) error {
 	return c.String(http.StatusOK, text)
 }
 
-// messages are all messages of a thread as of now. Results of a step under way are there
-// already, the message that is being written is not.
+// messages returns all messages of a thread as of now. Results of a step under way are there already, the message that
+// is being written is not.
 func (u *UI) messages(c echo.Context, thread string) ([]*agent.Message, error) {
 	ctx := c.Request().Context()
 	t, err := u.OwnThread(ctx, thread)

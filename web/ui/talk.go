@@ -22,7 +22,7 @@ const (
 	makingKey = "fawn_making"
 )
 
-// leadName, written behind an @, hands a chat back to the lead agent.
+// leadName, written after an @, returns a chat to the lead agent.
 const leadName = "fawn"
 
 // talk is the agent that a thread talks to; the lead agent has no name.
@@ -31,8 +31,8 @@ type talk struct {
 	Making bool // it is being made in this thread
 }
 
-// talkOf reads the agent of a thread, nil for a new one. An agent that is gone leaves its threads to the lead agent;
-// one that has been made by now is talked to.
+// talkOf reads the agent of a thread, nil for a new one. Threads of a deleted agent belong to the lead agent; an agent
+// created meanwhile takes part.
 func (u *UI) talkOf(ctx context.Context, t *store.Thread) talk {
 	if t == nil || u.Agents == nil {
 		return talk{}
@@ -61,7 +61,7 @@ func (u *UI) talkOf(ctx context.Context, t *store.Thread) talk {
 	return talk{}
 }
 
-// mention is the agent that a text begins with, as in "@name do this".
+// mention returns the agent that a text begins with, as in "@name do this".
 func (u *UI) mention(ctx context.Context, text string) (name string, ok bool) {
 	word, found := strings.CutPrefix(strings.TrimSpace(text), "@")
 	if !found || u.Agents == nil {
@@ -77,8 +77,8 @@ func (u *UI) mention(ctx context.Context, text string) (name string, ok bool) {
 	return word, u.Agents.Has(principal.Owner(ctx), word)
 }
 
-// talking chooses the agent of the next run: the one named at the start of the message, for a new thread the form's,
-// else the current one. model is what an agent that takes over prefers.
+// talking selects the agent of the next run: the one named at the start of the message, for a new thread the form's,
+// else the current one. model is the preference of an agent that takes over.
 func (u *UI) talking(ctx context.Context, t *store.Thread, form url.Values) (now talk, model string) {
 	now = u.talkOf(ctx, t)
 	owner := principal.Owner(ctx)
@@ -127,7 +127,7 @@ func (u *UI) keepTalk(ctx context.Context, t store.Thread, now talk) error {
 	return u.DB.Commit(ctx, store.Batch{ThreadID: t.ID, Patch: &store.ThreadPatch{Merge: merge}})
 }
 
-// partner is the agent of a thread as pages show it.
+// partner returns the agent of a thread as pages show it.
 func (u *UI) partner(ctx context.Context, w talk) views.Partner {
 	p := views.Partner{Name: w.Name, Making: w.Making}
 	if w.Name != "" && !w.Making {
@@ -138,7 +138,7 @@ func (u *UI) partner(ctx context.Context, w talk) views.Partner {
 	return p
 }
 
-// invited is the agent named in the address of a new chat.
+// invited returns the agent named in the address of a new chat.
 func (u *UI) invited(c echo.Context) talk {
 	name, err := profile.Name(c.QueryParam("agent"))
 	if err != nil || u.Agents == nil || !u.Agents.Has(principal.Owner(c.Request().Context()), name) {
@@ -147,8 +147,8 @@ func (u *UI) invited(c echo.Context) talk {
 	return talk{Name: name}
 }
 
-// otherTalk reports whether a thread has another agent than its page shows, whose form says that the agent is still
-// being made.
+// otherTalk reports whether a thread's agent differs from its page's, whose form assumes that the agent is still being
+// created.
 func (u *UI) otherTalk(ctx context.Context, before, after store.Thread, form url.Values) bool {
 	now := u.talkOf(ctx, &after)
 	return now != u.talkOf(ctx, &before) || form.Get("making") != "" && !now.Making

@@ -32,7 +32,7 @@ type boxDraft struct {
 	temporary bool // the chat that begins with it
 }
 
-// thread is GET /workspace/chats/:id.
+// thread handles GET /workspace/chats/:id.
 func (u *UI) thread(c echo.Context, t store.Thread) error {
 	if c.QueryParam("at") == "first" {
 		return u.atFirst(c, t)
@@ -101,8 +101,8 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 	return page.HTML(c, max(d.status, http.StatusOK), chat.ThreadPage(p))
 }
 
-// composer is the message box of a thread with the files that wait to be sent: uploads no
-// message has brought yet, or that changed since. t is nil for a new thread.
+// composer returns the message box of a thread with the files that wait to be sent: uploads no message has brought yet,
+// or that changed since. t is nil for a new thread.
 func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[string]int64) (views.Composer, error) {
 	limits := u.Uploads()
 	file := u.Config.Current().File

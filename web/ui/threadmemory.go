@@ -16,8 +16,8 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// threadMemory is GET /ui/threads/:id/memory: what a chat has to do with memory. With run it
-// is about the memories that the answer of that run used.
+// threadMemory handles GET /ui/threads/:id/memory: a chat's use of memory. With run it shows the memories used by that
+// run's answer.
 func (u *UI) threadMemory(c echo.Context, t store.Thread) error {
 	if u.Memory == nil {
 		return store.ErrNotFound
@@ -79,8 +79,8 @@ func (u *UI) answerMemories(c echo.Context, p *views.ThreadMemoryPage, t store.T
 	return nil
 }
 
-// changeThreadMemory is POST /ui/threads/:id/memory: memory is turned on or off for a chat, what the
-// chat has taught is deleted, or that is undone.
+// changeThreadMemory handles POST /ui/threads/:id/memory: it switches a chat's memory on or off, deletes facts learned
+// from the chat, or undoes that.
 func (u *UI) changeThreadMemory(c echo.Context, t store.Thread) error {
 	if u.Memory == nil {
 		return store.ErrNotFound
@@ -108,7 +108,7 @@ func (u *UI) changeThreadMemory(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "memory")+done)
 }
 
-// memoryChanged words an undo that came too late.
+// memoryChanged words an undo that is too late.
 func memoryChanged(c echo.Context, err error) error {
 	if key := settings.MemoryErrorKey(err); key != "" {
 		return echo.NewHTTPError(http.StatusConflict, page.Say(c, key))

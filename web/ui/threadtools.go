@@ -20,7 +20,7 @@ import (
 	"fawn/web/ui/settings"
 )
 
-// hasServers tells whether there are MCP servers that chats may have.
+// hasServers reports whether there are MCP servers that chats may have.
 func (u *UI) hasServers() bool {
 	if u.MCP == nil || u.Switches == nil {
 		return false
@@ -33,8 +33,8 @@ func (u *UI) hasServers() bool {
 	return false
 }
 
-// threadTools is GET /ui/threads/:id/tools: the tools of MCP servers that a chat has. The chat need not
-// have begun.
+// threadTools handles GET /ui/threads/:id/tools: the tools of MCP servers that a chat has. The chat need not have
+// begun.
 func (u *UI) threadTools(c echo.Context, id string) error {
 	if u.MCP == nil || u.Switches == nil {
 		return store.ErrNotFound
@@ -57,7 +57,7 @@ func (u *UI) threadTools(c echo.Context, id string) error {
 	return page.HTML(c, http.StatusOK, chat.ThreadTools(p))
 }
 
-// toolServers are the MCP servers and their tools, as they are in a chat.
+// toolServers returns the MCP servers and their tools, as they are in a chat.
 func (u *UI) toolServers(ctx context.Context, thread string) ([]views.ToolServer, error) {
 	off, err := u.Switches.Off(ctx, thread)
 	if err != nil {
@@ -78,7 +78,7 @@ func (u *UI) toolServers(ctx context.Context, thread string) ([]views.ToolServer
 	return out, nil
 }
 
-// switchTools is POST /ui/threads/:id/tools. What the form does not show stays as it is.
+// switchTools handles POST /ui/threads/:id/tools. Tools missing from the form are unchanged.
 func (u *UI) switchTools(c echo.Context, id string) error {
 	if u.MCP == nil || u.Switches == nil {
 		return store.ErrNotFound

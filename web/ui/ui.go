@@ -63,20 +63,20 @@ type Steps = account.Steps
 // Deps are the parts the pages show and change. All are required but Documents, Pictures and Draining.
 type Deps struct {
 	Site    *page.Site
-	Steps   Steps                 // what several servers have in common of signing in
-	Copier  *threads.Copier       // nil makes one that copies no files
+	Steps   Steps                 // state of sign-ins shared by several servers
+	Copier  *threads.Copier       // nil uses one that copies no files
 	Uploads func() uploads.Config // the limits of this moment
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents
-	// Pictures makes thumbnails; nil makes none.
+	// Pictures creates thumbnails; nil creates none.
 	Pictures uploads.Pictures
 	Version  string
-	Memory   *memory.Service     // what is known about people; may be nil
-	Spec     func() openapi.Spec // what the API page shows; nil means no such page
+	Memory   *memory.Service     // facts about people; may be nil
+	Spec     func() openapi.Spec // content of the API page; nil disables the page
 	Tasks    *schedule.Tasks     // scheduled tasks; nil means no such page
 	Agents   *profile.Library    // the custom agents; nil has none
-	Projects *service.Service    // changes projects; nil makes one
-	// Knowledge keeps collections of documents; nil makes one that reads no web pages and converts nothing.
+	Projects *service.Service    // changes projects; nil creates one
+	// Knowledge manages collections of documents; nil uses one that reads no web pages and converts nothing.
 	Knowledge *collections.Service
 	Skills    *skills.Library    // nil has no skills
 	Fetch     *http.Client       // for skills at an address; nil reaches the public internet only
@@ -88,27 +88,25 @@ type Deps struct {
 	Apps      AppCalls                        // makes the calls of apps of MCP servers; nil with MCP
 	Media     tools.Models                    // read aloud and transcribe; nil functions do neither
 	Switches  *switches.Service               // which of their tools are off in which threads; nil with MCP
-	Aside     Aside                           // suggests what to say next; may be nil
+	Aside     Aside                           // suggests next messages; may be nil
 	Outward   lead.Outward                    // judges addresses that people have tried; nil judges none
 	Window    func(name, provider string) int // tokens a model reads; nil = as configured
 	Compact   Compactor                       // shortens conversations; may be nil
-	Inspect   *tracestore.Service             // what calls of runs took; nil has no such pages
-	// Backups says how the server backs itself up; nil says nothing.
+	Inspect   *tracestore.Service             // records of runs' calls; nil disables those pages
+	// Backups describes the server's backups; nil omits it.
 	Backups func() views.Backups
-	// Print makes PDFs of chats; nil leaves that to the reader's browser.
+	// Print creates PDFs of chats; nil leaves that to the reader's browser.
 	Print export.Printer
-	// Restart ends every process of a thread's commands and says whether there were any;
-	// nil where no commands run.
+	// Restart ends every process of a thread's commands and reports whether there were any; nil without commands.
 	Restart  func(ctx context.Context, thread string) (bool, error)
 	SSO      *sso.Client     // signs in through other services; nil has none
 	Draining context.Context // over when live streams should end; nil never is
 }
 
-// AppCalls makes a call that an app of an MCP server asks for, if that is allowed.
+// AppCalls makes a call requested by an app of an MCP server, if permitted.
 type AppCalls func(ctx context.Context, t *agent.Turn, tool *agent.Tool, c agent.ToolCall) (agent.Result, error)
 
-// UI is the set of page handlers: those of a chat, and of the packages below. It holds no state
-// of its own but which follow-ups are being made.
+// UI serves the pages of chats and of the packages below. Its only state is which follow-ups are being made.
 type UI struct {
 	Deps
 	*conversation.Handlers
@@ -128,22 +126,22 @@ type UI struct {
 	prompts   *promptpages.Handlers
 
 	keys       *once.Keys // of messages that may be sent again
-	suggesting turnstile  // threads whose follow-ups are being made
+	suggesting turnstile  // threads with follow-ups in the making
 }
 
-// Discarded says that chats have come into the trash.
+// Discarded notifies the trash of new chats.
 func (u *UI) Discarded() { u.chats.Discarded() }
 
 // EmptyTrash removes deleted threads of all owners when their time is up, until ctx ends.
 func (u *UI) EmptyTrash(ctx context.Context) { u.chats.EmptyTrash(ctx) }
 
-// Providers are the services that people can sign in with, for clients of the API.
+// Providers returns the services that people can sign in with, for clients of the API.
 func (u *UI) Providers() []accounts.Provider { return u.account.Providers() }
 
-// Export makes files of chats, for clients of the API.
+// Export creates files of chats, for clients of the API.
 func (u *UI) Export() *export.Handlers { return u.export }
 
-// Imports makes chats from exports of other apps, for clients of the API.
+// Imports creates chats from exports of other apps, for clients of the API.
 func (u *UI) Imports() *imports.Service { return u.imports }
 
 // New checks that everything the pages load is embedded.

@@ -12,7 +12,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// usage is GET /ui/threads/:id/usage: what a chat took.
+// usage handles GET /ui/threads/:id/usage: a chat's usage.
 func (u *UI) usage(c echo.Context, t store.Thread) error {
 	return u.usagePage(c, t, nil, http.StatusOK)
 }

@@ -20,8 +20,8 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// version is POST /ui/threads/:id/version: the thread goes on from another telling of one
-// of its turns, as far as that had come.
+// version handles POST /ui/threads/:id/version: the thread continues from another version of one of its turns, up to
+// that version's end.
 func (u *UI) version(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		tip, err := u.DB.Tip(ctx, id, form.Get("checkpoint"))
@@ -36,16 +36,15 @@ func (u *UI) version(c echo.Context, t store.Thread) error {
 	})
 }
 
-// regenerate is POST /ui/threads/:id/regenerate: a message is answered once more. The
-// former answer stays as another version of the turn.
+// regenerate handles POST /ui/threads/:id/regenerate: a message is answered once more. The former answer stays as
+// another version of the turn.
 func (u *UI) regenerate(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		return u.replay(c, id, form, func(m map[string]json.RawMessage) error { return nil })
 	})
 }
 
-// edit is POST /ui/threads/:id/edit: a message is sent again in other words, and what came
-// after it is put aside.
+// edit handles POST /ui/threads/:id/edit: it sends a message again with other words, and puts later messages aside.
 func (u *UI) edit(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		text := page.PlainText(form.Get("text"))
@@ -76,7 +75,7 @@ func (u *UI) act(c echo.Context, t store.Thread, do func(ctx context.Context, id
 	return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"#q")
 }
 
-// replay sends a message of the thread again from where it was sent, as change makes it.
+// replay sends a message of the thread again from its original place, as changed by change.
 func (u *UI) replay(c echo.Context, id string, form url.Values, change func(map[string]json.RawMessage) error) error {
 	if u.Runs.Active(id) != "" {
 		return conversation.ErrBusy
@@ -92,7 +91,7 @@ func (u *UI) replay(c echo.Context, id string, form url.Values, change func(map[
 	if err := change(m); err != nil {
 		return err
 	}
-	// An id of its own keeps the runs of both tellings apart.
+	// A new id distinguishes the runs of both versions.
 	if m["id"], err = agent.Encode(uuid.Must(uuid.NewV7()).String()); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ const (
 	maxVoices    = 4        // answers and recordings at work at a time
 )
 
-// spoken is an answer as it is read aloud: without marks, and without the code in it.
+// spoken returns an answer as it is read aloud: without marks, and without the code in it.
 func (u *UI) spoken(c echo.Context, t store.Thread) (string, error) {
 	messages, err := u.messages(c, t.ID)
 	if err != nil {
@@ -44,7 +44,7 @@ func (u *UI) spoken(c echo.Context, t store.Thread) (string, error) {
 	return "", store.ErrNotFound
 }
 
-// speech is GET /ui/threads/{id}/messages/{message}/speech.
+// speech handles GET /ui/threads/{id}/messages/{message}/speech.
 func (u *UI) speech(c echo.Context, t store.Thread) error {
 	text, err := u.spoken(c, t)
 	if err != nil {
@@ -60,7 +60,7 @@ func (u *UI) speech(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	// Players ask for ranges: all of them are of one making.
+	// Players request ranges, which must come from the same recording.
 	key := t.ID + "\x00" + page.Param(c, "message") + "\x00" + m.Model() + "\x00" + u.Config.Current().File.Speech.Voice
 	sound, err := u.speeches.read(c.Request().Context(), key, text, m.Speak)
 	if err != nil {
@@ -89,10 +89,10 @@ type speech struct {
 	sound []byte
 }
 
-// maxSpeeches is how many answers are kept, of at most a few MB each.
+// maxSpeeches limits the cached answers, of at most a few MB each.
 const maxSpeeches = 8
 
-// slot waits for a place to work at, which done gives back.
+// slot waits for a place to work, which done releases.
 func (s *speeches) slot(ctx context.Context) (done func(), err error) {
 	s.once.Do(func() { s.slots = make(chan struct{}, maxVoices) })
 	select {
@@ -147,7 +147,7 @@ func (s *speeches) read(ctx context.Context, key, text string,
 	return sound, nil
 }
 
-// unspoken answers for a model that failed: the page says so, the log why.
+// unspoken responds after a model's failure: the page reports it, the log has the reason.
 func (u *UI) unspoken(c echo.Context, err error) error {
 	var failed *llmerr.Error
 	if !errors.As(err, &failed) {
@@ -157,7 +157,7 @@ func (u *UI) unspoken(c echo.Context, err error) error {
 	return c.JSON(http.StatusBadGateway, map[string]string{"error": failed.Error()})
 }
 
-// transcribe is POST /ui/transcribe: the text of a recording.
+// transcribe handles POST /ui/transcribe: the text of a recording.
 func (u *UI) transcribe(c echo.Context) error {
 	ctx := c.Request().Context()
 	said := func(status int, key string) error {

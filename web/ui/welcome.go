@@ -15,8 +15,8 @@ import (
 
 func (u *UI) root(c echo.Context) error { return c.Redirect(http.StatusFound, views.NewChatURL) }
 
-// welcome is GET /workspace/chats/new. The id of the thread is made here, so that files can
-// be uploaded before the first message.
+// welcome handles GET /workspace/chats/new. The id of the thread is made here, so that files can be uploaded before the
+// first message.
 func (u *UI) welcome(c echo.Context) error {
 	id := c.QueryParam("thread") // a draft that came back
 	if u.FreeID(c.Request().Context(), id) != nil {
@@ -66,7 +66,7 @@ func (u *UI) welcomePage(c echo.Context, thread string, d boxDraft) error {
 	return page.HTML(c, max(d.status, http.StatusOK), chat.WelcomePage(p))
 }
 
-// firstRun is the card about connecting a model.
+// firstRun returns the card about connecting a model.
 func (u *UI) firstRun(ctx context.Context) *views.FirstRun {
 	f := &views.FirstRun{ConfigPath: cmp.Or(u.Config.Current().ConfigPath, u.Config.Current().SettingsPath())}
 	m := u.settings.Offered(ctx)

@@ -1,7 +1,7 @@
-// Package webtest is the kit of tests that talk HTTP to the program, whole or in part: it runs an opened program until
-// its test ends, makes requests, writes the configuration of a scripted model and the body of a run, and waits for
-// conditions. It doesn't import the program, so that tests of a part don't have to link the whole. What one package's
-// tests alone need, such as the parts that a server of theirs is made of, stays with them.
+// Package webtest contains helpers for tests that use the program over HTTP, whole or in part: it runs an opened
+// program until its test ends, makes requests, writes the configuration of a scripted model and the body of a run, and
+// waits for conditions. It doesn't import the program, so that tests of a part don't have to link the whole. Helpers
+// for a single package's tests, such as the parts of its server, stay with them.
 package webtest
 
 import (
@@ -22,7 +22,7 @@ import (
 // Patience bounds every wait.
 const Patience = 5 * time.Minute
 
-// Program is a server that listens and is still to be run, as web.Open gives it.
+// Program is a listening server that isn't running yet, as returned by web.Open.
 type Program interface {
 	Addr() string // host and port
 	Run(context.Context) error
@@ -65,7 +65,7 @@ func Run(t testing.TB, app Program, client *http.Client, log fmt.Stringer) *Serv
 	return s
 }
 
-// ShowLog logs what a server logged if the test has failed.
+// ShowLog logs a server's log if the test has failed.
 func ShowLog(t testing.TB, log fmt.Stringer) {
 	t.Helper()
 	if t.Failed() {
@@ -89,8 +89,7 @@ func Request(ctx context.Context, c *http.Client, method, url string, body io.Re
 	return c.Do(req)
 }
 
-// Send makes a request as [Request] does, and returns its answer, read to the end. An error of the connection ends the
-// test.
+// Send makes a request like [Request], and returns the completely read response. A connection error ends the test.
 func Send(t testing.TB, c *http.Client, method, url string, body io.Reader, headers ...string) (
 	res *http.Response, text string) {
 	t.Helper()
@@ -115,12 +114,13 @@ func Decode[T any](t testing.TB, text string) (v T) {
 	return v
 }
 
-// Model is the part of a configuration with the scripted model as its only one, by the name script.
+// Model returns the part of a configuration with the scripted model as its only one, by the name script.
 func Model(model *scriptmodel.Server) string {
 	return fmt.Sprintf("models: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", model.URL+"/v1")
 }
 
-// Human is the body of a run with one message of a person, with more members if there are any, each `"name": value`.
+// Human returns the body of a run with one message of a person, with more members if there are any, each `"name":
+// value`.
 func Human(content string, more ...string) string {
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -130,13 +130,13 @@ func Human(content string, more ...string) string {
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
-// Until waits for what a server does by itself, or ends the test after [Patience]: what says that it did not happen.
+// Until waits for a condition, or ends the test after [Patience]; what names the missing event.
 func Until(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	UntilSeen(t, done, func() string { return what })
 }
 
-// UntilSeen is [Until] for conditions that can tell at the end what is there instead.
+// UntilSeen is [Until] for conditions that report the actual state at the end.
 func UntilSeen(t testing.TB, done func() bool, see func() string) {
 	t.Helper()
 	for end := time.Now().Add(Patience); !done(); time.Sleep(5 * time.Millisecond) {

@@ -12,66 +12,65 @@ import (
 	"time"
 )
 
-// A Channel is one bot on one platform. All methods are safe for concurrent use, and none of them retries: a call that
-// fails says how in the type of its error (Rate, Gone, Fatal; anything else may be tried again), and the caller
-// decides.
+// A Channel is one bot on one platform. All methods are safe for concurrent use, and none of them retries: the type of
+// an error tells how a call failed (Rate, Gone, Fatal; anything else may be tried again), and the caller decides.
 type Channel interface {
 	// Run connects, reads and reconnects until ctx ends or nothing can help without the owner (Fatal). It confirms an
 	// update to the platform only after in.Take returned nil for it, and stops reading while Take fails or blocks.
 	Run(ctx context.Context, in Inbox) error
 	// Send posts a message. With the Key of an earlier call it returns the earlier message, where Limits.Keyed says so.
 	Send(ctx context.Context, to Address, p Post) (Ref, error)
-	// Edit replaces a message. That nothing differs is no error.
+	// Edit replaces a message. An edit without differences is no error.
 	Edit(ctx context.Context, at Ref, p Post) error
 	// Upload posts a file. Key is as for Send.
 	Upload(ctx context.Context, to Address, f File, key string) (Ref, error)
-	// Typing shows that an answer is being made, for some seconds or until it is there.
+	// Typing shows a typing indicator for some seconds or until the answer arrives.
 	Typing(ctx context.Context, to Address) error
-	// Fetch writes the contents of a file someone sent. It ends with the error of w, which is how w sets a limit.
+	// Fetch writes the contents of a received file to w. It stops with w's error, which allows w to set a limit.
 	Fetch(ctx context.Context, f FileRef, w io.Writer) error
-	// Check signs in and says who the bot is.
+	// Check signs in and returns the bot's identity.
 	Check(ctx context.Context) (Me, error)
-	// Limits says what the platform allows. It needs no connection.
+	// Limits returns the platform's limits. It needs no connection.
 	Limits() Limits
 }
 
-// Known is a Channel that can say who its bot is without signing in. One of a platform that delivers once must be: what
-// came while Check is signed in would be lost.
+// Known is a Channel that knows its bot's identity without signing in. Platforms that deliver each message once need
+// it, because messages that arrive during Check would be lost.
 type Known interface {
 	Self() Me
 }
 
-// Attacher is a Channel that can put a file into a message that is there, which may be repeated where Upload may not.
+// Attacher is a Channel that can add a file to an existing message, which may be repeated where Upload may not.
 type Attacher interface {
 	Attach(ctx context.Context, at Ref, f File) error
 }
 
-// An Inbox keeps what a Channel read.
+// An Inbox stores received updates.
 type Inbox interface {
-	// Take stores updates in order, and the cursor's entries with them. They are durable when it returns nil. An update
-	// that was taken before is skipped, so an adapter may hand in whatever a platform delivers again.
+	// Take stores updates in order, together with the cursor's entries. They are durable when it returns nil. Known
+	// updates are skipped, so an adapter may pass redelivered ones.
 	Take(ctx context.Context, batch []Update, cursor map[string]string) error
 	// Cursor is the entry as last stored, empty if there is none. Keys are the adapter's own.
 	Cursor(key string) string
-	// Status says that the connection is up (nil), or why it is not and is being tried again.
+	// Status reports that the connection is up (nil), or the reason for retrying.
 	Status(err error)
 }
 
-// An Update is one message someone wrote to the bot, or where it can read it. Adapters leave out the bot's own
-// messages, those of other bots, edits, joins and the like. Of reactions they bring those that ask to stop.
+// An Update is a message written to the bot, or visible to it. Adapters omit messages of bots (including this one),
+// edits, joins and the like. Of reactions they report only those that ask to stop.
 type Update struct {
 	ID      string      `json:"id"` // unique on this platform and the same when delivered again
-	Address `json:"to"` // where an answer goes
+	Address `json:"to"` // destination of an answer
 	Message string      `json:"message"` // the platform's id of the message, for ReplyTo
-	// Under are the messages this one answers, nearest first. In a group, if one of them belongs to a known topic, so
-	// does this message, whatever Topic says.
+	// Under are the messages this one replies to, nearest first. In a group, a message under one of a known topic
+	// belongs to that topic, whatever Topic says.
 	Under     []string  `json:"under,omitempty"`
 	Sender    Person    `json:"sender"`
 	ChatName  string    `json:"chat_name,omitempty"` // title of the group
 	Text      string    `json:"text,omitempty"`      // without the mention of the bot at its start
 	Mentioned bool      `json:"mentioned,omitempty"` // mentions the bot, or answers one of its messages
 	Files     []FileRef `json:"files,omitempty"`
-	Album     string    `json:"album,omitempty"`     // the same for messages that were sent as one
+	Album     string    `json:"album,omitempty"`     // shared by messages sent together
 	Quote     string    `json:"quote,omitempty"`     // the words of somebody else that it answers
 	Forwarded string    `json:"forwarded,omitempty"` // who wrote it first, where it was forwarded
 	Unread    Content   `json:"unread,omitempty"`    // content that can't be read, where there are no words and no files
@@ -91,10 +90,10 @@ const (
 	Other   Content = "other"
 )
 
-// unnamed stands for who wrote a message first, where the platform keeps that to itself.
+// unnamed is the author of a forwarded message if the platform hides the name.
 const unnamed = "somebody"
 
-// empty tells that there is nothing to answer.
+// empty reports whether there is nothing to answer.
 func (u *Update) empty() bool {
 	return u.Text == "" && len(u.Files) == 0 && !u.Mentioned && u.Unread == ""
 }
@@ -102,7 +101,7 @@ func (u *Update) empty() bool {
 // stopSigns are the reactions that ask to stop. Telegram offers only the last of them.
 const stopSigns = "🛑⛔✋👎"
 
-// stopSign tells whether an emoji asks to stop, whatever its skin tone.
+// stopSign reports whether an emoji asks to stop, whatever its skin tone.
 func stopSign(emoji string) bool {
 	emoji = strings.TrimRight(emoji, "\ufe0f🏻🏼🏽🏾🏿")
 	return emoji != "" && strings.Contains(stopSigns, emoji)
@@ -112,7 +111,7 @@ func stopSign(emoji string) bool {
 type Person struct {
 	ID            string `json:"id"`
 	Name          string `json:"name,omitempty"`
-	Workspace     string `json:"workspace,omitempty"` // the team or tenant, where the platform has them
+	Workspace     string `json:"workspace,omitempty"` // the team or tenant, if the platform has them
 	WorkspaceName string `json:"workspace_name,omitempty"`
 	Lang          string `json:"lang,omitempty"` // tag of their language, where the platform tells it
 }
@@ -134,10 +133,10 @@ type Ref struct {
 // A Post is a message to write.
 type Post struct {
 	Text    string   // Markdown, which the adapter renders; within Limits.Max as Limits.Count counts it
-	Key     string   // the same when the same message is sent again
+	Key     string   // identical when the same message is sent again
 	ReplyTo string   // Update.Message of what it answers; empty for none
-	Choices []string // answers to pick from, where the platform has buttons; they stand in Text, too
-	Plain   bool     // Text is no Markdown and shown as it is
+	Choices []string // suggested answers, shown as buttons if supported; they are in Text, too
+	Plain   bool     // Text isn't Markdown and is shown verbatim
 	Grows   bool     // it is edited from now on, until an edit that is Final
 	Final   bool     // the last edit; without it more may come
 }
@@ -149,7 +148,7 @@ type File struct {
 	Size    int64
 	Image   bool // show it as a picture if the platform can
 	ReplyTo string
-	Open    func() (io.ReadCloser, error) // may be called again for another try
+	Open    func() (io.ReadCloser, error) // may be called again for a retry
 }
 
 // A FileRef names a file that someone sent. ID is all that Fetch needs, and never contains a token.
@@ -174,8 +173,8 @@ type Limits struct {
 	EditEvery      time.Duration         // between two edits in a private chat
 	GroupEditEvery time.Duration
 	MaxFile        int64 // bytes of a file the bot may post
-	MaxImage       int64 // bytes of one shown as a picture; larger ones go as files
-	CanEdit        bool  // false: a message is posted once and stays as it is
+	MaxImage       int64 // size limit of images; larger ones are sent as files
+	CanEdit        bool  // false: posted messages can't be changed
 	Keyed          bool  // Send with a Key it has seen returns the earlier message
 	Ends           bool  // an edit that is Final differs from one that is not, even with the same text
 	MayStay        bool  // Send may say Stays
@@ -204,7 +203,7 @@ const (
 // Rate means that the platform wants fewer calls.
 type Rate struct {
 	After time.Duration // how long to wait; 0 if it did not say
-	Chat  bool          // in this chat; false: of this bot anywhere
+	Chat  bool          // limit of this chat; false: of the bot everywhere
 }
 
 func (r *Rate) Error() string {
@@ -231,7 +230,7 @@ type Fatal struct {
 	Need   string // what is missing, as in a Trouble
 	Reason string
 	Remedy string
-	Retry  time.Duration // when it may be worth another try all the same; 0 for never
+	Retry  time.Duration // when a retry may still be worthwhile; 0 for never
 }
 
 func (f *Fatal) Error() string { return f.Reason }
@@ -241,8 +240,8 @@ type Stays struct{ Reason string }
 
 func (s *Stays) Error() string { return s.Reason }
 
-// Unsent tells of an error of Send or Upload that nothing of it is there: the platform was not reached, or has answered
-// that it did not take it. After any other the message may be there or not.
+// Unsent reports whether an error of Send or Upload proves that nothing was sent: the platform wasn't reached, or it
+// rejected the message. After any other error the message may exist or not.
 func Unsent(err error) bool {
 	_, rate := errors.AsType[*Rate](err)
 	_, gone := errors.AsType[*Gone](err)
@@ -256,7 +255,7 @@ func Unsent(err error) bool {
 	return rate || gone || fatal || refused || stays || status || declined || lookup || network && op.Op == "dial"
 }
 
-// declinedError is an answer that something was not done, which may be tried again.
+// declinedError is a refusal that may be temporary.
 type declinedError struct{ text string }
 
 func (e *declinedError) Error() string { return e.text }

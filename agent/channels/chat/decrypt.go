@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// mostPadding is how many bytes WeCom fills up to.
+// mostPadding is the block size that WeCom pads to.
 const mostPadding = 32
 
 var errDecrypt = errors.New("the file cannot be decrypted")
 
-// decrypter writes the plain text of what is written to it. Only Close knows whether it was whole.
+// decrypter decrypts everything written to it. Only Close reports whether the data was complete.
 type decrypter struct {
 	w    io.Writer
 	mode cipher.BlockMode
 	held []byte
 }
 
-// cbcDecrypter is for AES-256-CBC whose first vector is a part of the key, as WeCom has it.
+// cbcDecrypter decrypts AES-256-CBC with a part of the key as the initial vector, as WeCom uses it.
 func cbcDecrypter(w io.Writer, key string) (*decrypter, error) {
 	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(key, "="))
 	if err != nil || len(raw) != 32 {
@@ -78,7 +78,7 @@ func (e ecb) CryptBlocks(dst, src []byte) {
 	}
 }
 
-// ecbDecrypter is for AES-128-ECB. The key comes in hexadecimal digits, or those or its bytes in base64.
+// ecbDecrypter decrypts AES-128-ECB. The key is given in hexadecimal digits, or these digits or its bytes in base64.
 func ecbDecrypter(w io.Writer, key string) (*decrypter, error) {
 	raw, err := hex.DecodeString(key)
 	if err != nil {
@@ -99,11 +99,11 @@ func ecbDecrypter(w io.Writer, key string) (*decrypter, error) {
 	return &decrypter{w: w, mode: ecb{block, block.Decrypt}}, nil
 }
 
-// ecbReader encrypts what it reads, with padding at its end.
+// ecbReader encrypts its input and pads the end.
 type ecbReader struct {
 	src   io.Reader
 	block cipher.Block
-	out   []byte // encrypted, not yet read
+	out   []byte // encrypted but unread
 	end   bool
 }
 

@@ -2,12 +2,12 @@ package chat
 
 import "strings"
 
-// entitiesText is Telegram's: plain text, with what stands out listed beside it.
+// entitiesText returns Telegram's format: plain text with a list of formatted ranges.
 func entitiesText() *dialect {
 	return &dialect{escape: same, verbatim: same, entities: true, bullet: "• "}
 }
 
-// slackText is mrkdwn. Only & < > can be escaped in it, which is enough to address nobody.
+// slackText returns mrkdwn. Only & < > can be escaped in it, which is enough to prevent mentions.
 func slackText() *dialect {
 	esc := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
 	code := func(s string) string { return unfenced(esc(s)) }
@@ -28,7 +28,7 @@ func discordText() *dialect {
 		bullet: "- ", languages: true, link: markdownLink(esc)}
 }
 
-// feishuText is the Markdown of cards. Special characters are written as references, <at> among them.
+// feishuText returns the Markdown of cards. Special characters are written as references, <at> among them.
 func feishuText() *dialect {
 	esc := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "&#42;", "_", "&#95;", "~", "&#126;",
 		"`", "&#96;", "[", "&#91;", "]", "&#93;", "#", "&#35;").Replace
@@ -37,14 +37,14 @@ func feishuText() *dialect {
 		link: markdownLink(esc)}
 }
 
-// simpleText is the Markdown of DingTalk and WeCom: what all clients of theirs show.
+// simpleText returns the Markdown that all clients of DingTalk and WeCom display.
 func simpleText() *dialect {
 	esc := backslash("\\*_`<[]")
 	return &dialect{escape: esc, verbatim: unfenced, lineStart: "#>-+", bold: "**", italic: "*", bullet: "- ",
 		languages: true, link: markdownLink(esc)}
 }
 
-// plainText has no marks at all.
+// plainText has no marks.
 func plainText() *dialect {
 	return &dialect{escape: same, verbatim: same, bullet: "• ", link: func(label, address string) string {
 		if label == address {
@@ -86,8 +86,8 @@ func markdownLink(esc func(string) string) func(label, address string) string {
 	}
 }
 
-// count is at least the size that render gives to text: what a message holds must be known while it is cut, at every
-// length it had.
+// count is an upper bound for the size that render gives to text: a message's capacity must be known while the text is
+// split, at each of its lengths.
 func (d *dialect) count(size func(rune) int) func(string) int {
 	return func(text string) int {
 		n := 0

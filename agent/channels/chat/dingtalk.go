@@ -17,12 +17,12 @@ import (
 type DingTalkConfig struct {
 	ClientID     string
 	ClientSecret string
-	CardTemplate string // of the AI cards that show answers; empty for messages
+	CardTemplate string // template of the AI cards that show answers; empty for messages
 	Options
 }
 
-// DingTalk reads by Stream mode: each message is answered once it was taken, or comes again. Its robots cannot edit, so
-// an answer is one message, or a card.
+// DingTalk uses Stream mode: unconfirmed messages are delivered again. Its robots can't edit, so an answer is one
+// message, or a card.
 type DingTalk struct {
 	cfg   DingTalkConfig
 	c     *client
@@ -37,10 +37,10 @@ type DingTalk struct {
 const (
 	dingTalkMax    = 6000 // bytes
 	dingTalkTopic  = "/v1.0/im/bot/messages/get"
-	dingTalkPerson = "person:" // before the id of who a private chat is with
+	dingTalkPerson = "person:" // prefix of the id of a private chat's person
 )
 
-// NewDingTalk makes a channel. It makes no call.
+// NewDingTalk returns a channel. It makes no network call.
 func NewDingTalk(cfg DingTalkConfig) (*DingTalk, error) {
 	if cfg.ClientID == "" || cfg.ClientSecret == "" {
 		return nil, errors.New("client_id or client_secret is missing")
@@ -54,7 +54,7 @@ func NewDingTalk(cfg DingTalkConfig) (*DingTalk, error) {
 		media: cmp.Or(strings.TrimRight(cfg.BaseURL, "/"), "https://oapi.dingtalk.com")}, nil
 }
 
-// Limits are those of the open platform.
+// Limits returns the limits of the open platform.
 func (d *DingTalk) Limits() Limits {
 	l := Limits{Max: dingTalkMax, Count: d.text.count(func(r rune) int { return len(string(r)) }), MaxFile: 20 << 20,
 		MaxImage: 20 << 20, Chat: Bucket{20, time.Minute}, Group: Bucket{20, time.Minute}, Bot: Bucket{20, time.Second},
@@ -65,7 +65,7 @@ func (d *DingTalk) Limits() Limits {
 	return l
 }
 
-// do makes a call. Errors are what Channel promises.
+// do makes a call. Its errors are those that Channel promises.
 func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 	r.method = cmp.Or(r.method, http.MethodPost)
 	err := d.c.do(ctx, r, into)
@@ -77,7 +77,7 @@ func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(s.Body, &reply) // a proxy's page is none
+	_ = json.Unmarshal(s.Body, &reply) // a proxy's error page isn't JSON
 	text := r.op + ": " + d.c.redact(reply.Message) + " (" + d.c.redact(reply.Code) + ")"
 	code := strings.ToLower(reply.Code)
 	has := func(parts ...string) bool {
@@ -112,7 +112,7 @@ func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 	return &Refused{Reason: text}
 }
 
-// auth is the access token, which lasts two hours.
+// auth returns the access token, which lasts two hours.
 func (d *DingTalk) auth(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	token, fresh := d.token, time.Now().Before(d.until)
@@ -212,7 +212,7 @@ type dingTalkFrame struct {
 	Data    string            `json:"data"`
 }
 
-// frame handles what came, and answers. again means that the server wants another connection.
+// frame handles and answers a frame. again means that the server wants another connection.
 func (d *DingTalk) frame(ctx context.Context, sock *socket, data []byte, in Inbox) (again bool, err error) {
 	var f dingTalkFrame
 	if json.Unmarshal(data, &f) != nil {
@@ -270,7 +270,7 @@ type dingTalkMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// quote is the text that a message answers, as far as it is told.
+// quote returns the quoted text of a reply, if available.
 func (m *dingTalkMessage) quote() string {
 	var c struct {
 		Text string `json:"text"`
@@ -281,7 +281,7 @@ func (m *dingTalkMessage) quote() string {
 	return strings.TrimSpace(c.Text)
 }
 
-// update is false for what nobody wrote to the bot.
+// update returns false for messages not written to the bot.
 func (d *DingTalk) update(f dingTalkFrame) (Update, bool) {
 	var m dingTalkMessage
 	var c dingTalkContent
@@ -335,7 +335,7 @@ func (d *DingTalk) update(f dingTalkFrame) (Update, bool) {
 	return u, !u.empty()
 }
 
-// render is a text as the platform wants it.
+// render converts a text to the platform's format.
 func (d *DingTalk) render(p Post) string {
 	text := d.text.plain(p.Text)
 	if !p.Plain {
@@ -386,5 +386,5 @@ func (d *DingTalk) post(ctx context.Context, to Address, key string, param map[s
 	return Ref{to, r.Key}, nil
 }
 
-// Typing shows nothing: robots have no sign for it.
+// Typing shows nothing: robots have no typing indicator.
 func (d *DingTalk) Typing(context.Context, Address) error { return nil }

@@ -23,8 +23,8 @@ func (d *DingTalk) cards(l *Limits) {
 	l.Chat, l.Group = Bucket{60, time.Minute}, Bucket{60, time.Minute}
 }
 
-// card posts an AI card. Each has an id of its own, also when the call is repeated: whether DingTalk posts a card again
-// whose id it knows is not documented.
+// card posts an AI card. Each has its own id, even when the call is repeated: whether DingTalk posts a card twice under
+// one id is undocumented.
 func (d *DingTalk) card(ctx context.Context, to Address, p Post) (Ref, error) {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -71,7 +71,7 @@ func (d *DingTalk) Edit(ctx context.Context, at Ref, p Post) error {
 		"content": d.render(p), "isFull": true, "isFinalize": p.Final, "isError": false}
 	err := d.put(ctx, "/v1.0/card/streaming", body)
 	if _, refused := errors.AsType[*Refused](err); refused && p.Final {
-		// it may have ended before a crash, and then takes no more of the stream
+		// it may have ended before a crash, and then accepts no more of the stream
 		err = d.put(ctx, "/v1.0/card/instances", map[string]any{"outTrackId": track,
 			"cardData":          map[string]any{"cardParamMap": map[string]string{dingTalkAnswer: d.render(p)}},
 			"cardUpdateOptions": map[string]bool{"updateCardDataByKey": true}})
@@ -83,8 +83,8 @@ func (d *DingTalk) put(ctx context.Context, path string, body any) error {
 	return d.signed(ctx, call{op: "card", method: http.MethodPut, path: path, body: body}, nil)
 }
 
-// stays is the error of a card: what DingTalk refuses for good, as when the template is not there, the app may not use
-// cards or somebody deleted one, is said in a message then.
+// stays maps an error of a card: if DingTalk refuses cards for good, for instance because the template is missing, the
+// app may not use cards or the card was deleted, the text is sent as a message.
 func stays(err error) error {
 	refused, never := errors.AsType[*Refused](err)
 	fatal, ended := errors.AsType[*Fatal](err)

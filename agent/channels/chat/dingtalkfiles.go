@@ -46,7 +46,7 @@ func (d *DingTalk) Upload(ctx context.Context, to Address, f File, _ string) (Re
 	return d.post(ctx, to, "sampleFile", map[string]string{"mediaId": r.ID, "fileName": f.Name, "fileType": ending})
 }
 
-// Fetch asks for the address of a file, and downloads it.
+// Fetch requests the address of a file, and downloads it.
 func (d *DingTalk) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
 	var at struct {
 		URL string `json:"downloadUrl"`

@@ -22,8 +22,8 @@ type DiscordConfig struct {
 	Options
 }
 
-// Discord reads the gateway. It confirms nothing there: what was taken is a number in the cursor, from which a session
-// is resumed; where that is no longer possible, the channels are read from their last known message on.
+// Discord reads the gateway, which has no confirmations: the cursor holds the number of the last stored event, from
+// which a session resumes. If it can't be resumed, the channels are read from their last known message on.
 type Discord struct {
 	cfg  DiscordConfig
 	c    *client
@@ -33,7 +33,7 @@ type Discord struct {
 	places map[string]discordPlace // guarded by mu
 }
 
-// discordPlace is what must be known of a channel: threads are channels, too.
+// discordPlace describes a channel: threads are channels, too.
 type discordPlace struct {
 	ID     string `json:"id"`
 	Type   int    `json:"type"`
@@ -49,7 +49,7 @@ const (
 	discordIntents = 1<<0 | 1<<9 | 1<<10 | 1<<12 | 1<<13 | 1<<15
 )
 
-// NewDiscord makes a channel. It makes no call.
+// NewDiscord returns a channel. It makes no network call.
 func NewDiscord(cfg DiscordConfig) (*Discord, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")
@@ -62,7 +62,7 @@ func NewDiscord(cfg DiscordConfig) (*Discord, error) {
 	return &Discord{cfg: cfg, c: c, text: discordText(), places: map[string]discordPlace{}}, nil
 }
 
-// Limits are those of Discord's documents.
+// Limits returns the limits documented by Discord.
 func (d *Discord) Limits() Limits {
 	return Limits{Max: discordMax, Count: d.text.count(utf16Size), EditEvery: 1200 * time.Millisecond,
 		GroupEditEvery: 1200 * time.Millisecond, MaxFile: 10 << 20, MaxImage: 10 << 20, CanEdit: true, Keyed: true,
@@ -70,7 +70,7 @@ func (d *Discord) Limits() Limits {
 		Format: FormatMarkdown}
 }
 
-// do calls the API. Errors are what Channel promises.
+// do calls the API. Its errors are those that Channel promises.
 func (d *Discord) do(ctx context.Context, r call, into any) error {
 	r.header = http.Header{"Authorization": {"Bot " + d.cfg.Token}}
 	err := d.c.do(ctx, r, into)
@@ -84,7 +84,7 @@ func (d *Discord) do(ctx context.Context, r call, into any) error {
 		After   float64 `json:"retry_after"`
 		Global  bool    `json:"global"`
 	}
-	_ = json.Unmarshal(s.Body, &reply) // a proxy's page is none
+	_ = json.Unmarshal(s.Body, &reply) // a proxy's error page isn't JSON
 	text := fmt.Sprintf("%s: %s (%d)", r.op, d.c.redact(reply.Message), reply.Code)
 	switch {
 	case s.Status == http.StatusTooManyRequests:
@@ -107,7 +107,7 @@ func discordToken() error {
 		Remedy: "Reset it in the developer portal under Bot, and copy the new one."}
 }
 
-// Check asks who the bot is.
+// Check requests the bot's identity.
 func (d *Discord) Check(ctx context.Context) (Me, error) {
 	var u discordUser
 	if err := d.do(ctx, call{op: "users/@me", method: http.MethodGet, path: "/users/@me"}, &u); err != nil {
@@ -137,12 +137,12 @@ func (d *Discord) place(ctx context.Context, id string) (discordPlace, error) {
 	return p, nil
 }
 
-// isID refuses what would become another path.
+// isID rejects values that would change the path.
 func isID(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// discordChannel is the channel a message goes to: a topic is a thread.
+// discordChannel returns the channel a message goes to: a topic is a thread.
 func discordChannel(to Address) (string, error) {
 	id := cmp.Or(to.Topic, to.Chat)
 	if !isID(id) || !isID(to.Chat) {
@@ -208,7 +208,7 @@ func (d *Discord) post(ctx context.Context, to Address, make func(path string) (
 	}
 }
 
-// openThread opens the thread of a message, which has the message's id.
+// openThread opens a message's thread, which has the message's id.
 func (d *Discord) openThread(ctx context.Context, to Address) error {
 	path := "/channels/" + to.Chat + "/messages/" + to.Topic + "/threads"
 	err := d.do(ctx, call{op: "thread", method: http.MethodPost, path: path,
@@ -274,7 +274,7 @@ func (d *Discord) Upload(ctx context.Context, to Address, f File, key string) (R
 	})
 }
 
-// Fetch asks for the message again, because addresses of attachments end after a day.
+// Fetch requests the message again, because addresses of attachments expire after a day.
 func (d *Discord) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
 	ids := strings.Split(f.ID, ":")
 	if len(ids) != 3 || !isID(ids[0]) || !isID(ids[1]) {

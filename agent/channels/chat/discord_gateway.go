@@ -53,7 +53,7 @@ type discordLink struct {
 
 	seq   atomic.Int64 // of the last event that was taken
 	acked atomic.Bool  // the last heartbeat
-	busy  atomic.Bool  // what was read is being taken
+	busy  atomic.Bool  // set while received updates are being stored
 }
 
 // Run reads the gateway.
@@ -68,7 +68,7 @@ func (d *Discord) Run(ctx context.Context, in Inbox) error {
 	})
 }
 
-// stand connects and reads until the connection ends. nil means that it should be made again.
+// stand connects and reads until the connection ends. nil means reconnect.
 func (l *discordLink) stand(ctx context.Context) error {
 	session, at := l.in.Cursor(discordSession), l.in.Cursor(discordURL)
 	seq, err := strconv.ParseInt(l.in.Cursor(discordSeq), 10, 64)
@@ -104,7 +104,7 @@ func (l *discordLink) stand(ctx context.Context) error {
 	return l.closed(ctx, err)
 }
 
-// gateway is the address for a new session, of which there are a thousand a day.
+// gateway returns the address for a new session, of which there are a thousand a day.
 func (l *discordLink) gateway(ctx context.Context) (string, error) {
 	var at struct {
 		URL   string `json:"url"`
@@ -180,12 +180,12 @@ func (l *discordLink) closed(ctx context.Context, err error) error {
 	return err
 }
 
-// forget makes the next session a new one.
+// forget makes the next session start anew.
 func (l *discordLink) forget(ctx context.Context) error {
 	return l.in.Take(ctx, nil, map[string]string{discordSession: "", discordURL: "", discordSeq: ""})
 }
 
-// next handles a frame. done means that the gateway asked to connect again.
+// next handles a frame. done means that the gateway requested a reconnect.
 func (l *discordLink) next(ctx context.Context) (done bool, err error) {
 	data, err := l.sock.read(ctx)
 	if err != nil {
@@ -193,7 +193,7 @@ func (l *discordLink) next(ctx context.Context) (done bool, err error) {
 	}
 	l.busy.Store(true)
 	defer l.busy.Store(false)
-	l.acked.Store(true) // whatever it says, it lives
+	l.acked.Store(true) // any response proves that the connection works
 	var f discordFrame
 	if json.Unmarshal(data, &f) != nil {
 		return false, nil
@@ -273,7 +273,7 @@ const (
 	catchPages    = 5
 )
 
-// noteLast notes the last message of a channel. Ids count up with time, so the oldest are given up first.
+// noteLast records the last message of a channel. Ids increase with time, so the oldest are dropped first.
 func noteLast(old, channel, message string) string {
 	last := map[string]string{}
 	_ = json.Unmarshal([]byte(old), &last) // empty at first
@@ -302,7 +302,7 @@ func newer(a, b string) bool {
 	return len(a) > len(b) || len(a) == len(b) && a > b
 }
 
-// missed takes what was written since the last session, which could not be resumed.
+// missed fetches messages written since a session that couldn't be resumed.
 func (l *discordLink) missed(ctx context.Context) error {
 	last := map[string]string{}
 	if json.Unmarshal([]byte(l.in.Cursor(discordLast)), &last) != nil {

@@ -37,7 +37,7 @@ type discordMessage struct {
 		Author  discordUser `json:"author"`
 		Content string      `json:"content"`
 	} `json:"referenced_message"`
-	Snapshots []struct { // of a message that was forwarded
+	Snapshots []struct { // of a forwarded message
 		Message struct {
 			Content     string              `json:"content"`
 			Attachments []discordAttachment `json:"attachments"`
@@ -68,7 +68,7 @@ const (
 	discordVoice   = 1 << 13 // flag of a message that was spoken
 )
 
-// files are the attachments, also those of a message that was forwarded.
+// files returns the attachments, including those of a forwarded message.
 func (m *discordMessage) files() []discordAttachment {
 	all := m.Attachments
 	for _, s := range m.Snapshots {
@@ -105,7 +105,7 @@ type discordReaction struct {
 	} `json:"emoji"`
 }
 
-// reaction is the update of a reaction to a message of the bot that asks to stop.
+// reaction returns the update of a reaction to a message of the bot that asks to stop.
 func (l *discordLink) reaction(ctx context.Context, data []byte) (u Update, ok bool, err error) {
 	var r discordReaction
 	if json.Unmarshal(data, &r) != nil || !stopSign(r.Emoji.Name) || r.User == l.me.ID || r.User == "" ||
@@ -130,7 +130,7 @@ func (l *discordLink) reaction(ctx context.Context, data []byte) (u Update, ok b
 	return u, true, nil
 }
 
-// update is what the message says, in place p.
+// update converts a message written in place p.
 func (m *discordMessage) update(me Me, p discordPlace, threads bool) Update {
 	u := Update{
 		ID: m.ID, Message: m.ID, At: m.At,
@@ -178,7 +178,8 @@ func (m *discordMessage) update(me Me, p discordPlace, threads bool) Update {
 	return u
 }
 
-// message is the update of a message's JSON. Only a failed call is an error: what cannot be read is an update, too.
+// message returns the update of a message's JSON. Only a failed call is an error: an unreadable message also becomes an
+// update.
 func (l *discordLink) message(ctx context.Context, data []byte) (u Update, channel string, ok bool, err error) {
 	var m discordMessage
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -202,7 +203,7 @@ func (l *discordLink) message(ctx context.Context, data []byte) (u Update, chann
 	return u, m.Channel, !u.empty(), nil
 }
 
-// discordWords is a text as people see it, without the bot's name at its start.
+// discordWords returns a text as people see it, without the bot's name at its start.
 func discordWords(text, bot string, others []discordUser) string {
 	text = strings.TrimSpace(text)
 	for _, name := range []string{"<@" + bot + ">", "<@!" + bot + ">"} {

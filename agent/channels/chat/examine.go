@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// An Examiner is a Channel that can find out what its bot may do, by calls that only read.
+// An Examiner is a Channel that can list its bot's permissions with read-only calls.
 type Examiner interface {
 	// Examine lists the permissions and switches that the bot lacks. Its errors are those of Check.
 	Examine(ctx context.Context) ([]Lack, error)
 }
 
-// A Lack is a permission, scope or switch that a bot does without.
+// A Lack is a missing permission, scope or switch.
 type Lack struct {
 	Need  string // its name on the platform
 	Loses Loss
 }
 
-// A Loss names the work that a bot can't do for want of a permission.
+// A Loss names the work a bot can't do without a permission.
 type Loss string
 
 // The losses.
@@ -33,7 +33,7 @@ const (
 	LosesAnswers  Loss = "answers"  // the bot can't write
 	LosesFilesIn  Loss = "filesin"  // files of people can't be read
 	LosesFilesOut Loss = "filesout" // files can't be posted
-	LosesSigns    Loss = "signs"    // no sign shows that an answer is being made
+	LosesSigns    Loss = "signs"    // no typing indicator
 	LosesStop     Loss = "stop"     // a reaction can't stop an answer
 )
 
@@ -53,7 +53,7 @@ func lacking(needs []need, granted []string) (out []Lack) {
 	return out
 }
 
-// Examine finds a webhook, which takes all updates away, and whether groups are switched off.
+// Examine checks for a webhook, which would take all updates, and whether groups are disabled.
 func (t *Telegram) Examine(ctx context.Context) (out []Lack, err error) {
 	var me struct {
 		Groups *bool `json:"can_join_groups"`
@@ -76,7 +76,7 @@ func (t *Telegram) Examine(ctx context.Context) (out []Lack, err error) {
 	return out, nil
 }
 
-// slackNeeds are the scopes of a bot token.
+// slackNeeds returns the scopes of a bot token.
 func slackNeeds() []need {
 	return []need{{[]string{"chat:write"}, LosesAnswers}, {[]string{"im:history"}, LosesPrivate},
 		{[]string{"app_mentions:read", "channels:history"}, LosesGroups}, {[]string{"groups:history"}, LosesSecluded},
@@ -109,7 +109,7 @@ func (s *Slack) Examine(ctx context.Context) ([]Lack, error) {
 	}
 	granted := resp.Header.Get("X-OAuth-Scopes")
 	if granted == "" {
-		return nil, nil // it does not say
+		return nil, nil // the response doesn't report it
 	}
 	var list []string
 	for name := range strings.SplitSeq(granted, ",") {
@@ -140,7 +140,7 @@ func (d *Discord) Examine(ctx context.Context) ([]Lack, error) {
 	return nil, nil
 }
 
-// feishuNeeds are the scopes of an app: im:message stands for several narrower ones.
+// feishuNeeds returns the scopes of an app: im:message stands for several narrower ones.
 func feishuNeeds() []need {
 	return []need{{[]string{"im:message:send_as_bot", "im:message"}, LosesAnswers},
 		{[]string{"im:message.p2p_msg:readonly", "im:message.p2p_msg", "im:message"}, LosesPrivate},
@@ -150,7 +150,7 @@ func feishuNeeds() []need {
 		{[]string{"im:message.reactions:write_only", "im:message"}, LosesSigns}}
 }
 
-// Examine asks for the scopes that the tenant granted.
+// Examine requests the scopes granted by the tenant.
 func (f *Feishu) Examine(ctx context.Context) ([]Lack, error) {
 	r, err := f.call(ctx, call{op: "scopes", method: http.MethodGet, path: "/application/v6/scopes"})
 	if _, refused := errors.AsType[*Refused](err); refused {

@@ -25,7 +25,7 @@ type FeishuConfig struct {
 	Options
 }
 
-// Feishu reads its long connection: each event is answered once it was taken, or comes again.
+// Feishu reads its long connection: unconfirmed events are delivered again.
 type Feishu struct {
 	cfg  FeishuConfig
 	c    *client
@@ -39,7 +39,7 @@ type Feishu struct {
 // feishuMax leaves room in a card of 30 KB.
 const feishuMax = 12000
 
-// NewFeishu makes a channel. It makes no call.
+// NewFeishu returns a channel. It makes no network call.
 func NewFeishu(cfg FeishuConfig) (*Feishu, error) {
 	if cfg.AppID == "" || cfg.AppSecret == "" {
 		return nil, errors.New("app_id or app_secret is missing")
@@ -63,7 +63,7 @@ func NewFeishu(cfg FeishuConfig) (*Feishu, error) {
 	return &Feishu{cfg: cfg, c: c, text: feishuText()}, nil
 }
 
-// Limits are those of the open platform's documents.
+// Limits returns the limits documented by the open platform.
 func (f *Feishu) Limits() Limits {
 	return Limits{Max: feishuMax, Count: f.text.count(func(r rune) int { return len(string(r)) }),
 		EditEvery: 500 * time.Millisecond, GroupEditEvery: 500 * time.Millisecond, MaxFile: 30 << 20,
@@ -136,7 +136,7 @@ func (f *Feishu) refused(op string, r feishuReply) error {
 	return &Refused{Reason: text}
 }
 
-// auth is the header with the tenant's token, which lasts two hours.
+// auth returns the header with the tenant's token, which lasts two hours.
 func (f *Feishu) auth(ctx context.Context) (http.Header, error) {
 	f.mu.Lock()
 	token, fresh := f.token, time.Now().Before(f.until)
@@ -166,7 +166,7 @@ func (f *Feishu) call(ctx context.Context, r call) (feishuReply, error) {
 	return f.raw(ctx, r)
 }
 
-// Check asks who the bot is.
+// Check requests the bot's identity.
 func (f *Feishu) Check(ctx context.Context) (Me, error) {
 	r, err := f.call(ctx, call{op: "bot/v3/info", method: http.MethodGet, path: "/bot/v3/info"})
 	if err != nil {
@@ -183,7 +183,7 @@ func (f *Feishu) Check(ctx context.Context) (Me, error) {
 	return Me{ID: bot.ID, Name: bot.Name}, nil
 }
 
-// card is a message that can be replaced in place.
+// card returns a message that can be replaced in place.
 func (f *Feishu) card(p Post) string {
 	element := map[string]any{"tag": "div", "text": map[string]any{"tag": "plain_text", "content": cmp.Or(p.Text, "…")}}
 	if !p.Plain {
@@ -199,7 +199,7 @@ func (f *Feishu) card(p Post) string {
 	return string(b)
 }
 
-// isFeishuID refuses what would become another path.
+// isFeishuID rejects values that would change the path.
 func isFeishuID(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '_' && r != '-'
@@ -216,7 +216,7 @@ func (f *Feishu) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 	return ref, err
 }
 
-// feishuFormat is whether a card was refused for its content.
+// feishuFormat reports whether a card was refused for its content.
 func feishuFormat(r *Refused) bool {
 	return strings.Contains(r.Reason, "(230099)") || strings.Contains(r.Reason, "(230028)")
 }
@@ -271,7 +271,7 @@ func (f *Feishu) Edit(ctx context.Context, at Ref, p Post) error {
 	return err
 }
 
-// Typing puts a sign on the message a topic began with. A failure is none: the answer comes all the same.
+// Typing adds a reaction to the topic's first message. A failure is ignored: the answer comes anyway.
 func (f *Feishu) Typing(ctx context.Context, to Address) error {
 	if !isFeishuID(to.Topic) {
 		return nil
@@ -305,7 +305,7 @@ func (f *Feishu) Upload(ctx context.Context, to Address, file File, key string) 
 	return f.post(ctx, to, file.ReplyTo, kind, string(r.Data), key)
 }
 
-// Fetch downloads what a message holds.
+// Fetch downloads the file or image of a message.
 func (f *Feishu) Fetch(ctx context.Context, ref FileRef, w io.Writer) error {
 	ids := strings.Split(ref.ID, ":")
 	if len(ids) != 3 || !isFeishuID(ids[0]) || !isFeishuID(ids[2]) || ids[1] != "image" && ids[1] != "file" {

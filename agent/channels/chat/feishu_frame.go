@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// feishuFrame is what Feishu's long connection carries: a message of Protocol Buffers with nine fields.
+// feishuFrame is a message of Feishu's long connection: Protocol Buffers with nine fields.
 type feishuFrame struct {
 	Seq, Log uint64
 	Service  int32
@@ -33,7 +33,7 @@ func (f *feishuFrame) header(key string) string {
 	return ""
 }
 
-// field is one of a message: a number, or bytes.
+// field is one field of a message: a number, or bytes.
 type field struct {
 	number int
 	value  uint64

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	maxParted = 16      // events whose parts are awaited at a time
-	maxParts  = 64      // of an event
+	maxParted = 16      // incomplete multi-part events kept at a time
+	maxParts  = 64      // limit per event
 	maxEvent  = 4 << 20 // bytes of an event in parts
 )
 
@@ -30,11 +30,11 @@ type feishuLink struct {
 	sock    *socket
 	service int32
 	heard   atomic.Bool // something, since the last ping
-	busy    atomic.Bool // what was read is being taken
+	busy    atomic.Bool // set while received updates are being stored
 	parts   map[string]*parted
 }
 
-// parted is an event that comes in parts.
+// parted is an event that arrives in parts.
 type parted struct {
 	parts [][]byte
 	have  int
@@ -106,7 +106,7 @@ func (l *feishuLink) connect(ctx context.Context) error {
 	return nil
 }
 
-// feishuHandshake explains a refusal that stands in headers.
+// feishuHandshake explains a refusal given in headers.
 func feishuHandshake(err error) error {
 	s, ok := errors.AsType[*statusError](err)
 	if !ok {
@@ -120,7 +120,7 @@ func feishuHandshake(err error) error {
 	return err
 }
 
-// take handles what came. Only data is answered, once all of it is stored.
+// take handles a frame. Only data frames are answered, once all parts are stored.
 func (l *feishuLink) take(ctx context.Context, frames [][]byte) error {
 	l.busy.Store(true)
 	defer l.busy.Store(false)
@@ -158,7 +158,7 @@ func (l *feishuLink) take(ctx context.Context, frames [][]byte) error {
 	return nil
 }
 
-// whole is the payload, once all of its parts are there.
+// whole returns the payload, once all of its parts are there.
 func (l *feishuLink) whole(f *feishuFrame) []byte {
 	sum, _ := strconv.Atoi(f.header("sum"))
 	seq, _ := strconv.Atoi(f.header("seq"))
@@ -169,7 +169,7 @@ func (l *feishuLink) whole(f *feishuFrame) []byte {
 	p := l.parts[id]
 	if p == nil {
 		if len(l.parts) == maxParted || sum > maxParts {
-			clear(l.parts) // they come again when they are not answered
+			clear(l.parts) // they are redelivered if unconfirmed
 		}
 		if sum > maxParts {
 			return nil
@@ -232,7 +232,7 @@ type feishuMention struct {
 	Name string `json:"name"`
 }
 
-// event is false for what nobody wrote to the bot.
+// event returns false for messages not written to the bot.
 func (l *feishuLink) event(payload []byte, id string) (Update, bool) {
 	var e feishuEvent
 	problem := func(err error) (Update, bool) {
@@ -280,7 +280,7 @@ func (l *feishuLink) event(payload []byte, id string) (Update, bool) {
 	return u, !u.empty()
 }
 
-// feishuUnread is the kind of content that can't be read.
+// feishuUnread returns the kind of content that can't be read.
 func feishuUnread(kind string) Content {
 	switch kind {
 	case "text", "post", "system":
@@ -293,7 +293,7 @@ func feishuUnread(kind string) Content {
 	return Other // cards, forwarded conversations, votes and the like
 }
 
-// feishuVoice is the recording of a voice message, nil where its content doesn't name one.
+// feishuVoice returns the recording of a voice message, nil where its content doesn't name one.
 func feishuVoice(message, content string) *FileRef {
 	var c struct {
 		File string `json:"file_key"`
@@ -375,7 +375,7 @@ func feishuContent(message, kind, content string) (string, []FileRef, error) {
 	return text, files, nil
 }
 
-// feishuWords puts names in the place of keys, and leaves the bot's out at the start.
+// feishuWords replaces keys with names, and drops the bot's at the start.
 func feishuWords(text string, mentions []feishuMention, bot string) (string, bool) {
 	text = strings.TrimSpace(text)
 	mentioned := false

@@ -17,24 +17,24 @@ import (
 	"time"
 )
 
-// Options are what every adapter takes besides its credentials.
+// Options are the settings common to all adapters, apart from credentials.
 type Options struct {
-	// HTTP makes all calls, file transfers and WebSocket handshakes; what it may connect to is its own affair. Nil is
-	// http.DefaultTransport. Redirects are the adapter's business, whatever the client says.
+	// HTTP makes all calls, file transfers and WebSocket handshakes and decides which hosts may be reached. Nil is
+	// http.DefaultTransport. Adapters handle redirects themselves, whatever the client's policy.
 	HTTP *http.Client
 	// BaseURL replaces the address of the platform. It is https, or http to this machine.
 	BaseURL string
 	// FirstWait is the pause before connecting again; it doubles with each failure. 0 is one second.
 	FirstWait time.Duration
-	// Beat is between two signs of life, and how long a poll waits; 0 is the platform's own. What gives none for as
-	// long again, as when the machine has slept, is connected anew.
+	// Beat is the interval of heartbeats, and the time a poll waits; 0 is the platform's default. A connection that
+	// stays silent for another interval, for instance after the machine slept, is reopened.
 	Beat time.Duration
 }
 
 const (
 	maxAnswer   = 4 << 20          // bytes of an answer in JSON
-	callTime    = 30 * time.Second // for a call
-	transferFor = 10 * time.Minute // for a file
+	callTime    = 30 * time.Second // limit of a call
+	transferFor = 10 * time.Minute // limit of a file transfer
 )
 
 // client calls the HTTP API of one platform. No error that it returns contains a secret or an address.
@@ -63,7 +63,7 @@ func newClient(o Options, address string, hosts []string, secrets ...string) (*c
 	return c, nil
 }
 
-// hide adds secrets. It must not run beside calls.
+// hide adds secrets. It must not run concurrently with calls.
 func (c *client) hide(secrets ...string) {
 	for _, s := range secrets {
 		if s == "" {
@@ -121,7 +121,7 @@ type callError struct {
 func (e *callError) Error() string { return e.text }
 func (e *callError) Unwrap() error { return e.err }
 
-// clean makes an error of op safe to be shown. An error that holds an address gives it up.
+// clean makes an error of op safe to show, by removing an address in it.
 func (c *client) clean(op string, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -137,12 +137,12 @@ func (c *client) redact(text string) string {
 	return text
 }
 
-// A call is a request. op names it in errors, where its path may not stand.
+// A call is a request. op names it in errors, which must not contain its path.
 type call struct {
 	op, method, path string
 	header           http.Header
 	body             any       // sent as JSON; nil, also a nil map or pointer, is no body
-	raw              io.Reader // sent as it is, instead of body
+	raw              io.Reader // sent unmodified, instead of body
 	kind             string    // media type of raw
 	size             int64     // bytes of raw, -1 if not known; files need it
 	limit            time.Duration
@@ -186,7 +186,7 @@ func (c *client) open(ctx context.Context, r call) (*http.Response, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.op, err)
 		}
-		// A nil map is `null` in JSON, which Telegram and others refuse: they want an object or nothing at all.
+		// A nil map is `null` in JSON, which Telegram and others reject: they want an object or nothing.
 		if !bytes.Equal(b, []byte("null")) {
 			body, kind = bytes.NewReader(b), "application/json; charset=utf-8"
 		}
@@ -216,8 +216,8 @@ func (c *client) open(ctx context.Context, r call) (*http.Response, error) {
 	return resp, nil
 }
 
-// download writes what is at address to w. It follows redirects between the hosts where the platform keeps files;
-// header goes to the first of them only.
+// download writes the content of address to w. It follows redirects between the platform's file hosts; only the first
+// of them receives header.
 func (c *client) download(ctx context.Context, op, address string, header http.Header, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, transferFor)
 	defer cancel()
@@ -251,7 +251,7 @@ func (c *client) download(ctx context.Context, op, address string, header http.H
 	return fmt.Errorf("%s: too many redirects", op)
 }
 
-// copy ends with the writer's own error, which is how a caller sets a limit, or with one that is safe to be shown.
+// copy returns the writer's own error, which lets callers set a limit, or an error that is safe to show.
 func (c *client) copy(op string, w io.Writer, r io.Reader) error {
 	buf := make([]byte, 32<<10)
 	for {
@@ -289,7 +289,7 @@ func (c *client) ownHost(address string) error {
 	return fmt.Errorf("%s is no host of the platform", host)
 }
 
-// form is a multipart body with one file. The file is opened when it is read, so nothing of it is kept in memory.
+// form returns a multipart body with one file. The file is opened when it is read, so nothing of it is kept in memory.
 func form(fields [][2]string, name string, f File) (body io.ReadCloser, kind string, size int64, err error) {
 	var head bytes.Buffer
 	m := multipart.NewWriter(&head)
@@ -314,7 +314,7 @@ func form(fields [][2]string, name string, f File) (body io.ReadCloser, kind str
 	}{all, src}, m.FormDataContentType(), size, nil
 }
 
-// wait is seconds as the platforms count them, within an hour: longer is a mistake, and a wait too short is told again.
+// wait converts a platform's seconds, limited to an hour: longer is an error, and a too short wait is reported again.
 func wait(seconds float64) time.Duration {
 	return time.Duration(min(max(seconds, 0), 3600) * float64(time.Second))
 }
@@ -331,7 +331,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// rateOf is the *Rate of a status 429, or nil.
+// rateOf returns the *Rate of a status 429, or nil.
 func rateOf(err error) *Rate {
 	if s, ok := errors.AsType[*statusError](err); ok && s.Status == http.StatusTooManyRequests {
 		return &Rate{After: retryAfter(s.Header)}

@@ -122,7 +122,7 @@ func (w *writer) address(label, address string) {
 	}
 }
 
-// webAddress is whether s leads to a page or a mailbox and holds nothing that could end a link early.
+// webAddress reports whether s is the address of a page or mailbox without characters that could end a link early.
 func webAddress(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || strings.ContainsFunc(s, func(r rune) bool {
@@ -139,7 +139,7 @@ func webAddress(s string) bool {
 	return false
 }
 
-// inlineText is the text below n without any marks.
+// inlineText returns the text below n without any marks.
 func inlineText(n ast.Node, src []byte) []byte {
 	var b []byte
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

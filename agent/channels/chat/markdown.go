@@ -13,8 +13,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// A dialect is how a platform marks text up. Nothing that comes from the model gets through unescaped, so it can
-// neither address people nor break out of what it stands in.
+// A dialect describes a platform's markup. Text from the model is always escaped, so it can neither mention anyone nor
+// break out of its element.
 type dialect struct {
 	escape    func(string) string // text
 	verbatim  func(string) string // code
@@ -25,10 +25,10 @@ type dialect struct {
 	languages            bool   // a fence names its language
 	bullet               string // of a list
 	border               bool   // marks count at the border of a word only
-	entities             bool   // no marks: their places are listed beside the text
+	entities             bool   // no marks: formatted ranges are listed separately
 }
 
-// An entity is a part of a message that stands out, in UTF-16 units, as Telegram has it.
+// An entity is a formatted range of a message, in UTF-16 units, as in Telegram's API.
 type entity struct {
 	Type     string `json:"type"`
 	Offset   int    `json:"offset"`
@@ -74,7 +74,7 @@ func (d *dialect) plain(source string) string {
 	return out
 }
 
-// writer makes a platform's text.
+// writer writes text in a platform's format.
 type writer struct {
 	d   *dialect
 	src []byte
@@ -134,7 +134,7 @@ func (w *writer) raw(s string) {
 	w.after = false
 }
 
-// text writes what must come out as it is.
+// text writes plain text, escaped.
 func (w *writer) text(s string) {
 	if s == "" {
 		return
@@ -154,10 +154,10 @@ func (w *writer) text(s string) {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
-// span writes what is marked.
+// span writes formatted text.
 func (w *writer) span(kind, mark string, e entity, inside func()) {
 	if w.d.entities {
-		if w.fresh { // so that the prefix of the line stays outside
+		if w.fresh { // keep the line's prefix outside
 			for _, p := range w.prefix {
 				w.raw(p)
 			}
@@ -241,7 +241,7 @@ func (w *writer) quote(n ast.Node) {
 	w.prefix = w.prefix[:len(w.prefix)-1]
 }
 
-// holdsOthers finds what Telegram does not allow in a quotation.
+// holdsOthers reports whether an element contains blocks that Telegram doesn't allow in a quotation.
 func (w *writer) holdsOthers(n ast.Node) bool {
 	found := false
 	_ = ast.Walk(n, func(c ast.Node, _ bool) (ast.WalkStatus, error) {

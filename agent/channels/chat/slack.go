@@ -21,7 +21,7 @@ type SlackConfig struct {
 	Options
 }
 
-// Slack reads by Socket Mode: envelopes come until they are acknowledged, which they are once they were taken.
+// Slack uses Socket Mode: envelopes are redelivered until they are acknowledged, after they are stored.
 type Slack struct {
 	cfg  SlackConfig
 	c    *client
@@ -42,7 +42,7 @@ type slackIdentity struct {
 // slackMax is below the 4,000 characters that Slack recommends: marks take some.
 const slackMax = 3900
 
-// NewSlack makes a channel. It makes no call.
+// NewSlack returns a channel. It makes no network call.
 func NewSlack(cfg SlackConfig) (*Slack, error) {
 	switch {
 	case cfg.BotToken == "":
@@ -60,7 +60,7 @@ func NewSlack(cfg SlackConfig) (*Slack, error) {
 	return &Slack{cfg: cfg, c: c, text: slackText()}, nil
 }
 
-// Limits are those of Slack's pages on rate limits and messages.
+// Limits returns the limits documented on Slack's pages about rate limits and messages.
 func (s *Slack) Limits() Limits {
 	return Limits{Max: slackMax, Count: s.text.count(utf16Size), EditEvery: 1200 * time.Millisecond,
 		GroupEditEvery: 1200 * time.Millisecond, MaxFile: 1 << 30, MaxImage: 1 << 30, CanEdit: true,
@@ -70,14 +70,14 @@ func (s *Slack) Limits() Limits {
 
 const slackForm = "application/x-www-form-urlencoded"
 
-// slackReply is what all answers have.
+// slackReply contains the fields common to all responses.
 type slackReply struct {
 	OK     bool   `json:"ok"`
 	Error  string `json:"error"`
 	Needed string `json:"needed"`
 }
 
-// json calls a method that reads JSON: those that write messages, with lists and objects in them.
+// json calls a method that takes JSON: methods that write messages with lists and objects.
 func (s *Slack) json(ctx context.Context, method string, body map[string]any, into any) error {
 	return s.do(ctx, call{op: method, body: body, header: bearer(s.cfg.BotToken)}, into)
 }
@@ -96,7 +96,7 @@ func (s *Slack) get(ctx context.Context, address string, into any) error {
 	return s.do(ctx, call{op: method, method: http.MethodGet, path: "/" + address, header: bearer(s.cfg.BotToken)}, into)
 }
 
-// do calls a method. Errors are what Channel promises.
+// do calls a method. Its errors are those that Channel promises.
 func (s *Slack) do(ctx context.Context, r call, into any) error {
 	r.method, r.path = cmp.Or(r.method, http.MethodPost), cmp.Or(r.path, "/"+r.op)
 	var raw json.RawMessage
@@ -152,7 +152,7 @@ func (s *Slack) refused(op string, r slackReply) error {
 	return &Refused{Reason: text}
 }
 
-// Check asks with both tokens.
+// Check checks both tokens.
 func (s *Slack) Check(ctx context.Context) (Me, error) {
 	who, err := s.identify(ctx)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Slack) identify(ctx context.Context) (slackIdentity, error) {
 	return who, nil
 }
 
-// address asks for a socket, whose address is a secret.
+// address requests a socket's address, which is a secret.
 func (s *Slack) address(ctx context.Context) (string, error) {
 	var at struct {
 		URL string `json:"url"`
@@ -189,8 +189,8 @@ func (s *Slack) Run(ctx context.Context, in Inbox) error {
 	return again(ctx, s.cfg.Options, in, func(ctx context.Context, up func()) error { return s.session(ctx, in, up) })
 }
 
-// session stands until a socket breaks. Slack recycles them: it says so before, and then the next one is opened first
-// and the old one read until it ends.
+// session lasts until a socket breaks. Slack recycles sockets and announces it: then the next one is opened first, and
+// the old one is read until it ends.
 func (s *Slack) session(ctx context.Context, in Inbox, up func()) error {
 	if _, err := s.identify(ctx); err != nil {
 		return err
@@ -242,7 +242,7 @@ type slackEnvelope struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// read takes what a socket brings, and acknowledges it then.
+// read stores the events of a socket and then acknowledges them.
 func (s *Slack) read(ctx context.Context, sock *socket, in Inbox) error {
 	for {
 		frames, err := sock.batch(ctx)
@@ -350,7 +350,7 @@ func (s *Slack) body(to Address, p Post) map[string]any {
 	return body
 }
 
-// Typing puts a sign on the message a thread began with. In private chats Slack has none for bots.
+// Typing adds a reaction to the thread's first message. In private chats Slack has none for bots.
 func (s *Slack) Typing(ctx context.Context, to Address) error {
 	if to.Topic == "" {
 		return nil
@@ -360,5 +360,5 @@ func (s *Slack) Typing(ctx context.Context, to Address) error {
 	if _, ok := errors.AsType[*Rate](err); ok {
 		return err
 	}
-	return nil // it is there already, or the app may not: an answer will come all the same
+	return nil // it exists already, or the app lacks the permission: the answer comes anyway
 }

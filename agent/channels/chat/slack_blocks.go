@@ -21,8 +21,8 @@ const (
 
 type slackObject = map[string]any
 
-// slackBlocks lays Markdown out as blocks: headers, sections, code, lines and one table. It is nil for Markdown that
-// gains nothing by that, or does not fit: the text of the message has it all.
+// slackBlocks converts Markdown to blocks: headers, sections, code, lines and one table. It is nil for Markdown that
+// doesn't need blocks, or doesn't fit: the message's text has everything.
 func slackBlocks(source string) []slackObject {
 	doc, src := parse(source)
 	b := &slackLayout{src: src}
@@ -118,7 +118,7 @@ func (b *slackLayout) flush() {
 	}
 }
 
-// slackTable is a table as such, nil for one that is too large.
+// slackTable returns a table block, or nil if the table is too large.
 func slackTable(n *extast.Table, src []byte) slackObject {
 	wide := len(n.Alignments)
 	if wide == 0 || wide > slackColumnsMost {
@@ -154,7 +154,7 @@ func slackTable(n *extast.Table, src []byte) slackObject {
 	return slackObject{"type": "table", "rows": rows, "column_settings": columns}
 }
 
-// slackRaw is a cell without marks. Slack takes no empty ones.
+// slackRaw returns an unformatted cell. Slack rejects empty ones.
 func slackRaw(text string) slackObject {
 	return slackObject{"type": "raw_text", "text": cmp.Or(text, "–")}
 }

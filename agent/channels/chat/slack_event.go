@@ -40,7 +40,7 @@ type slackCallback struct {
 	} `json:"event"`
 }
 
-// slackFile is a file of a message. In channels that are shared with others only its id may be there.
+// slackFile is a file of a message. In channels shared with other workspaces only its id may be set.
 type slackFile struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"`
@@ -59,18 +59,18 @@ type slackFile struct {
 	} `json:"transcription"`
 }
 
-// gone tells that the file was deleted, or is hidden from the bot.
+// gone reports whether a file was deleted or is hidden from the bot.
 func (f *slackFile) gone() bool {
 	return f.Mode == "tombstone" || f.Mode == "hidden_by_limit" || f.Access == "access_denied" ||
 		f.Access == "file_not_found"
 }
 
-// slackStops are the names of the stop signs.
+// slackStops returns the names of the stop signs.
 func slackStops() []string {
 	return []string{"octagonal_sign", "no_entry", "raised_hand", "hand", "-1", "thumbsdown"}
 }
 
-// reaction is false for one that doesn't ask to stop. The topic of a message that the bot wrote is known by its Under.
+// reaction returns false for reactions that don't ask to stop. Under identifies the topic of the bot's message.
 func (s *Slack) reaction(c slackCallback, who slackIdentity) (Update, bool) {
 	e := c.Event
 	name, _, _ := strings.Cut(e.Reaction, "::") // a skin tone
@@ -86,7 +86,7 @@ func (s *Slack) reaction(c slackCallback, who slackIdentity) (Update, bool) {
 	return u, true
 }
 
-// update is false for what nobody wrote to the bot. A mention comes as two events, which have one id.
+// update returns false for messages not written to the bot. A mention arrives as two events with one id.
 func (s *Slack) update(env slackEnvelope) (Update, bool) {
 	if env.Type != "events_api" {
 		return Update{}, false
@@ -166,7 +166,7 @@ func slackTime(ts string) time.Time {
 	return time.Unix(n, 0)
 }
 
-// slackWords is a text as people see it, without the bot's name at its start, and whether it names the bot.
+// slackWords returns a text as shown to people, without the bot's name at its start, and whether it mentions the bot.
 func slackWords(text, bot string) (string, bool) {
 	name := "<@" + bot
 	mentioned := bot != "" && (strings.Contains(text, name+">") || strings.Contains(text, name+"|"))
@@ -192,7 +192,7 @@ func slackWords(text, bot string) (string, bool) {
 	return strings.TrimSpace(strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(b.String())), mentioned
 }
 
-// slackReference is what stands between < and >.
+// slackReference is the text between < and >.
 func slackReference(s string) string {
 	target, label, labelled := strings.Cut(s, "|")
 	switch {

@@ -53,8 +53,8 @@ func (s *Slack) Upload(ctx context.Context, to Address, f File, _ string) (Ref, 
 	return Ref{to, cmp.Or(s.shared(ctx, at.ID, to.Chat), "file:"+at.ID)}, nil
 }
 
-// shared is the message that a file stands in, empty if Slack doesn't say. It knows that only a moment after it took
-// the file.
+// shared returns the message that contains a file, or "" if Slack doesn't report it yet: it does a moment after the
+// upload.
 func (s *Slack) shared(ctx context.Context, file, chat string) string {
 	for range 3 {
 		var info struct {

@@ -18,8 +18,8 @@ const (
 	longestWait = time.Minute
 )
 
-// again runs sessions, one after the other, until ctx ends or one says that the owner must act. Between two it waits
-// twice as long each time, up to a minute; a session that was up begins anew. up says that the connection stands.
+// again runs sessions one after the other, until ctx ends or an error requires the owner to act. The delay between two
+// doubles up to a minute and is reset by a session that was up. up reports that the connection stands.
 func again(ctx context.Context, o Options, in Inbox, session func(ctx context.Context, up func()) error) error {
 	first := o.FirstWait
 	if first == 0 {
@@ -34,7 +34,7 @@ func again(ctx context.Context, o Options, in Inbox, session func(ctx context.Co
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil { // asked to connect again
+		if err == nil { // a reconnect was requested
 			if !sleep(ctx, first/10) {
 				return ctx.Err()
 			}
@@ -78,22 +78,22 @@ type socket struct {
 	quit context.CancelFunc
 	work sync.WaitGroup
 
-	rest  [][]byte // what batch gives first
+	rest  [][]byte // returned by batch first
 	ahead *ahead   // nil before batch is called
 }
 
-// How much is read ahead, and handed out at once.
+// Limits of the read-ahead, and of one batch.
 const (
 	batchMost  = 512
 	batchBytes = 4 << 20
 )
 
-// ahead is what was read and not yet asked for.
+// ahead buffers received messages that weren't requested yet.
 type ahead struct {
 	mu     sync.Mutex
 	frames [][]byte
 	bytes  int
-	broken error // why no more comes
+	broken error // reason why no more messages arrive
 
 	more chan struct{} // one token: there is more, or broken
 	room chan struct{} // one token: frames were taken
@@ -117,8 +117,8 @@ func (c *client) dial(ctx context.Context, op, address string, header http.Heade
 	return &socket{conn: conn, c: c, quit: func() {}}, nil
 }
 
-// keep asks for a sign of life every interval, beside read. A socket that gives none for as long again is cut, which
-// ends read.
+// keep sends a ping every interval, concurrently with read. A socket that stays silent for another interval is cut,
+// which ends read.
 func (s *socket) keep(ctx context.Context, interval time.Duration) {
 	s.every(ctx, interval, func(ctx context.Context) error {
 		limited, cancel := context.WithTimeout(ctx, interval)
@@ -151,8 +151,8 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 	return data, nil
 }
 
-// batch waits for a message and gives all that have come meanwhile, so that they are stored and confirmed together. It
-// is for one goroutine, in place of read.
+// batch waits for a message and returns all received ones, so that they are stored and confirmed together. It is for
+// one goroutine, instead of read.
 func (s *socket) batch(ctx context.Context) (all [][]byte, err error) {
 	if s.ahead == nil {
 		s.readAhead(ctx)
@@ -172,7 +172,7 @@ func (s *socket) batch(ctx context.Context) (all [][]byte, err error) {
 	}
 }
 
-// take gives what there is, and the error when there will be no more.
+// take returns the buffered messages, or the final error if no more will come.
 func (a *ahead) take() (all [][]byte, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -192,7 +192,7 @@ func (a *ahead) put(data []byte) {
 	signal(a.more)
 }
 
-// full tells that nothing more should be put before take.
+// full reports whether the buffer must be emptied before more is put.
 func (a *ahead) full() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -258,7 +258,7 @@ func (s *socket) write(ctx context.Context, kind websocket.MessageType, b []byte
 	return nil
 }
 
-// close ends the socket and waits for what belongs to it.
+// close closes the socket and waits for its goroutines.
 func (s *socket) close(code websocket.StatusCode) {
 	s.quit()
 	if code == 0 {

@@ -7,9 +7,9 @@ import (
 
 // A Piece is a part of a text that fits into one message.
 type Piece struct {
-	Text  string // Markdown of its own: a code block that goes on in the next piece is closed here and opened there
-	Bytes int    // how many of the text's bytes it stands for
-	Fence string // opens the code block that goes on; the next call of NextPiece needs it
+	Text  string // complete Markdown: a code block that continues in the next piece is closed here and reopened there
+	Bytes int    // number of bytes of the text that it covers
+	Fence string // opening line of the code block that continues; the next call of NextPiece needs it
 }
 
 // Split cuts Markdown into messages.
@@ -23,9 +23,9 @@ func Split(text string, l Limits) []Piece {
 	return all
 }
 
-// NextPiece is the first message of a text that begins inside the code block which fence opens, if any. Where it ends
-// depends only on what fits into it, so a text that still grows never moves an end once there is more than one piece.
-// It looks for the end of a block, a line, a sentence, a word, in this order, and keeps links and emphasis whole.
+// NextPiece returns the first message of a text that begins inside the code block opened by fence, if any. Its end
+// depends only on its own content, so growing text never moves an end once there is more than one piece. It prefers the
+// end of a block, then of a line, a sentence and a word, and keeps links and emphasis whole.
 func NextPiece(text, fence string, l Limits) Piece {
 	s := splitter{Limits: l, text: text, begins: fence}
 	if fence != "" {
@@ -44,15 +44,15 @@ func NextPiece(text, fence string, l Limits) Piece {
 	return Piece{Text: s.close(text), Bytes: len(text), Fence: s.fence}
 }
 
-// splitter walks over the lines that fit.
+// splitter iterates over the lines that fit.
 type splitter struct {
 	Limits
 	text   string
 	begins string // opens the code block the text begins in
 	at     int    // bytes of the text that fit
-	used   int    // and what they count
+	used   int    // and their size
 	fence  string // the line that opened the code block at at
-	table  int    // what the first line of the table at at counts, 0 if there is none
+	table  int    // size of the first line of the table at at, or 0 without a table
 
 	block, line boundary // the last ones
 }
@@ -63,8 +63,8 @@ type boundary struct {
 	fence    string
 }
 
-// widestTable bounds, in columns, a table that is shown as one: more does not fit on the screen of a phone, where its
-// lines would be broken. Cells are told apart better in a list then.
+// widestTable limits the columns of a table shown as one: wider tables don't fit on a phone's screen and are easier to
+// read as a list.
 const widestTable = 40
 
 // take adds a line if it fits.
@@ -129,7 +129,7 @@ func (s *splitter) cut(line string) Piece {
 			fits = whole
 		}
 	}
-	if s.at == 0 && fits == 0 { // a limit too small for anything: one character all the same
+	if s.at == 0 && fits == 0 { // a limit too small for anything: take one character
 		_, fits = utf8.DecodeRuneInString(line)
 		fits = max(fits, 1)
 	}
@@ -139,7 +139,7 @@ func (s *splitter) cut(line string) Piece {
 	return s.end(boundary{at: s.at + fits, fence: s.fence})
 }
 
-// fits is how many bytes of line count at most room.
+// fits returns the number of bytes of line that count at most room.
 func (s *splitter) fits(line string, room int) int {
 	for i, r := range line {
 		if room -= s.Count(string(r)); room < 0 {
@@ -154,7 +154,7 @@ func (s *splitter) end(b boundary) Piece {
 	return Piece{Text: s.close(s.text[:b.at]), Bytes: b.at, Fence: b.fence}
 }
 
-// close makes Markdown of its own of the first part of the text.
+// close completes the Markdown of the text's first part.
 func (s *splitter) close(part string) string {
 	if s.begins != "" {
 		part = s.begins + "\n" + part
@@ -165,7 +165,7 @@ func (s *splitter) close(part string) string {
 	return strings.TrimSuffix(part, "\n") + "\n" + fenceMark(s.fence)
 }
 
-// fenceMark is what a line that may open a code block begins with, or "".
+// fenceMark returns the characters that open a code block on this line, or "".
 func fenceMark(line string) string {
 	for _, c := range "`~" {
 		n := len(line) - len(strings.TrimLeft(line, string(c)))
@@ -182,8 +182,8 @@ func closes(line, fence string) bool {
 	return len(line) >= len(mark) && strings.Trim(line, mark[:1]) == ""
 }
 
-// wordEnd is the best place to cut line at or before n: after a sentence in the second half, else after a word, but
-// never inside a link, a code span or emphasis that begins after the first quarter. 0 is none.
+// wordEnd returns the best place to cut line at or before n: after a sentence in the second half, else after a word,
+// but never inside a link, a code span or emphasis that begins after the first quarter. 0 is none.
 func wordEnd(line string, n int) int {
 	part := line[:n]
 	end := 0
@@ -204,7 +204,7 @@ func wordEnd(line string, n int) int {
 	return end
 }
 
-// openedAt is where the last link, code span or emphasis begins that part does not end, or -1.
+// openedAt returns where the last link, code span or emphasis begins that part does not end, or -1.
 func openedAt(part string) int {
 	if i := strings.LastIndexByte(part, '`'); i >= 0 && strings.Count(part, "`")%2 == 1 {
 		return i

@@ -85,7 +85,7 @@ func aligned(rows [][]string, width []int, align []extast.Alignment) string {
 	return b.String()
 }
 
-// columns is how wide s is in a fixed font. Chinese, Japanese, Korean and emoji take two.
+// columns returns the width of s in a fixed font. Chinese, Japanese, Korean and emoji take two.
 func columns(s string) int {
 	n := 0
 	for _, r := range s {

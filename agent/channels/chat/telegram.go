@@ -22,14 +22,14 @@ type TelegramConfig struct {
 	Options
 }
 
-// A Command is one that people may send.
+// A Command is a command offered to people.
 type Command struct {
 	Name  string `json:"command"` // without the slash
 	About string `json:"description"`
 }
 
-// Telegram reads by long polls of the Bot API: a poll confirms what the one before brought, so nothing is confirmed
-// that was not taken.
+// Telegram uses long polls of the Bot API: a poll confirms the updates of the one before, so nothing is confirmed
+// before it is stored.
 type Telegram struct {
 	cfg    TelegramConfig
 	c      *client
@@ -42,7 +42,7 @@ const (
 	telegramPoll = 50 * time.Second
 )
 
-// NewTelegram makes a channel. It makes no call.
+// NewTelegram returns a channel. It makes no network call.
 func NewTelegram(cfg TelegramConfig) (*Telegram, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")
@@ -59,7 +59,7 @@ func NewTelegram(cfg TelegramConfig) (*Telegram, error) {
 	return &Telegram{cfg: cfg, c: c, method: "/bot" + cfg.Token + "/", text: entitiesText()}, nil
 }
 
-// Limits are those of the Bot API and of its FAQ.
+// Limits returns the limits of the Bot API and its FAQ.
 func (t *Telegram) Limits() Limits {
 	return Limits{Max: telegramMax, Count: utf16Len, EditEvery: time.Second, GroupEditEvery: 3 * time.Second,
 		MaxFile: 50 << 20, MaxImage: 10 << 20, CanEdit: true, Ends: t.cfg.Rich,
@@ -78,7 +78,7 @@ type telegramReply struct {
 	} `json:"parameters"`
 }
 
-// do calls a method. Errors are what Channel promises.
+// do calls a method. Its errors are those that Channel promises.
 func (t *Telegram) do(ctx context.Context, r call, into any) error {
 	r.method, r.path = http.MethodPost, t.method+r.op
 	var reply telegramReply
@@ -106,7 +106,7 @@ func (t *Telegram) call(ctx context.Context, method string, body map[string]any,
 	return t.do(ctx, call{op: method, body: body}, into)
 }
 
-// refused explains an answer. Only its text tells apart what all has the status 400.
+// refused explains an error response. Only its text tells the cases of status 400 apart.
 func (t *Telegram) refused(op string, r telegramReply) error {
 	text := t.c.redact(r.Description)
 	has := func(parts ...string) bool {
@@ -140,7 +140,7 @@ func (t *Telegram) refused(op string, r telegramReply) error {
 	return &Refused{Reason: op + ": " + text}
 }
 
-// Check asks who the bot is.
+// Check requests the bot's identity.
 func (t *Telegram) Check(ctx context.Context) (Me, error) {
 	var u telegramUser
 	if err := t.call(ctx, "getMe", nil, &u); err != nil {
@@ -170,7 +170,7 @@ func (t *Telegram) Run(ctx context.Context, in Inbox) error {
 	})
 }
 
-// poll confirms what was taken and takes what is new.
+// poll confirms the stored updates and fetches new ones.
 func (t *Telegram) poll(ctx context.Context, in Inbox, me Me) error {
 	poll := cmp.Or(t.cfg.Beat, telegramPoll)
 	body := map[string]any{"timeout": int(poll.Seconds()), "allowed_updates": []string{"message", "message_reaction"}}
@@ -211,7 +211,7 @@ func (t *Telegram) poll(ctx context.Context, in Inbox, me Me) error {
 	return in.Take(ctx, batch, map[string]string{"offset": strconv.FormatInt(next, 10)})
 }
 
-// target is where a message goes.
+// target returns the destination of a message.
 func telegramTarget(to Address) map[string]any {
 	body := map[string]any{"chat_id": to.Chat}
 	if n, err := strconv.ParseInt(to.Chat, 10, 64); err == nil {
@@ -305,7 +305,7 @@ func (t *Telegram) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
 	return t.c.download(ctx, "download", t.c.base+"/file"+t.method+file.Path, nil, w)
 }
 
-// utf16Cut is the part of text that an entity stands for, and what is before and after it.
+// utf16Cut splits text into the part that an entity covers and the parts before and after it.
 func utf16Cut(text string, offset, length int) (before, part, after string, ok bool) {
 	u := utf16.Encode([]rune(text))
 	if offset < 0 || length < 0 || offset > len(u) || length > len(u)-offset {

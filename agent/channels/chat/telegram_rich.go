@@ -11,7 +11,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// What a rich message may hold.
+// Limits of a rich message.
 const (
 	richMax     = 32768 // characters
 	richBlocks  = 500
@@ -19,7 +19,7 @@ const (
 	richColumns = 20
 )
 
-// writeRich makes a message a rich one. Refused says that it cannot be one.
+// writeRich converts a message to a rich one. Refused means that it can't be one.
 func (t *Telegram) writeRich(ctx context.Context, target map[string]any, source string) error {
 	text, ok := richText(source)
 	if !ok {
@@ -30,8 +30,8 @@ func (t *Telegram) writeRich(ctx context.Context, target map[string]any, source 
 	return t.call(ctx, "editMessageText", body, nil)
 }
 
-// richText turns Markdown into the HTML of a rich message. Raw HTML is text, images are links, and nobody is addressed.
-// It is false for what exceeds the limits.
+// richText converts Markdown to the HTML of a rich message. Raw HTML is shown as text, images become links, and
+// mentions are disabled. It returns false for text beyond the limits.
 func richText(source string) (string, bool) {
 	doc, src := parse(source)
 	w := &richWriter{src: src}
@@ -48,7 +48,7 @@ type richWriter struct {
 	tooMuch bool
 }
 
-// tag writes an element. attr stands behind its name.
+// tag writes an element. attr follows its name.
 func (w *richWriter) tag(name, attr string, inside func()) {
 	w.depth++
 	w.tooMuch = w.tooMuch || w.depth > richDepth
@@ -99,7 +99,7 @@ func (w *richWriter) blockNode(n ast.Node) {
 		w.list(n)
 	case *extast.Table:
 		w.table(n)
-	case *ast.TextBlock: // of a list whose items are close together
+	case *ast.TextBlock: // in a tight list
 		w.inline(n)
 	default:
 		w.block("p", "", func() { w.inline(n) })

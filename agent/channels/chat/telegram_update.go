@@ -32,7 +32,7 @@ type telegramChat struct {
 	Title string `json:"title"`
 }
 
-// telegramReaction is a change of somebody's reactions to a message.
+// telegramReaction is a change of a person's reactions to a message.
 type telegramReaction struct {
 	Chat telegramChat  `json:"chat"`
 	ID   int64         `json:"message_id"`
@@ -43,7 +43,7 @@ type telegramReaction struct {
 	} `json:"new_reaction"`
 }
 
-// update is false for reactions that don't ask to stop, and for those of nobody.
+// update returns false for reactions that don't ask to stop, and for anonymous ones.
 func (r *telegramReaction) update(id int64) (Update, bool) {
 	if r == nil || r.User == nil || r.User.IsBot {
 		return Update{}, false
@@ -64,7 +64,7 @@ func (r *telegramReaction) update(id int64) (Update, bool) {
 	return Update{}, false
 }
 
-// telegramOrigin tells where a forwarded message came from.
+// telegramOrigin is the origin of a forwarded message.
 type telegramOrigin struct {
 	User *telegramUser `json:"sender_user"`
 	Name string        `json:"sender_user_name"`
@@ -156,7 +156,7 @@ type telegramLocation struct {
 	Longitude float64 `json:"longitude"`
 }
 
-// things are the words for content that is neither text nor a file.
+// things names content other than text and files.
 func (m *telegramMessage) things() string {
 	var lines []string
 	if v := m.Venue; v != nil {
@@ -177,7 +177,7 @@ func (m *telegramMessage) things() string {
 	return strings.Join(lines, "\n")
 }
 
-// unread is the content that can't be read, if there is any.
+// unread returns the content that can't be read, if there is any.
 func (m *telegramMessage) unread() Content {
 	switch {
 	case m.Voice != nil:
@@ -190,7 +190,7 @@ func (m *telegramMessage) unread() Content {
 	return "" // a join, a new title and the like
 }
 
-// update is false for what nobody wrote to the bot.
+// update returns false for messages not written to the bot.
 func (m *telegramMessage) update(me Me) (Update, bool) {
 	if m == nil || m.From == nil || m.From.IsBot {
 		return Update{}, false
@@ -238,7 +238,7 @@ func (m *telegramMessage) update(me Me) (Update, bool) {
 	return u, true
 }
 
-// words is the text without the bot's name at its start, and whether it names the bot.
+// words returns the text without the bot's name at its start, and whether it mentions the bot.
 func (m *telegramMessage) words(me Me) (string, bool) {
 	text, entities := m.Text, m.Entities
 	if text == "" {

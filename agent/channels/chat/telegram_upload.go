@@ -22,7 +22,7 @@ func (t *Telegram) Upload(ctx context.Context, to Address, f File, _ string) (Re
 	return Ref{to, strconv.FormatInt(m.ID, 10)}, nil
 }
 
-// Attach makes a message one with a document or a photo.
+// Attach adds a document or photo to a message.
 func (t *Telegram) Attach(ctx context.Context, at Ref, f File) error {
 	id, err := strconv.ParseInt(at.Message, 10, 64)
 	if err != nil {
@@ -36,7 +36,7 @@ func (t *Telegram) Attach(ctx context.Context, at Ref, f File) error {
 	})
 }
 
-// asPhoto sends a picture as one, and as a document if Telegram refuses it: it is too wide, say, or no picture at all.
+// asPhoto sends an image as a photo, or as a document if Telegram refuses it, for instance because it is too wide.
 func (t *Telegram) asPhoto(f File, send func(kind string) error) error {
 	if !f.Image || f.Size > t.Limits().MaxImage {
 		return send("document")

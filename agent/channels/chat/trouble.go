@@ -12,18 +12,18 @@ import (
 	"syscall"
 )
 
-// A Cause is why something did not work with a platform, for people. It is empty when that is not known.
+// A Cause is the reason of a platform's failure, for people. It is empty if unknown.
 type Cause string
 
 // The causes.
 const (
 	NoName       Cause = "name"         // the platform's address cannot be looked up
-	NoConnection Cause = "connect"      // nothing answers there
+	NoConnection Cause = "connect"      // no server responds there
 	NoTLS        Cause = "tls"          // the connection is not secure
 	Slow         Cause = "timeout"      // no answer in time
 	Lost         Cause = "lost"         // the connection broke off
 	Foreign      Cause = "answer"       // the answer is not the platform's
-	Faulty       Cause = "server"       // the platform says that it has a fault
+	Faulty       Cause = "server"       // the platform reports an internal error
 	Limited      Cause = "rate"         // too many calls
 	BadToken     Cause = "token"        // the credentials are not accepted
 	NoPermission Cause = "permission"   // the app may not do this
@@ -32,20 +32,20 @@ const (
 	Elsewhere    Cause = "elsewhere"    // another program uses the bot
 	Outdated     Cause = "outdated"     // the platform's interface is another one now
 	ChatGone     Cause = "chat"         // the bot may no longer write to the chat
-	Late         Cause = "late"         // the last message of a person is too old to be answered
+	Late         Cause = "late"         // the person's last message is too old for an answer
 	Declined     Cause = "refused"      // the platform does not take it
-	Deleted      Cause = "deleted"      // what was to be sent was deleted here
-	Disconnected Cause = "disconnected" // whose account it is took it away
+	Deleted      Cause = "deleted"      // the post was deleted here
+	Disconnected Cause = "disconnected" // the account's owner disconnected it
 )
 
-// A Trouble is an error of a platform that can be stored, and told in a reader's language.
+// A Trouble is a platform's error in a storable and translatable form.
 type Trouble struct {
 	Cause Cause
-	Need  string // what is missing, in the platform's own name: a permission or the field of a token
-	Text  string // as it was said
+	Need  string // the missing permission or token field, in the platform's words
+	Text  string // the original message
 }
 
-// TroubleOf tells what an error of a Channel is about.
+// TroubleOf classifies an error of a Channel.
 func TroubleOf(err error) Trouble {
 	t := Trouble{Cause: network(err), Text: err.Error()}
 	if e, ok := errors.AsType[*Fatal](err); ok {
@@ -63,7 +63,7 @@ func TroubleOf(err error) Trouble {
 	return t
 }
 
-// network is the cause of an error that no platform has said.
+// network returns the cause of an error that no platform has said.
 func network(err error) Cause {
 	_, name := errors.AsType[*net.DNSError](err)
 	_, cert := errors.AsType[*tls.CertificateVerificationError](err)
@@ -95,7 +95,7 @@ func network(err error) Cause {
 	return ""
 }
 
-// String is the form that is stored.
+// String returns the form that is stored.
 func (t Trouble) String() string {
 	if t.Cause == "" {
 		return t.Text
@@ -103,7 +103,7 @@ func (t Trouble) String() string {
 	return "[" + strings.TrimSpace(string(t.Cause)+" "+t.Need) + "] " + t.Text
 }
 
-// ParseTrouble reads what [Trouble.String] wrote. Anything else is its text.
+// ParseTrouble parses the result of [Trouble.String]. Anything else becomes its text.
 func ParseTrouble(stored string) Trouble {
 	head, text, ok := strings.Cut(stored, "] ")
 	if !ok || !strings.HasPrefix(head, "[") {
@@ -113,7 +113,7 @@ func ParseTrouble(stored string) Trouble {
 	return Trouble{Cause: Cause(cause), Need: need, Text: text}
 }
 
-// faultError is an answer that says that the platform has a fault.
+// faultError is a response that reports an internal error of the platform.
 type faultError struct{ text string }
 
 func (e *faultError) Error() string { return e.text }

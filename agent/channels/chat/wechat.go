@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// WeChatConfig is a bot of iLink, which WeChat lets third parties use.
+// WeChatConfig configures a bot of iLink, WeChat's API for third parties.
 type WeChatConfig struct {
 	Token string
 	BotID string // may be empty
-	CDN   string // where files are; empty is WeChat's own
+	CDN   string // host of files; empty is WeChat's own
 	Options
 }
 
-// WeChat reads by long polls: the cursor that one brought is sent with the next, which confirms it. A bot may only
-// answer, with the token that came with somebody's last message.
+// WeChat polls for messages: each response carries a cursor, and sending it with the next poll confirms receipt. A bot
+// may only reply, with the token of the person's last message.
 type WeChat struct {
 	cfg   WeChatConfig
 	c     *client
@@ -35,7 +35,7 @@ type WeChat struct {
 	text  *dialect
 	began sync.Once
 	ready chan struct{} // closed when in is set
-	in    Inbox         // of Run; it keeps the tokens
+	in    Inbox         // inbox passed to Run; it keeps the tokens
 }
 
 const (
@@ -53,7 +53,7 @@ const (
 	weChatVideo = 5
 )
 
-// NewWeChat makes a channel. It makes no call.
+// NewWeChat returns a channel. It makes no network call.
 func NewWeChat(cfg WeChatConfig) (*WeChat, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")
@@ -74,13 +74,13 @@ func NewWeChat(cfg WeChatConfig) (*WeChat, error) {
 	return w, c.ownHost(w.cdn)
 }
 
-// Limits are those that other clients keep; WeChat documents none.
+// Limits returns limits observed in other clients; WeChat documents none.
 func (w *WeChat) Limits() Limits {
 	return Limits{Max: weChatMax, Count: w.text.count(utf16Size), MaxFile: weChatFile, MaxImage: 20 << 20,
 		Chat: Bucket{20, time.Minute}, Group: Bucket{20, time.Minute}, Bot: Bucket{5, time.Second}, Format: FormatPlain}
 }
 
-// weChatReply is what all answers have.
+// weChatReply contains the fields common to all responses.
 type weChatReply struct {
 	Ret  int    `json:"ret"`
 	Code int    `json:"errcode"`
@@ -125,7 +125,7 @@ func weChatToken() error {
 		Remedy: "Scan its code again and enter the new token."}
 }
 
-// refused explains an answer. One code stands for two things, which only its text tells apart.
+// refused explains an error response. One code has two meanings, told apart by its text only.
 func (w *WeChat) refused(method string, r weChatReply) error {
 	code := cmp.Or(r.Code, r.Ret)
 	text := fmt.Sprintf("%s: %s (%d)", method, w.c.redact(r.Msg), code)
@@ -142,7 +142,7 @@ func (w *WeChat) refused(method string, r weChatReply) error {
 	return &declinedError{text}
 }
 
-// Check asks for the bot's settings, which the token must be good for.
+// Check requests the bot's settings, which proves that the token is valid.
 func (w *WeChat) Check(ctx context.Context) (Me, error) {
 	err := w.call(ctx, "getconfig", map[string]any{"ilink_user_id": w.cfg.BotID}, nil, 0)
 	_, fatal := errors.AsType[*Fatal](err)
@@ -151,7 +151,7 @@ func (w *WeChat) Check(ctx context.Context) (Me, error) {
 	if fatal || broken || unreached {
 		return Me{}, err
 	}
-	// whatever it says, it knows the token
+	// the token was accepted, whatever the response says
 	return Me{ID: cmp.Or(w.cfg.BotID, "wechat"), Name: cmp.Or(w.cfg.BotID, "WeChat bot")}, nil
 }
 
@@ -176,7 +176,7 @@ func (w *WeChat) Run(ctx context.Context, in Inbox) error {
 	})
 }
 
-// poll confirms what was taken and takes what is new. It returns how long the next one may take, as WeChat wants it.
+// poll confirms the stored updates and fetches new ones. It returns the timeout that WeChat wants for the next poll.
 func (w *WeChat) poll(ctx context.Context, in Inbox, wait time.Duration) (time.Duration, error) {
 	var r struct {
 		Messages []json.RawMessage `json:"msgs"`
@@ -212,7 +212,7 @@ func (w *WeChat) poll(ctx context.Context, in Inbox, wait time.Duration) (time.D
 	return min(time.Duration(max(r.Poll, 0))*time.Millisecond, 2*time.Minute), nil
 }
 
-// token is what an answer to a person needs.
+// token holds the values needed to answer a person.
 func (w *WeChat) token(ctx context.Context, person string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

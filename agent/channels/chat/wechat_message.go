@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// weChatMedia is where a file is, and its key.
+// weChatMedia locates a file and holds its key.
 type weChatMedia struct {
 	URL   string `json:"full_url"`
 	Query string `json:"encrypt_query_param"`
@@ -46,7 +46,7 @@ type weChatMessage struct {
 	Items   []weChatItem `json:"item_list"`
 }
 
-// update is false for what nobody wrote to the bot. token is what an answer needs.
+// update returns false for messages not written to the bot. token is needed to answer.
 func (w *WeChat) update(raw json.RawMessage) (u Update, token string, ok bool) {
 	var m weChatMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -103,8 +103,8 @@ func (w *WeChat) file(u *Update, p weChatPart, name, ending, kind string) {
 	}
 }
 
-// The tokens of the people who wrote last are kept with the cursor, in slots, so that a message changes a short entry
-// and strangers can't make it grow.
+// The tokens of recent senders are stored with the cursor in a fixed number of slots: a message rewrites one short
+// entry, and strangers can't make the list grow.
 const (
 	weChatSlots   = 256
 	weChatPerSlot = 16
@@ -116,7 +116,7 @@ func weChatSlot(person string) string {
 	return "tokens " + strconv.Itoa(int(sum.Sum32()%weChatSlots))
 }
 
-// weChatNote puts a person's token first.
+// weChatNote moves a person's token to the front.
 func weChatNote(slot, person, token string) string {
 	var list [][2]string
 	_ = json.Unmarshal([]byte(slot), &list) // empty at first
@@ -129,7 +129,7 @@ func weChatNote(slot, person, token string) string {
 	return string(b)
 }
 
-// weChatFind is a person's token, empty if it is not known.
+// weChatFind returns a person's token, empty if it is not known.
 func weChatFind(slot, person string) string {
 	var list [][2]string
 	_ = json.Unmarshal([]byte(slot), &list)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// WeChatScan signs a bot of iLink in by a QR code that somebody scans with WeChat.
+// WeChatScan signs an iLink bot in by a QR code scanned with WeChat.
 type WeChatScan struct {
 	c    *client
 	own  string // address that needs no key
@@ -22,16 +22,16 @@ type WeChatScan struct {
 	past ScanState
 }
 
-const weChatLook = 10 * time.Second // of a look, which WeChat answers when something happens
+const weChatLook = 10 * time.Second // long poll; WeChat answers when something happens
 
-// weChatState is what is kept of a sign-in.
+// weChatState is the stored state of a sign-in.
 type weChatState struct {
 	Code string
 	Past ScanState
-	Base string // where WeChat led it; empty for the address that it began at
+	Base string // address WeChat redirected to; empty for the initial one
 }
 
-// NewWeChatScan makes a sign-in, or goes on with one from its state. It makes no call.
+// NewWeChatScan starts a sign-in or resumes one from its state. It makes no calls.
 func NewWeChatScan(o Options, state json.RawMessage) (*WeChatScan, error) {
 	c, err := newClient(o, "https://ilinkai.weixin.qq.com", []string{".weixin.qq.com"})
 	if err != nil {
@@ -50,7 +50,7 @@ func NewWeChatScan(o Options, state json.RawMessage) (*WeChatScan, error) {
 	return w, nil
 }
 
-// State is what [NewWeChatScan] needs to go on.
+// State returns the state from which [NewWeChatScan] can resume.
 func (w *WeChatScan) State() json.RawMessage {
 	was := weChatState{Code: w.code, Past: w.past}
 	if w.c.base != w.own {
@@ -65,7 +65,7 @@ func (w *WeChatScan) get(ctx context.Context, method string, query url.Values, i
 		header: http.Header{"Ilink-App-Clientversion": {"1"}}, limit: weChatLook}, into)
 }
 
-// Code is what the picture holds.
+// Code returns the text encoded in the QR code.
 func (w *WeChatScan) Code(ctx context.Context) (string, error) {
 	var r struct {
 		weChatReply
@@ -85,7 +85,7 @@ func (w *WeChatScan) Code(ctx context.Context) (string, error) {
 	return strings.TrimSpace(r.Text), nil
 }
 
-// Look waits a moment for news. Digits are those that the app showed. It must not run twice at once.
+// Look waits briefly for progress. digits is the code shown by the app. Calls must not overlap.
 func (w *WeChatScan) Look(ctx context.Context, digits string) Scanned {
 	var r struct {
 		Status   string `json:"status"`
@@ -142,7 +142,7 @@ func (w *WeChatScan) Look(ctx context.Context, digits string) Scanned {
 	return Scanned{State: w.past}
 }
 
-// failed is a look that brought nothing. A call that took too long just had no news.
+// failed returns an unsuccessful poll. A timeout only means no news.
 func (w *WeChatScan) failed(err error) Scanned {
 	s, status := errors.AsType[*statusError](err)
 	_, unread := errors.AsType[*callError](err)
@@ -155,7 +155,7 @@ func (w *WeChatScan) failed(err error) Scanned {
 	return Scanned{State: ScanFailed, Problem: "invalid_response"}
 }
 
-// move goes on at another address of WeChat's own.
+// move switches to another address of WeChat.
 func (w *WeChatScan) move(address string) bool {
 	address = strings.TrimRight(address, "/")
 	u, err := url.Parse(address)

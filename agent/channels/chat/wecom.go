@@ -22,8 +22,8 @@ type WeComConfig struct {
 	Options
 }
 
-// WeCom speaks over one WebSocket in both directions. Nothing is confirmed there, so reading stands still while a
-// message cannot be taken. Messages stay as they are: a stream that is never ended would spin for ever.
+// WeCom uses one WebSocket in both directions. It has no confirmations, so reading stops while a message can't be
+// stored. Messages aren't streamed: an unfinished stream would spin forever.
 type WeCom struct {
 	cfg  WeComConfig
 	c    *client
@@ -40,7 +40,7 @@ const (
 	weComChunks = 100
 )
 
-// NewWeCom makes a channel. It makes no call.
+// NewWeCom returns a channel. It makes no network call.
 func NewWeCom(cfg WeComConfig) (*WeCom, error) {
 	if cfg.BotID == "" || cfg.Secret == "" {
 		return nil, errors.New("bot_id or bot_secret is missing")
@@ -53,7 +53,7 @@ func NewWeCom(cfg WeComConfig) (*WeCom, error) {
 	return &WeCom{cfg: cfg, c: c, text: simpleText(), changed: make(chan struct{})}, nil
 }
 
-// Limits are those of WeCom's documents.
+// Limits returns the limits documented by WeCom.
 func (w *WeCom) Limits() Limits {
 	return Limits{Max: weComMax, Count: w.text.count(func(r rune) int { return len(string(r)) }), MaxFile: 20 << 20,
 		MaxImage: 2 << 20, Chat: Bucket{30, time.Minute}, Group: Bucket{30, time.Minute}, Bot: Bucket{20, time.Second},
@@ -108,7 +108,7 @@ func (w *WeCom) connect(ctx context.Context) (*weComLink, error) {
 	return l, nil
 }
 
-// Self is the robot as it is configured; it cannot ask for its own name.
+// Self returns the configured robot; it can't query its own name.
 func (w *WeCom) Self() Me { return Me{ID: w.cfg.BotID, Name: w.cfg.BotID} }
 
 // Check signs in, unless the channel runs: a second connection would end the first.
@@ -153,7 +153,7 @@ func (w *WeCom) set(l *weComLink) {
 	w.changed = make(chan struct{})
 }
 
-// call sends a command and waits for its answer; where the connection is being made, for a moment for that, too.
+// call sends a command and waits for its response, briefly also for a connection being made.
 func (w *WeCom) call(ctx context.Context, cmd string, body any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -202,7 +202,7 @@ func (w *WeCom) Edit(context.Context, Ref, Post) error {
 	return &Refused{Reason: "Messages in WeCom stay as they are."}
 }
 
-// Typing shows nothing: robots have no sign for it.
+// Typing shows nothing: robots have no typing indicator.
 func (w *WeCom) Typing(context.Context, Address) error { return nil }
 
 // Upload sends a file in parts, and posts it then.
@@ -251,7 +251,7 @@ func (w *WeCom) Upload(ctx context.Context, to Address, f File, _ string) (Ref, 
 	return w.post(ctx, to, kind, map[string]string{"media_id": r.Media})
 }
 
-// readWhole hands out a file in chunks.
+// readWhole reads a file in chunks.
 func readWhole(f File, each func([]byte) error) error {
 	src, err := f.Open()
 	if err != nil {

@@ -22,7 +22,7 @@ type weComLink struct {
 	sock  *socket
 	ended chan struct{} // closed by end
 	heard atomic.Bool   // something, since the last ping
-	busy  atomic.Bool   // what was read is being taken
+	busy  atomic.Bool   // set while received updates are being stored
 
 	mu      sync.Mutex
 	last    int
@@ -35,7 +35,7 @@ func newWeComLink(w *WeCom, sock *socket) *weComLink {
 
 func (l *weComLink) end() { close(l.ended) }
 
-// request makes an id and what its answer comes through.
+// request creates an id and the channel for its response.
 func (l *weComLink) request(cmd string) (string, chan weComFrame) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,7 @@ func (l *weComLink) write(ctx context.Context, cmd, id string, body any) error {
 	return l.sock.writeJSON(ctx, weComFrame{Cmd: cmd, Headers: weComHeaders{id}, Body: b})
 }
 
-// subscribe signs in, before anybody reads.
+// subscribe signs in before reading starts.
 func (l *weComLink) subscribe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -119,7 +119,7 @@ func (l *weComLink) next(ctx context.Context) (weComFrame, error) {
 	return f, nil
 }
 
-// answered hands an answer to who waits for it.
+// answered delivers a response to its waiting request.
 func (l *weComLink) answered(f weComFrame) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +129,7 @@ func (l *weComLink) answered(f weComFrame) {
 	}
 }
 
-// read handles what comes until the connection ends.
+// read handles incoming frames until the connection closes.
 func (l *weComLink) read(ctx context.Context, in Inbox) error {
 	for {
 		f, err := l.next(ctx)
@@ -154,7 +154,7 @@ func (l *weComLink) read(ctx context.Context, in Inbox) error {
 	}
 }
 
-// take tries until it is done: WeCom never delivers again.
+// take retries until it succeeds: WeCom never redelivers.
 func (l *weComLink) take(ctx context.Context, in Inbox, u Update) error {
 	l.busy.Store(true)
 	defer l.busy.Store(false)
@@ -209,7 +209,7 @@ type weComMessage struct {
 	} `json:"mixed"`
 }
 
-// update is false for what nobody wrote to the bot. In groups only what mentions it arrives.
+// update returns false for messages not written to the bot. In groups only mentions arrive.
 func (l *weComLink) update(f weComFrame) (Update, bool) {
 	var m weComMessage
 	if err := json.Unmarshal(f.Body, &m); err != nil {

@@ -1,4 +1,4 @@
-// Package qrlogin keeps the sign-ins of bots by QR code that are under way.
+// Package qrlogin manages current sign-ins of bots by QR code.
 package qrlogin
 
 import (
@@ -16,26 +16,26 @@ import (
 	"fawn/agent/clusterstate"
 )
 
-// ScanTime is how long a QR code can be scanned.
+// ScanTime is the lifetime of a QR code.
 const ScanTime = 3 * time.Minute
 
-// note begins the names of the notes about sign-ins.
+// note is the name prefix of notes about sign-ins.
 const note = "signin/"
 
 // A Scanner signs a bot in by a QR code.
 type Scanner interface {
-	// Code is what the picture holds.
+	// Code returns the text encoded in the QR code.
 	Code(ctx context.Context) (string, error)
-	// Look waits a moment for news of it. It isn't called twice at once.
+	// Look waits briefly for progress. Calls don't overlap.
 	Look(ctx context.Context, digits string) chat.Scanned
-	// State is what a scanner needs that goes on with it, maybe at another server.
+	// State returns the state from which a scanner resumes, perhaps on another server.
 	State() json.RawMessage
 }
 
-// Scan is a sign-in by QR code as it is shown.
+// Scan is the visible state of a sign-in by QR code.
 type Scan struct {
 	ID      string
-	Code    string // what the picture holds
+	Code    string // text encoded in the QR code
 	State   chat.ScanState
 	Problem string
 	Until   time.Time
@@ -47,22 +47,22 @@ var (
 	ErrNoScan   = errors.New("this sign-in is over")
 )
 
-// Scans are the sign-ins by QR code, of which there is one at a time. They are notes, so that any server that shares
-// these can go on with one.
+// Scans manages sign-ins by QR code, one at a time. They are stored as notes, so any server sharing these can continue
+// one.
 type Scans struct {
 	notes clusterstate.Notes
 
 	mu      sync.Mutex
-	looked  string        // the last one that was looked at here
-	looking chan struct{} // holds a token while nobody looks at that
+	looked  string        // the last state polled here
+	looking chan struct{} // a token that is free while nobody polls
 }
 
-// New keeps sign-ins in notes; nil is those of a server that is alone.
+// New stores sign-ins in notes; nil for a single server.
 func New(notes clusterstate.Notes) *Scans {
 	return &Scans{notes: cmp.Or[clusterstate.Notes](notes, &clusterstate.Alone{})}
 }
 
-// scanning is what is kept of a sign-in. Each change has a note of its own, of which only one server takes the last.
+// scanning is the stored state of a sign-in. Each change has its own note, and only one server can claim the last.
 type scanning struct {
 	Scan
 	Owner   string
@@ -81,7 +81,7 @@ func (s *scanning) left() (clusterstate.Note, error) {
 	return clusterstate.Note{Name: s.name(), Body: body, Until: s.Until.Add(ScanTime)}, err
 }
 
-// Start begins a sign-in for an owner, whose last one ends.
+// Start begins a sign-in for an owner and ends their previous one.
 func (s *Scans) Start(ctx context.Context, owner string, scanner Scanner) (Scan, error) {
 	one := &scanning{Owner: owner,
 		Scan: Scan{ID: rand.Text(), State: chat.ScanWaits, Until: s.notes.Now().Add(ScanTime)}}
@@ -106,7 +106,7 @@ func (s *Scans) Start(ctx context.Context, owner string, scanner Scanner) (Scan,
 		return Scan{}, err
 	}
 	if one.Code, err = scanner.Code(ctx); err != nil {
-		gone := s.notes.Swap(context.WithoutCancel(ctx), []string{begun.Name}) // also when who began it has left
+		gone := s.notes.Swap(context.WithoutCancel(ctx), []string{begun.Name}) // also if the caller has left
 		if gone == nil || errors.Is(gone, clusterstate.ErrChanged) {
 			return Scan{}, err
 		}
@@ -119,7 +119,7 @@ func (s *Scans) Start(ctx context.Context, owner string, scanner Scanner) (Scan,
 	return one.Scan, nil
 }
 
-// list are the sign-ins that are known, expired ones as well.
+// list returns the stored sign-ins, including expired ones.
 func (s *Scans) list(ctx context.Context) ([]*scanning, error) {
 	notes, err := s.notes.Notes(ctx, note)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Scans) list(ctx context.Context) ([]*scanning, error) {
 	return out, nil
 }
 
-// change keeps what one has become. It is false if that has changed meanwhile, or is gone.
+// change stores a new state. It returns false if the state changed meanwhile or is gone.
 func (s *Scans) change(ctx context.Context, one *scanning) (bool, error) {
 	was := one.name()
 	one.Changes++
@@ -155,7 +155,7 @@ func (s *Scans) change(ctx context.Context, one *scanning) (bool, error) {
 	return true, nil
 }
 
-// find is the sign-in of an owner.
+// find returns the sign-in of an owner.
 func (s *Scans) find(ctx context.Context, owner, id string) (*scanning, error) {
 	list, err := s.list(ctx)
 	for _, one := range list {
@@ -166,7 +166,7 @@ func (s *Scans) find(ctx context.Context, owner, id string) (*scanning, error) {
 	return nil, cmp.Or(err, ErrNoScan)
 }
 
-// Get is a sign-in as it was when it was looked at last.
+// Get returns the last polled state of a sign-in.
 func (s *Scans) Get(ctx context.Context, owner, id string) (Scan, error) {
 	one, err := s.find(ctx, owner, id)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Scans) Get(ctx context.Context, owner, id string) (Scan, error) {
 	return one.Scan, nil
 }
 
-// turn is where those who look at a sign-in queue.
+// turn returns the queue for callers polling a sign-in.
 func (s *Scans) turn(id string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,8 +186,8 @@ func (s *Scans) turn(id string) chan struct{} {
 	return s.looking
 }
 
-// Look waits a moment for news, by a scanner that goes on from a state. When the sign-in is done, keep stores what it
-// brought, once: if that fails, so does the sign-in.
+// Look waits briefly for progress, with a scanner resumed from its state. When the sign-in succeeds, keep stores its
+// result once; if that fails, the sign-in fails too.
 func (s *Scans) Look(ctx context.Context, owner, id, digits string, from func(state json.RawMessage) (Scanner, error),
 	keep func(map[string]string) error) (Scan, error) {
 	if _, err := s.find(ctx, owner, id); err != nil {
@@ -216,7 +216,7 @@ func (s *Scans) Look(ctx context.Context, owner, id, digits string, from func(st
 	if news.State == chat.ScanDone {
 		one.Scanner = nil
 	}
-	ctx = context.WithoutCancel(ctx) // who has left has signed in, too
+	ctx = context.WithoutCancel(ctx) // complete the sign-in even if the caller has left
 	if changed, err := s.change(ctx, one); err != nil {
 		return Scan{}, err
 	} else if !changed { // cancelled meanwhile, or another server had the same news

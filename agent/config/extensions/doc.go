@@ -1,3 +1,3 @@
-// Package extensions edits extensions_config.json, which several rooms write to: what one changes
-// leaves everything else as it is, and two never lose each other's changes.
+// Package extensions edits extensions_config.json, which several packages write: each edit keeps everything else, and
+// concurrent edits are not lost.
 package extensions

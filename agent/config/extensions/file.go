@@ -13,13 +13,13 @@ import (
 	"sync"
 )
 
-// maxFile bounds the file in bytes.
+// maxFile limits the file in bytes.
 const maxFile = 4 << 20
 
 // editing is held while the file is changed: there is one in a process.
 var editing sync.Mutex
 
-// Read gives what the file says; one that is not there says nothing.
+// Read returns the file's content; a missing file is empty.
 func Read(file string) (Object, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,11 +43,11 @@ func Read(file string) (Object, error) {
 	return o, nil
 }
 
-// Place is where the extensions are kept: in a file, or where several servers share them.
+// Place is the storage of the extensions: a file, or rows shared by several servers.
 type Place interface {
-	// Read gives what is there, nil for nothing.
+	// Read returns the content, or nil without any.
 	Read() (Object, error)
-	// Edit changes it as a whole or not at all. check may refuse what would be written; nil does not.
+	// Edit changes it atomically. check may reject the new content; nil accepts all.
 	Edit(change func(Object) (Object, error), check func(data []byte) error) error
 }
 
@@ -62,7 +62,7 @@ func (f File) Edit(change func(Object) (Object, error), check func(data []byte) 
 	return Edit(string(f), change, check)
 }
 
-// Changed is what is to be written after a change, if check does not refuse it.
+// Changed returns the new content after a change, unless check rejects it.
 func Changed(o Object, change func(Object) (Object, error), check func(data []byte) error) ([]byte, error) {
 	o, err := change(o)
 	if err != nil {
@@ -85,8 +85,8 @@ func Changed(o Object, change func(Object) (Object, error), check func(data []by
 	return out.Bytes(), nil
 }
 
-// Edit changes the file as a whole or not at all. A link stays a link, and who may read the file
-// stays as it is; a new one is for its owner alone. check may refuse what would be written.
+// Edit changes the file atomically. Symbolic links and permissions are kept; a new file is readable by its owner only.
+// check may reject the new content.
 func Edit(file string, change func(Object) (Object, error), check func(data []byte) error) error {
 	editing.Lock()
 	defer editing.Unlock()
@@ -104,7 +104,7 @@ func Edit(file string, change func(Object) (Object, error), check func(data []by
 	return replace(file, data)
 }
 
-// replace writes a file beside the old one and puts it in its place.
+// replace writes a temporary file next to the old one and renames it.
 func replace(file string, data []byte) error {
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(file); err == nil {

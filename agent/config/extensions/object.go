@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Object is a JSON object whose members keep their order and, unless they are put, their text.
+// Object is a JSON object that keeps the order of its members and the text of those that aren't changed.
 type Object []Member
 
 // Member is one key of an Object.
@@ -34,7 +34,7 @@ func Parse(data []byte) (Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := Member{Key: t.(string)} // a decoder gives nothing else there
+		m := Member{Key: t.(string)} // the decoder returns only strings here
 		if err := d.Decode(&m.Value); err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func Parse(data []byte) (Object, error) {
 	return out, nil
 }
 
-// Get is the value of a key; nil when there is none.
+// Get returns the value of a key; nil when there is none.
 func (o Object) Get(key string) json.RawMessage {
 	for _, m := range o {
 		if m.Key == key {
@@ -59,7 +59,7 @@ func (o Object) Get(key string) json.RawMessage {
 	return nil
 }
 
-// With has a value for a key, in the place of the one that it had.
+// With returns a copy with a value set, in the key's old position if it existed.
 func (o Object) With(key string, value json.RawMessage) Object {
 	if i := slices.IndexFunc(o, func(m Member) bool { return m.Key == key }); i >= 0 {
 		o = slices.Clone(o)

@@ -1,5 +1,5 @@
-// Package servers reads and writes lists of MCP servers in the formats of other programs, and knows which of their
-// values are secrets. Connecting to servers is package agent/mcp.
+// Package servers reads and writes lists of MCP servers in the formats of several programs and identifies their
+// secrets. Package agent/mcp connects to the servers.
 package servers
 
 import (
@@ -15,24 +15,24 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Keys are what the list of servers is called, the usual name first.
+// Keys are the possible names of the list of servers, the usual one first.
 func Keys() []string { return []string{"mcpServers", "mcp_servers", "servers"} }
 
-// List are the entries of mcpServers as they are written: references to variables are not
-// resolved, and keys that nobody knows are there too.
+// List holds the entries of mcpServers as written: references to variables are unresolved, and unknown keys are
+// included.
 type List map[string]map[string]any
 
 // Bad is why a change of the MCP servers is refused.
 type Bad struct {
 	Why   string
 	NoKey bool     // to seal secrets with that other servers are to have
-	Asks  *Command // what the owner has to agree to first; nil is nothing
+	Asks  *Command // command the owner must approve first; nil for none
 }
 
-// Command is what a server runs, as its owner is asked about it.
+// Command is the command that a server runs, as shown to its owner for approval.
 type Command struct{ Name, Line, Sum string }
 
-// CommandOf is that of an entry. Its sum changes with all that decides what runs.
+// CommandOf returns the command of an entry. Its sum changes with everything that affects the command.
 func CommandOf(name string, entry map[string]any) *Command {
 	var words []string
 	variables, _ := entry["env"].(map[string]any)
@@ -56,10 +56,10 @@ func CommandOf(name string, entry map[string]any) *Command {
 	return &Command{Name: name, Line: strings.Join(words, " "), Sum: hex.EncodeToString(sum[:16])}
 }
 
-// Error gives the reason.
+// Error returns the reason.
 func (e *Bad) Error() string { return e.Why }
 
-// Masked are the servers without the values of secrets, with all keys that DeerFlow knows.
+// Masked returns the servers with masked secrets and with all keys that DeerFlow knows.
 func (s List) Masked() List {
 	out := List{}
 	for name, entry := range s {
@@ -108,7 +108,7 @@ func maskEntry(entry map[string]any) map[string]any {
 // maskAll hides every text.
 func maskAll(v any) any { return syntax.Masked(v, true) }
 
-// maskArgs hides what follows a flag that sounds like a secret.
+// maskArgs masks the value after a flag that sounds like a secret.
 func maskArgs(v any) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -161,7 +161,7 @@ func maskURL(v any) any {
 	return text
 }
 
-// oauthFields are names of fields, which sound like secrets and are none.
+// oauthFields are names of fields that sound like secrets but aren't.
 var oauthFields = []string{"token_url", "token_field", "token_type_field", "default_token_type"}
 
 func maskOAuth(v any) any {
@@ -185,7 +185,7 @@ func maskOAuth(v any) any {
 	return out
 }
 
-// Restored are servers that a client has sent, with the secrets that it got masked.
+// Restored returns servers sent by a client with masked secrets restored.
 func (s List) Restored(stored List) (List, error) {
 	out := List{}
 	for name, entry := range s {
@@ -222,7 +222,7 @@ func (s List) Restored(stored List) (List, error) {
 		}
 		for key, v := range m {
 			if v == nil {
-				delete(m, key) // as if it were not there
+				delete(m, key) // as if it were absent
 			}
 		}
 		out[name] = m
@@ -230,7 +230,7 @@ func (s List) Restored(stored List) (List, error) {
 	return out, nil
 }
 
-// restore puts what is stored in the place of a mask.
+// restore replaces a mask with the stored value.
 func restore(v, old, shown any, at string) (any, error) {
 	switch v := v.(type) {
 	case string:

@@ -6,12 +6,12 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// SecretField tells whether all texts below a key are secrets.
+// SecretField reports whether all texts below a key are secrets.
 func SecretField(key string) bool {
 	return key == "headers" || key == "env" || key == "extra_token_params" || syntax.SecretKey(key)
 }
 
-// Secret tells whether an entry has a secret in clear.
+// Secret reports whether an entry has a secret in clear.
 func Secret(v any) bool {
 	var secret func(v any, under bool) bool
 	secret = func(v any, under bool) bool {
@@ -43,7 +43,7 @@ func Secret(v any) bool {
 	return secret(v, false)
 }
 
-// SecretText tells whether a text is a secret: below a key that says so, or as part of an address.
+// SecretText reports whether a text is a secret: the value of a secret key, or a part of an address.
 func SecretText(text string, under bool) bool {
 	if _, ref := syntax.Reference(text); ref || text == "" {
 		return false

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// Decoder lays a tree over a struct which already holds the defaults. It goes on after a problem so
-// that the owner sees all of them at once.
+// Decoder applies a tree to a struct that holds the defaults. It continues after a problem in order to report all of
+// them.
 type Decoder struct {
 	Problems []Problem
 	Warnings []Problem
 }
 
-// Fail notes what makes the configuration unusable.
+// Fail records a problem that makes the configuration unusable.
 func (d *Decoder) Fail(n *Node, format string, args ...any) {
 	d.Problems = append(d.Problems, n.Problem(format, args...))
 }
 
-// Warn notes what its owner should know.
+// Warn records a warning for the owner.
 func (d *Decoder) Warn(p Problem) { d.Warnings = append(d.Warnings, p) }
 
-// Schema is what the tags of a struct type say.
+// Schema holds the tags of a struct type.
 type Schema struct {
 	Keys   map[string]Key // canonical names and aliases
 	Names  []string       // canonical names
-	inline int            // index of the field for other keys; -1 = there is none
-	flat   string         // key whose own keys may also stand at this level
+	inline int            // index of the field for other keys; -1 = none
+	flat   string         // key whose children may also stand at this level
 }
 
 // Key is one key of a section.
@@ -65,7 +65,7 @@ func SchemaOf(t reflect.Type) Schema {
 	return s
 }
 
-// Join is the path of a key below another.
+// Join returns the path of a key below another.
 func Join(path, key string) string {
 	if path == "" {
 		return key
@@ -79,7 +79,7 @@ var (
 	extraType    = reflect.TypeFor[Extra]()
 )
 
-// Value decodes n into v; tag is that of the struct field v belongs to.
+// Value decodes n into v; tag is the tag of v's struct field.
 func (d *Decoder) Value(n *Node, v reflect.Value, path string, tag reflect.StructTag) {
 	if n.Shape == Null || n.Unset != "" {
 		return
@@ -211,8 +211,8 @@ func orTop(path string) string {
 	return path
 }
 
-// unflatten moves keys of the section s.flat which stand one level too high into it; a key that is
-// given in both places counts where it belongs.
+// unflatten moves keys of the section s.flat from one level above into it; a key given in both places counts in the
+// section.
 func unflatten(n *Node, s Schema) {
 	inner := SchemaOf(s.Keys[s.flat].Field.Type)
 	section := n.Get(s.flat)
@@ -235,7 +235,7 @@ func unflatten(n *Node, s Schema) {
 	}
 }
 
-// Defaulter is an entry of a list or map whose absent keys are not zero.
+// Defaulter is implemented by entries of lists or maps with non-zero defaults.
 type Defaulter interface{ SetDefaults() }
 
 func setDefaults(p reflect.Value) {
@@ -315,7 +315,7 @@ func Suggest(unknown string, known []string, any bool) string {
 	return "; did you mean " + strconv.Quote(hit) + "?"
 }
 
-// distance counts the edits between two keys, a swap of neighbours being one; limit or more is told as limit.
+// distance counts the edits between two keys, with a swap of neighbors as one; limit or more is returned as limit.
 func distance(a, b string, limit int) int {
 	if diff := len(a) - len(b); diff >= limit || -diff >= limit {
 		return limit
@@ -341,7 +341,7 @@ func distance(a, b string, limit int) int {
 	return min(last[len(b)], limit)
 }
 
-// WarnUnset tells of references to nothing outside of disabled entries.
+// WarnUnset warns about references to unset variables outside of disabled entries.
 func (d *Decoder) WarnUnset(n *Node, path string) {
 	if n == nil || n.Disabled != "" {
 		return

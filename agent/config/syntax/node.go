@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Shape is what a node holds.
+// Shape is the kind of a node.
 type Shape uint8
 
 // The shapes.
 const (
-	Null Shape = iota // nothing
+	Null Shape = iota // no value
 	Text              // a single value
 	List
 	Map
@@ -22,8 +22,8 @@ func (s Shape) String() string {
 	return [...]string{"nothing", "a single value", "a list", "a mapping"}[s]
 }
 
-// Node is a value of a configuration file that knows where it was written. YAML and JSON both become
-// trees of nodes, so that merging, environment variables and checks exist once.
+// Node is a configuration value with its place in the file. YAML and JSON both become trees of nodes, so merging,
+// environment variables and checks exist once.
 type Node struct {
 	Shape     Shape
 	Text      string // of a Text
@@ -34,7 +34,7 @@ type Node struct {
 	Line, Col int
 	Variable  string // the environment variable that gave text
 	Where     string // where that variable is set
-	Unset     string // why the variable gave nothing
+	Unset     string // reason why the variable is unset
 	Disabled  string // why the entry this node holds cannot be used
 }
 
@@ -45,7 +45,7 @@ type Field struct {
 	Line, Col int
 }
 
-// Get is the value of a key, or nil. The node may be nil.
+// Get returns the value of a key, or nil. The node may be nil.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -69,7 +69,7 @@ func (n *Node) Set(f Field) {
 	n.Fields = append(n.Fields, f)
 }
 
-// Remove takes a key away.
+// Remove removes a key.
 func (n *Node) Remove(key string) {
 	for i := range n.Fields {
 		if n.Fields[i].Key == key {
@@ -79,7 +79,7 @@ func (n *Node) Remove(key string) {
 	}
 }
 
-// Problem is a problem with what stands here.
+// Problem returns a problem located at this node.
 func (n *Node) Problem(format string, args ...any) Problem {
 	if n.Source == nil {
 		return Problem{Message: fmt.Sprintf(format, args...)}
@@ -87,7 +87,7 @@ func (n *Node) Problem(format string, args ...any) Problem {
 	return n.Source.problem(n.Line, n.Col, format, args...)
 }
 
-// Origin says where the value was written.
+// Origin reports where the value was written.
 func (n *Node) Origin() Origin {
 	o := Origin{Source: "default", Line: n.Line, Variable: n.Variable}
 	if n.Source != nil {
@@ -99,7 +99,7 @@ func (n *Node) Origin() Origin {
 	return o
 }
 
-// Name is the value of the key "name", by which entries of lists are told apart.
+// Name returns the value of the key "name", by which entries of lists are told apart.
 func (n *Node) Name() string {
 	if v := n.Get("name"); v != nil && v.Shape == Text {
 		return v.Text

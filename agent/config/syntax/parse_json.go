@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// ParseJSON turns a file into a tree. An empty file gives an empty mapping.
+// ParseJSON parses a file into a tree. An empty file is an empty mapping.
 func ParseJSON(src *Source) (*Node, error) {
 	if len(src.Data) > MaxBytes {
 		return nil, src.Fail(0, 0, "the file is larger than 1 MiB, which no configuration needs")
@@ -67,7 +67,7 @@ func (b *jsonBuilder) place(offset int64) (line, col int) {
 	return lo + 1, utf8.RuneCount(b.data[b.lines[lo]:at]) + 1
 }
 
-// skip moves an offset over white space and separators to the token that comes next.
+// skip moves an offset over white space and separators to the next token.
 func (b *jsonBuilder) skip(offset int64) int64 {
 	for int(offset) < len(b.data) && strings.IndexByte(" \t\r\n,:", b.data[offset]) >= 0 {
 		offset++

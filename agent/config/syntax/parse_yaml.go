@@ -12,15 +12,15 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Bounds of one file. An owner's file is far below them; a hostile or broken one is told so.
+// Limits of one file. An owner's file is far below them; a hostile or broken one is rejected.
 const (
 	MaxBytes   = 1 << 20
 	maxValues  = 200_000 // after aliases are followed
-	maxAliased = 10_000  // of those, the values reached through aliases
+	maxAliased = 10_000  // limit of values reached through aliases
 	maxDepth   = 64
 )
 
-// ParseYAML turns a file into a tree. An empty file gives an empty mapping.
+// ParseYAML parses a file into a tree. An empty file is an empty mapping.
 func ParseYAML(src *Source) (*Node, error) {
 	empty := &Node{Shape: Map, Source: src, Line: 1, Col: 1}
 	if len(src.Data) > MaxBytes {

@@ -13,14 +13,14 @@ var ErrInvalid = errors.New("invalid configuration")
 
 // Problem is something to mend at one place of a file.
 type Problem struct {
-	File    string // as the owner would name it
+	File    string // in the owner's terms
 	Line    int    // from 1; 0 = the file as a whole
 	Column  int    // from 1, in characters; 0 = the line as a whole
 	Message string // one sentence without a full stop
 	Excerpt string // the line itself, secrets masked; may be empty
 }
 
-// Place gives file:line:column as far as it is known.
+// Place returns file:line:column as far as known.
 func (p Problem) Place() string {
 	switch {
 	case p.File == "":
@@ -33,7 +33,7 @@ func (p Problem) Place() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// String gives place and message on one line, then the source line with a caret under the place.
+// String returns place and message on one line, then the source line with a caret under the place.
 func (p Problem) String() string {
 	out := p.Message
 	if place := p.Place(); place != "" {
@@ -54,7 +54,7 @@ type Invalid struct {
 	Problems []Problem // at least one, in the order found
 }
 
-// maxShown bounds the problems told at once; the rest is usually a consequence of the first.
+// maxShown limits the problems reported together; later ones usually follow from the first.
 const maxShown = 10
 
 // Error lists the problems, one after the other.
@@ -79,7 +79,7 @@ func (e *Invalid) Unwrap() error { return ErrInvalid }
 // Source is one file that was read.
 type Source struct {
 	Label string // kind of file, for Origin
-	Name  string // path as told to the owner
+	Name  string // path in the owner's terms
 	Data  []byte
 }
 
@@ -88,13 +88,12 @@ func (s *Source) problem(line, col int, format string, args ...any) Problem {
 		Excerpt: s.excerpt(line)}
 }
 
-// Fail is an error about one place.
+// Fail returns an error about one place.
 func (s *Source) Fail(line, col int, format string, args ...any) error {
 	return &Invalid{Problems: []Problem{s.problem(line, col, format, args...)}}
 }
 
-// maskPairs masks the values of secret keys which stand with others on one line, and addresses with
-// a password in them.
+// maskPairs masks secret values on a line with several keys, and addresses with an embedded password.
 func maskPairs(line string) string {
 	pair := regexp.MustCompile(`([\w-]+)(["']?\s*:\s+|["']:)("[^"]*"|'[^']*'|[^\s,{}\[\]]+)`)
 	return pair.ReplaceAllStringFunc(line, func(found string) string {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Names are the names of the entries of a list.
+// Names returns the names of the entries of a list.
 func (n *Node) Names(key string) []string {
 	var out []string
 	if list := n.Get(key); list != nil {
@@ -18,7 +18,7 @@ func (n *Node) Names(key string) []string {
 	return out
 }
 
-// Entry is the item of a list with that name, or nil.
+// Entry returns the item of a list with that name, or nil.
 func (n *Node) Entry(key, name string) *Node {
 	if list := n.Get(key); list != nil {
 		for _, item := range list.Items {
@@ -30,7 +30,7 @@ func (n *Node) Entry(key, name string) *Node {
 	return nil
 }
 
-// All are the fields of a node that may be nil.
+// All returns the fields of a possibly nil node.
 func (n *Node) All() []Field {
 	if n == nil {
 		return nil
@@ -38,8 +38,8 @@ func (n *Node) All() []Field {
 	return n.Fields
 }
 
-// Matching is what stands at a path in which * is any key of a section or entry of a list. The
-// keys of the fields are whole paths.
+// Matching returns the nodes at a path in which * matches any key of a section or entry of a list. The keys of the
+// fields are whole paths.
 func (n *Node) Matching(path []string, at string) []Field {
 	if n == nil {
 		return nil
@@ -63,11 +63,10 @@ func (n *Node) Matching(path []string, at string) []Field {
 	return out
 }
 
-// Asks tells whether somebody set something here: a section that is switched off, an empty one or
-// a value that is fine asks for nothing.
+// Asks reports whether this node requests something: a disabled section, an empty one or an acceptable value doesn't.
 func (n *Node) Asks(fine []string) bool {
 	if n.Disabled != "" || n.Unset != "" {
-		return false // that is told already
+		return false // reported already
 	}
 	if slices.Contains(fine, "*") {
 		return false

@@ -126,7 +126,7 @@ func shown(n *Node, path string) string {
 	return text
 }
 
-// OneOf tells whether a word is among options, which are separated by |.
+// OneOf reports whether a word is among options, separated by |.
 func OneOf(word, options string) bool {
 	for option := range strings.SplitSeq(options, "|") {
 		if option == word {
@@ -195,8 +195,7 @@ func parseSize(text string) (int64, bool) {
 	return 0, false
 }
 
-// plainText gives a word the type that it has in the file. Plain yes, no, on and off are switches, as
-// they are for DeerFlow's reader.
+// plainText assigns a word its type in the file. Plain yes, no, on and off are booleans, as for DeerFlow's parser.
 func plainText(n *Node) any {
 	switch n.Tag {
 	case "!!bool", tagWord:
@@ -221,5 +220,5 @@ func plainText(n *Node) any {
 // tagWord marks an unquoted yes, no, on or off.
 const tagWord = "!word"
 
-// TagVariable marks text from a variable: it has no type of its own and is read as what its key needs.
+// TagVariable marks text from a variable: it has no type and is parsed as its key requires.
 const TagVariable = "!variable"

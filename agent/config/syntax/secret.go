@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Mask stands for a secret wherever one would be shown.
+// Mask replaces secrets in all output.
 const Mask = "***"
 
-// Secret is text that must not be shown: printing, logging and JSON give ***, or nothing when it is empty.
+// Secret is text that must not be shown: printing, logging and JSON output ***, or nothing if it is empty.
 type Secret string
 
-// Value returns the text itself, for the one place that sends it.
+// Value returns the text itself, for sending it.
 func (s Secret) Value() string { return string(s) }
 
 // String returns *** for a secret that is set.
@@ -29,10 +29,10 @@ func (s Secret) String() string {
 // Format prints the mask for every verb.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// MarshalText gives the mask, which covers JSON values and map keys.
+// MarshalText returns the mask, which covers JSON values and map keys.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// LogValue gives the mask.
+// LogValue returns the mask.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // Headers are names with secret values, such as HTTP headers or environment variables.
@@ -63,7 +63,7 @@ func (e Extra) String() string {
 // Format prints the masked form for every verb.
 func (e Extra) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.String()) }
 
-// MarshalJSON gives the masked form.
+// MarshalJSON returns the masked form.
 func (e Extra) MarshalJSON() ([]byte, error) {
 	if e == nil {
 		return []byte("null"), nil
@@ -71,7 +71,7 @@ func (e Extra) MarshalJSON() ([]byte, error) {
 	return json.Marshal(Masked(map[string]any(e), false))
 }
 
-// LogValue gives the masked form.
+// LogValue returns the masked form.
 func (e Extra) LogValue() slog.Value { return slog.StringValue(e.String()) }
 
 // Masked copies a value with every text below a secret-sounding key hidden, and passwords inside URLs.
@@ -104,8 +104,8 @@ func Masked(v any, secret bool) any {
 	return v
 }
 
-// SecretKey reports whether a key's name says that its value is a secret: api_key, accessToken,
-// X-Auth-Token, client_secret. Counts and settings about tokens, such as max_tokens, are none.
+// SecretKey reports whether a key's name denotes a secret: api_key, accessToken, X-Auth-Token, client_secret. Counts
+// and settings about tokens, such as max_tokens, are excluded.
 func SecretKey(name string) bool {
 	name = strings.ToLower(name)
 	words := strings.FieldsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })

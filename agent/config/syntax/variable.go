@@ -16,7 +16,7 @@ func Reference(text string) (string, bool) {
 	return name, IsVariable(name)
 }
 
-// Default returns NAME and the text behind :- when the whole text is ${NAME:-text}.
+// Default returns NAME and the text after :- if the whole text is ${NAME:-text}.
 func Default(text string) (name, otherwise string, ok bool) {
 	inner, begins := strings.CutPrefix(text, "${")
 	inner, ends := strings.CutSuffix(inner, "}")
@@ -27,7 +27,7 @@ func Default(text string) (name, otherwise string, ok bool) {
 	return name, otherwise, ok && IsVariable(name) && !strings.Contains(otherwise, "${")
 }
 
-// IsVariable tells whether a text can be the name of a variable.
+// IsVariable reports whether a text can be the name of a variable.
 func IsVariable(name string) bool {
 	for i := 0; i < len(name); i++ {
 		c := name[i]

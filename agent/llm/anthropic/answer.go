@@ -14,7 +14,7 @@ import (
 // content is a block of an answer.
 type content = sdk.ContentBlockStartEventContentBlockUnion
 
-// blockState is a block under way.
+// blockState is an open block.
 type blockState struct {
 	kind    string
 	call    int    // place among the calls
@@ -37,7 +37,7 @@ type answer struct {
 	blocks   map[int64]*blockState
 }
 
-// event takes the next one; done is the last.
+// event handles the next event; done means that it was the last.
 func (a *answer) event(ev sse.Event) (done bool, err error) {
 	var e sdk.MessageStreamEventUnion
 	err = json.Unmarshal(ev.Data, &e)
@@ -77,7 +77,7 @@ func (a *answer) event(ev sse.Event) (done bool, err error) {
 	return false, nil // pings, and events of later versions
 }
 
-// isError tells whether an event is a failure, which gateways write without a type.
+// isError reports whether an event is a failure, which gateways write without a type.
 func isError(kind string, data []byte) bool {
 	var e struct {
 		Error json.RawMessage `json:"error"`
@@ -85,7 +85,7 @@ func isError(kind string, data []byte) bool {
 	return kind == "error" || kind == "" && json.Unmarshal(data, &e) == nil && len(e.Error) > 0
 }
 
-// finish is the reason of an end in the words all providers share here.
+// finish returns the reason of an end in the words all providers share here.
 func finish(stop sdk.StopReason) string {
 	switch stop {
 	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonPauseTurn:
@@ -95,10 +95,10 @@ func finish(stop sdk.StopReason) string {
 	case sdk.StopReasonMaxTokens, "model_context_window_exceeded":
 		return "length"
 	}
-	return string(stop) // refusal, and what is to come
+	return string(stop) // refusal, and future reasons
 }
 
-// count takes the newest counts; later ones repeat earlier ones or leave them out.
+// count takes the newest counts; later ones repeat or omit earlier ones.
 func (a *answer) count(u sdk.MessageDeltaUsage) {
 	a.usage.InputTokens, a.usage.OutputTokens = max(a.usage.InputTokens, u.InputTokens),
 		max(a.usage.OutputTokens, u.OutputTokens)
@@ -106,7 +106,7 @@ func (a *answer) count(u sdk.MessageDeltaUsage) {
 	a.usage.CacheReadInputTokens = max(a.usage.CacheReadInputTokens, u.CacheReadInputTokens)
 }
 
-// show yields what there is to see.
+// show yields the visible content of an event.
 func (a *answer) show(k agent.Chunk) error {
 	if !k.Visible() {
 		return nil
@@ -171,7 +171,7 @@ func (a *answer) delta(e *sdk.MessageStreamEventUnion) error {
 	return nil
 }
 
-// stop ends a block. A call without arguments has an empty object of them.
+// stop ends a block. A call without arguments gets an empty object.
 func (a *answer) stop(index int64) error {
 	s := a.blocks[index]
 	if s == nil || s.kind != "tool_use" || s.args {
@@ -208,7 +208,7 @@ func (a *answer) whole(body []byte) error {
 	return a.end()
 }
 
-// end yields what is known only at the end.
+// end yields data that is known only at the end.
 func (a *answer) end() error {
 	c := a.usage
 	if err := wire.Ended(a.finish); err != nil {

@@ -1,9 +1,9 @@
-// Package anthropic speaks Anthropic's own Messages API through its SDK: thinking with its signatures, the
-// cache of the prompt, and tools in its shape.
+// Package anthropic implements Anthropic's Messages API through its SDK: thinking with signatures, prompt caching, and
+// tools.
 //
-// The SDK makes the requests and knows their types. It reads no environment, makes no call twice, and does
-// not cut the streams: that is package sse for all providers, so that silence, cuts and failures inside an
-// answer are the same everywhere.
+// The SDK makes the requests and has their types. Its use of the environment, its retries and its stream decoder are
+// off: package sse reads the streams of all providers, so that silence, cuts and failures inside an answer are the same
+// everywhere.
 package anthropic
 
 import (
@@ -22,7 +22,7 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// Config says which model, and where it is.
+// Config selects the model and its address.
 type Config struct {
 	Name    string            // how errors call the model; empty = Model
 	Model   string            // the provider's name of the model; required
@@ -38,7 +38,7 @@ type Config struct {
 	ThinkingOn  map[string]any // laid over ExtraBody when the call asks for thinking
 	ThinkingOff map[string]any // laid over ExtraBody when it does not
 	Effort      bool           // the model takes an effort
-	NoCache     bool           // do not ask for the prompt to be cached
+	NoCache     bool           // disable prompt caching
 
 	Timeout     time.Duration // wait for the answer to begin; 0 = 10 minutes
 	IdleTimeout time.Duration // longest silence inside an answer; 0 = 4 minutes, < 0 = no limit
@@ -51,7 +51,7 @@ const Base = "https://api.anthropic.com"
 // Version of the API that is spoken.
 const Version = "2023-06-01"
 
-const defaultMaxTokens = 8192 // the API wants a limit
+const defaultMaxTokens = 8192 // the API requires a limit
 
 // Model is one model behind the Messages API. It is safe for concurrent use.
 type Model struct {
@@ -117,7 +117,7 @@ func Root(raw string) (root, query string, err error) {
 	return u.String(), query, nil
 }
 
-// Headers are what every request to the API carries.
+// Headers returns the headers of every API request.
 func Headers(key string) map[string]string {
 	h := map[string]string{"Anthropic-Version": Version}
 	if key != "" {

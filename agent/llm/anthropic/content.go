@@ -10,19 +10,19 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// keyThoughts holds, in additional_kwargs, what belongs to the thoughts in reasoning_content: for
-// each its length in bytes and its signature, or what the provider hid of it.
+// keyThoughts is the key in additional_kwargs for data about the thoughts in reasoning_content: each one's length in
+// bytes and its signature, or its redacted data.
 const keyThoughts = "thinking_blocks"
 
 // thought is one entry of keyThoughts.
 type thought struct {
 	Bytes     int    `json:"bytes"`
 	Signature string `json:"signature,omitempty"`
-	Hidden    string `json:"data,omitempty"` // of a thought that is only sent back
+	Hidden    string `json:"data,omitempty"` // of a thought that is only returned
 }
 
-// thoughts are the blocks of an answer's thinking as they came. Those of other providers have no
-// signature and are left out; one that was cut off or changed is none any more.
+// thoughts returns an answer's thinking blocks as received. Thoughts of other providers have no signature and are left
+// out, as are truncated or changed ones.
 func thoughts(m *agent.Message) []sdk.ContentBlockParamUnion {
 	raw, err := json.Marshal(m.Kwargs[keyThoughts])
 	if err != nil {
@@ -51,7 +51,7 @@ func thoughts(m *agent.Message) []sdk.ContentBlockParamUnion {
 	return out
 }
 
-// answerBlocks are what the model said: thoughts, words, calls.
+// answerBlocks returns the blocks of an answer: thoughts, text, calls.
 func answerBlocks(m *agent.Message) []sdk.ContentBlockParamUnion {
 	var out []sdk.ContentBlockParamUnion
 	words := m.Content.String()
@@ -71,7 +71,7 @@ func answerBlocks(m *agent.Message) []sdk.ContentBlockParamUnion {
 	return out
 }
 
-// callID is an id in the letters the API takes; calls of other providers may have others.
+// callID returns an id in the letters the API takes; calls of other providers may have others.
 func callID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -93,7 +93,7 @@ func resultBlock(m *agent.Message) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: out}
 }
 
-// personBlocks writes a person's words, images and PDF documents; files of other kinds are told as text.
+// personBlocks converts a person's text, images and PDF documents; other files are described as text.
 func personBlocks(c agent.Content) []sdk.ContentBlockParamUnion {
 	var out []sdk.ContentBlockParamUnion
 	say := func(text string) {

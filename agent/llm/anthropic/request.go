@@ -13,8 +13,8 @@ import (
 
 type object = map[string]any
 
-// build makes a request: the conversation in the SDK's types, and the options, which a configuration may
-// name in any shape, to be set on its body.
+// build creates a request: the conversation in the SDK's types, and the options, which may be configured in any form,
+// set on its body.
 func (m *Model) build(req *agent.Request) (sdk.MessageNewParams, object) {
 	options := object{"max_tokens": m.cfg.MaxTokens}
 	if t := req.Options.Temperature; t != nil {
@@ -34,7 +34,7 @@ func (m *Model) build(req *agent.Request) (sdk.MessageNewParams, object) {
 	}
 	if e := req.Options.Effort; m.cfg.Effort && e != "" {
 		if e == "minimal" {
-			e = "low" // there is nothing below
+			e = "low" // the lowest level
 		}
 		merge(options, object{"output_config": object{"effort": e}})
 	}
@@ -91,7 +91,7 @@ func merge(dst, src object) {
 	}
 }
 
-// turns writes the messages: what the system says apart, roles alternating, a person first.
+// turns converts the messages: system text separately, alternating roles, a person first.
 func (m *Model) turns(req *agent.Request) (system []sdk.TextBlockParam, out []sdk.MessageParam) {
 	instruct := func(text string) {
 		if strings.TrimSpace(text) != "" {
@@ -130,8 +130,8 @@ func (m *Model) turns(req *agent.Request) (system []sdk.TextBlockParam, out []sd
 	return system, out
 }
 
-// unthought tells whether the turn that goes on begins with calls made without a thought that could be
-// sent back, by another model or with thinking off: then thinking has to stay off until it ends.
+// unthought reports whether the current turn began with calls without a reusable thought, made by another model or with
+// thinking off. Thinking then stays off until the turn ends.
 func unthought(turns []sdk.MessageParam) bool {
 	n := len(turns)
 	if n < 2 || turns[n-1].Content[0].OfToolResult == nil {
@@ -141,8 +141,8 @@ func unthought(turns []sdk.MessageParam) bool {
 	return first.OfThinking == nil && first.OfRedactedThinking == nil
 }
 
-// mark asks for the prompt to be cached: what stands in front of the conversation, and the
-// conversation up to its two newest turns, so that the next call finds what this one wrote.
+// mark requests prompt caching up to the start of the conversation and up to its two newest turns, so that the next
+// call reads this call's cache.
 func mark(p *sdk.MessageNewParams) {
 	cached := sdk.NewCacheControlEphemeralParam()
 	if n := len(p.System); n > 0 {

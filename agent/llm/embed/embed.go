@@ -1,4 +1,4 @@
-// Package embed makes vectors of texts by models behind OpenAI-compatible APIs (/embeddings).
+// Package embed computes embeddings with models behind OpenAI-compatible APIs (/embeddings).
 package embed
 
 import (
@@ -23,16 +23,15 @@ const (
 	maxAnswer = 64 << 20 // bytes
 )
 
-// Config says which model and where it is.
+// Config selects the model and its address.
 type Config struct {
 	Model   string // required
 	BaseURL string // root, or root + /v1; empty is OpenAI's
 	APIKey  string
-	HTTP    *http.Client // nil is one shared with chat models
+	HTTP    *http.Client // nil uses the one shared with chat models
 }
 
-// Client calls one model. Its methods may be called from any goroutine; their errors are of [llmerr.Error] where the
-// provider refused.
+// Client calls one model. It is safe for concurrent use; refusals are [llmerr.Error].
 type Client struct {
 	model string
 	api   *client.Client
@@ -54,7 +53,7 @@ func New(cfg Config) (*Client, error) {
 	return &Client{model: cfg.Model, api: client.NewClientWithConfig(cc)}, nil
 }
 
-// Model is the provider's name of the model.
+// Model returns the provider's name of the model.
 func (c *Client) Model() string { return c.model }
 
 // Embed returns a vector for each text, all of one length.
@@ -98,7 +97,7 @@ func plain(ctx context.Context, err error) error {
 	return &llmerr.Error{Class: llmerr.ClassNetwork, Message: err.Error(), Err: err}
 }
 
-// transport bounds what comes back, and keeps what providers refuse with.
+// transport limits responses and keeps refusals of providers.
 type transport struct {
 	below   http.RoundTripper
 	query   string

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// maxMessage bounds the provider's text, in bytes.
+// maxMessage limits the provider's text, in bytes.
 const maxMessage = 4000
 
-// Detail is what a provider's error body says.
+// Detail is the parsed body of a provider's error.
 type Detail struct {
 	Message string
 	Code    string // its code, else its type or status name
@@ -21,8 +21,8 @@ type Detail struct {
 	Limit   int    // tokens the model reads, or 0
 }
 
-// keys are the fields of an error: in words, providers and the gateways before them say what went wrong; in
-// codes they name it; deep are objects and lists which hold such fields.
+// keys returns the fields of an error: words hold messages of providers and gateways, codes name the error, deep are
+// objects and lists that contain such fields.
 func keys() (words [15]string, codes [8]string, deep [10]string) {
 	return [...]string{"message", "msg", "error_message", "error_msg", "errormessage", "errormsg", "errmsg",
 			"error_description", "status_msg", "faultstring", "reason", "title", "description", "text", "errmessage"},
@@ -30,12 +30,11 @@ func keys() (words [15]string, codes [8]string, deep [10]string) {
 		[...]string{"error", "errors", "detail", "details", "fault", "base_resp", "exception", "header", "data", "response"}
 }
 
-// maxDepth bounds how deep an error is looked for.
+// maxDepth limits how deep an error is looked for.
 const maxDepth = 6
 
-// ParseBody reads an error body in any of the shapes providers use: its words stand in a field of the
-// object itself, of the one under "error", "errors", "detail" or the like, or of the first in a list. A body
-// that is no JSON, or has no such words, is quoted, shortened.
+// ParseBody parses an error body in any of the providers' formats: the message is in a field of the object itself, of
+// the one under "error", "errors", "detail" or the like, or of the first in a list. Other bodies are quoted, shortened.
 func ParseBody(body []byte) Detail {
 	body = bytes.TrimSpace(body)
 	if rest, is := bytes.CutPrefix(body, []byte("data:")); is { // an event in place of a body
@@ -52,13 +51,13 @@ func ParseBody(body []byte) Detail {
 	return d
 }
 
-// Failed tells whether a body at a status of success says that something went wrong.
+// Failed reports whether a successful response contains an error.
 func Failed(body []byte) bool {
 	var d Detail
 	return d.read(bytes.TrimSpace(body), maxDepth) && d.Message != ""
 }
 
-// read takes what a value says; false when it says nothing.
+// read takes the information from a value; false if there is none.
 func (d *Detail) read(raw json.RawMessage, depth int) bool {
 	if depth == 0 || len(raw) == 0 {
 		return false
@@ -148,7 +147,7 @@ func (d *Detail) object(raw json.RawMessage, depth int) bool {
 			d.Code = s
 		}
 	}
-	// a router repeats what the provider behind it said, which is what helps
+	// a router repeats the provider's message, which is the helpful one
 	var below struct {
 		Raw json.RawMessage `json:"raw"`
 	}
@@ -160,20 +159,20 @@ func (d *Detail) object(raw json.RawMessage, depth int) bool {
 	return true
 }
 
-// place is where a field of the request is that FastAPI refuses, as in "messages.3.role"; "" for none.
+// place returns the field that FastAPI rejected, as in "messages.3.role"; "" for none.
 func place(raw json.RawMessage) string {
 	var parts []any
 	if len(raw) == 0 || json.Unmarshal(raw, &parts) != nil || len(parts) < 2 {
 		return ""
 	}
 	var out []string
-	for _, p := range parts[1:] { // behind "body"
+	for _, p := range parts[1:] { // after "body"
 		out = append(out, fmt.Sprint(p))
 	}
 	return strings.Join(out, ".")
 }
 
-// text is a JSON string's value, a list of strings joined, or any other value as written.
+// text returns a JSON string's value, a list of strings joined, or any other value as written.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -204,7 +203,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// FromResponse makes the Error of a response with a failure status. The caller redacts it.
+// FromResponse returns the Error for a response with a failure status. The caller redacts it.
 func FromResponse(status int, h http.Header, body []byte, now time.Time) *Error {
 	d := ParseBody(body)
 	e := &Error{Status: status, Code: d.Code, Message: d.Message, RetryAfter: RetryAfter(h, now), Limit: d.Limit}
@@ -215,15 +214,15 @@ func FromResponse(status int, h http.Header, body []byte, now time.Time) *Error 
 	return e
 }
 
-// FromStream makes the Error of an error object that came inside a stream.
+// FromStream returns the Error for an error object inside a stream.
 func FromStream(body []byte) *Error {
 	d := ParseBody(body)
 	return &Error{Status: 0, Code: d.Code, Message: d.Message, Limit: d.Limit,
 		Class: Classify(d.Status, d.Code, d.Message, 0)}
 }
 
-// RetryAfter reads how long a response asks to wait, from Retry-After-Ms or Retry-After in
-// seconds or as a date; 0 when it does not say.
+// RetryAfter reads a response's delay from Retry-After-Ms or Retry-After in seconds or as a date; 0 when it does not
+// say.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
 		return time.Duration(ms * float64(time.Millisecond))

@@ -1,5 +1,4 @@
-// Package llmerr is the one shape of a failed model call, whichever provider failed. What to do about it is
-// decided by the stages and the pages.
+// Package llmerr defines the error of a failed model call for all providers. Stages and pages decide how to react.
 package llmerr
 
 import (
@@ -10,8 +9,8 @@ import (
 	"time"
 )
 
-// Classes of failures. Quota, auth, trust, invalid and context stay as they are when the same
-// call is made again; burst, busy and network may pass.
+// Classes of failures. Quota, auth, trust, invalid and context persist when the same call is repeated; burst, busy and
+// network may be temporary.
 const (
 	ClassQuota   = "quota"   // the account has no credit left
 	ClassAuth    = "auth"    // the key is wrong or may not do this
@@ -24,7 +23,7 @@ const (
 	ClassGeneric = "generic" // anything else
 )
 
-// ErrIdle is wrapped by the [Error] of a call which ended because nothing came for too long.
+// ErrIdle is wrapped by the [Error] of a call that ended after too long a silence.
 var ErrIdle = errors.New("the provider went silent")
 
 // ErrCut is wrapped by the [Error] of a stream which stopped before the answer was complete.
@@ -35,16 +34,16 @@ var ErrGarbled = errors.New("the answer cannot be read")
 
 // Error is a failed model call.
 type Error struct {
-	Status     int           // HTTP status; 0 when no response came or the failure came inside a stream
+	Status     int           // HTTP status; 0 without a response or for a failure inside a stream
 	Class      string        // one of the Class constants
 	Code       string        // the provider's own code or type, "" when it gave none
 	Message    string        // the provider's text, word for word, secrets replaced
-	RetryAfter time.Duration // how long the provider asks to wait; 0 when it did not say
+	RetryAfter time.Duration // the provider was unreachable, or the connection stalled or broke
 	Limit      int           // tokens the model reads, in a field of the answer; see [Error.Window]
 	Err        error         // the cause below, or nil
 }
 
-// Error says what happened in one line.
+// Error describes the failure in one line.
 func (e *Error) Error() string {
 	msg := e.Message
 	if msg == "" && e.Err != nil {
@@ -59,7 +58,7 @@ func (e *Error) Error() string {
 	return "the model call failed: " + msg
 }
 
-// Said is the provider's text alone, or that of the cause.
+// Said returns the provider's text alone, or that of the cause.
 func (e *Error) Said() string {
 	if e.Message == "" && e.Err != nil {
 		return e.Err.Error()
@@ -67,10 +66,10 @@ func (e *Error) Said() string {
 	return e.Message
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retriable tells whether the same call may work when it is made again.
+// Retriable reports whether a retry of the same call may succeed.
 func (e *Error) Retriable() bool {
 	switch e.Class {
 	case ClassBurst, ClassBusy, ClassNetwork:
@@ -79,14 +78,14 @@ func (e *Error) Retriable() bool {
 	return false
 }
 
-// Bursting tells whether the provider objects to how fast the number of calls grows, rather
-// than to the number itself.
+// Bursting reports whether the provider objects to how fast the number of calls grows, rather than to the number
+// itself.
 func (e *Error) Bursting() bool {
 	return e.Class == ClassBurst && strings.Contains(strings.ToLower(e.Code+" "+e.Message), "limit_burst_rate")
 }
 
-// RefusesTools tells whether the provider says that the model, or the way its server was
-// started, has no tool calls.
+// RefusesTools reports whether the provider refused because the model, or the server's configuration, doesn't support
+// tool calls.
 func (e *Error) RefusesTools() bool {
 	if e.Status != 0 && e.Status < 400 || e.Retriable() && e.Status != http.StatusInternalServerError {
 		return false
@@ -114,8 +113,7 @@ func Of(err error) *Error {
 	return nil
 }
 
-// patientWait is the longest Retry-After which still speaks of a burst: who is out of
-// credit is not told to come back in a minute.
+// patientWait is the longest Retry-After that suggests a burst: an exhausted quota isn't worth a retry a minute later.
 const patientWait = 5 * time.Minute
 
 // Classify names the class of a failure from its status, the provider's code and its text.

@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// limits are the ways in which providers word how many tokens a model reads. They are made
-// when a call was refused for it.
+// limits are the providers' wordings of the context window, compiled on the first such refusal.
 var limits = sync.OnceValue(func() []*regexp.Regexp {
 	var all []*regexp.Regexp
 	for _, words := range []string{
@@ -24,8 +23,7 @@ var limits = sync.OnceValue(func() []*regexp.Regexp {
 	return all
 })
 
-// Window is how many tokens the model reads, as the provider said when it refused a request
-// that was too long; 0 when it did not say.
+// Window returns the context window in tokens, as stated in a refusal of a too long request; 0 if not stated.
 func (e *Error) Window() int {
 	if e.Class != ClassContext {
 		return 0

@@ -1,5 +1,5 @@
-// Package llmtest is the conformance suite of model adapters: what providers really send,
-// the broken things included, and what must come out of it.
+// Package llmtest is the conformance suite of model adapters: real provider responses, including broken ones, with the
+// expected results.
 package llmtest
 
 import (
@@ -19,10 +19,10 @@ import (
 // Key is the API key a model under test must be given.
 const Key = "sk-test-0123456789abcdef"
 
-// Idle timeouts of models under test, and how long a test waits.
+// Idle timeouts of models under test, and test timeouts.
 const (
-	short    = 3 * time.Second // where the provider falls silent
-	patience = time.Minute     // where it answers: a busy machine may be silent, too
+	short    = 3 * time.Second // if the provider falls silent
+	patience = time.Minute     // if it answers: a busy machine may be silent, too
 )
 
 // answer is a recorded answer of a provider.
@@ -33,7 +33,7 @@ type answer struct {
 	hang    bool     // keep the connection open after the last piece
 }
 
-// want is what a consumer must see.
+// want is the expected result.
 type want struct {
 	text, reasoning string
 	calls           []agent.ToolCall // "" as ID: any id that is not empty
@@ -93,7 +93,7 @@ func Suite(t *testing.T, open func(url string, idle time.Duration) agent.Model) 
 	})
 	t.Run("UnreachableIsANetworkError", func(t *testing.T) {
 		t.Parallel()
-		const url = "http://127.0.0.1:1" // no program asks for this port, and the system gives it to none
+		const url = "http://127.0.0.1:1" // no program listens on this port, and the system never assigns it
 		check(t, open(url, patience), want{err: &llmerr.Error{Class: llmerr.ClassNetwork, Message: "refused"}})
 	})
 }
@@ -184,7 +184,7 @@ func checkUsage(t *testing.T, got, want *agent.Usage) {
 	}
 }
 
-// serve starts a server that gives every call the same answer, and returns its base URL.
+// serve starts a server that answers every call the same way, and returns its base URL.
 func serve(t *testing.T, a answer) string {
 	return server(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, a)

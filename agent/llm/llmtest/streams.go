@@ -17,7 +17,7 @@ type conversation struct {
 // data is one event.
 func data(payload string) string { return "data: " + payload + "\n\n" }
 
-// text is a plain chunk.
+// text returns a plain chunk.
 func text(s string) string {
 	return delta(`{"content":`+quoted(s)+`}`, "")
 }
@@ -45,7 +45,7 @@ func call(id, name, args string) agent.ToolCall {
 	return agent.ToolCall{ID: id, Name: name, Args: json.RawMessage(args)}
 }
 
-// streams are answers which must come through whole.
+// streams are answers that must be received completely.
 func streams() []conversation {
 	plain := []string{delta(`{"role":"assistant","content":"","refusal":null}`, ""), text("Hel"),
 		text("lo, \"wörld\"\n😀"), delta(`{}`, "stop")}

@@ -1,18 +1,18 @@
-// Package marks finds the marks that models write into their text: it tells text from code, in which
-// a mark is only an example, and finds marks that a stream cut in two.
+// Package marks finds the marks that models write into their text: it ignores marks in code, which are only examples,
+// and finds marks split across chunks.
 package marks
 
 import "strings"
 
-// Code follows the code in a text of Markdown, byte by byte: fences, and spans in backticks. A span
-// ends at a blank line at the latest. The zero value stands at the start of a text.
+// Code tracks code in Markdown text, byte by byte: fences, and spans in backticks. A span ends at a blank line at the
+// latest. The zero value is at the start of a text.
 type Code struct {
 	fence, span int  // backticks that opened it; 0 = none is open
 	run         int  // backticks just passed
-	kind        byte // of that run, a backtick or a tilde
+	kind        byte // a backtick or a tilde
 	fenced      byte // kind of the open fence
-	behind      bool // something beside the marks of lists and quotes stands on this line
-	some        bool // anything at all does
+	behind      bool // other text than list and quote marks precedes on this line
+	some        bool // any text
 }
 
 // Next passes a byte of the text.
@@ -36,7 +36,7 @@ func (c *Code) Next(b byte) {
 	}
 }
 
-// settle decides what the backticks just passed were, as another byte follows.
+// settle classifies the preceding backticks once another byte follows.
 func (c *Code) settle(next byte) {
 	n := c.run
 	if n == 0 {
@@ -60,17 +60,16 @@ func (c *Code) settle(next byte) {
 	}
 }
 
-// Inside tells whether a byte that is no backtick would stand in code here.
+// Inside reports whether a byte other than a backtick would be in code here.
 func (c *Code) Inside() bool {
 	c.settle('x')
 	return c.fence > 0 || c.span > 0
 }
 
-// LineStart tells whether nothing but white space and marks of lists and quotes stands on the line so far.
+// LineStart reports whether the line so far contains only white space and marks of lists and quotes.
 func (c *Code) LineStart() bool { return !c.behind && c.run == 0 }
 
-// Partial is the length of the longest end of a text that may be the beginning of one of the marks,
-// whatever their case.
+// Partial returns the length of the longest suffix of a text that may begin one of the marks, ignoring case.
 func Partial(text string, marks []string) int {
 	best := 0
 	for _, m := range marks {
@@ -84,8 +83,7 @@ func Partial(text string, marks []string) int {
 	return best
 }
 
-// Begins tells whether a text begins with a mark, whatever its case; maybe tells that it is too
-// short to say.
+// Begins reports whether a text begins with a mark, ignoring case; maybe means that it is too short to decide.
 func Begins(text, mark string) (yes, maybe bool) {
 	if len(text) >= len(mark) {
 		return strings.EqualFold(text[:len(mark)], mark), false
@@ -93,7 +91,7 @@ func Begins(text, mark string) (yes, maybe bool) {
 	return false, strings.EqualFold(text, mark[:len(text)])
 }
 
-// Index is where the first of some marks stands in a text, and which one; -1 if none does.
+// Index returns the position of the first of some marks in a text, and which one; -1 if none occurs.
 func Index(text string, marks []string) (at int, mark string) {
 	for i := 0; i < len(text); i++ {
 		for _, m := range marks {

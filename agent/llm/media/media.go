@@ -1,4 +1,4 @@
-// Package media makes pictures and speech, and transcribes recordings, by models behind OpenAI-compatible APIs
+// Package media generates images and speech, and transcribes recordings, with models behind OpenAI-compatible APIs
 // (images/generations, images/edits, audio/speech, audio/transcriptions).
 package media
 
@@ -32,18 +32,17 @@ const (
 	maxAudio   = 64 << 20  // bytes of speech
 )
 
-// Config says which model and where it is.
+// Config selects the model and its address.
 type Config struct {
 	Model   string // required
 	BaseURL string // root, or root + /v1; empty is OpenAI's
 	APIKey  string
 	Voice   string          // of speech
-	Guard   *netguard.Guard // judges the addresses of pictures that an answer names instead of holding them; nil reaches public ones
-	HTTP    *http.Client    // nil is one shared with chat models
+	Guard   *netguard.Guard // checks addresses of images in an answer; nil permits public ones
+	HTTP    *http.Client    // nil uses the one shared with chat models
 }
 
-// Client calls one model. Its methods may be called from any goroutine; their errors are of [llmerr.Error] where the
-// provider refused.
+// Client calls one model. It is safe for concurrent use; refusals are [llmerr.Error].
 type Client struct {
 	cfg  Config
 	api  *client.Client
@@ -73,7 +72,7 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg, api: client.NewClientWithConfig(cc), host: u.Host}, nil
 }
 
-// Model is the provider's name of the model.
+// Model returns the provider's name of the model.
 func (c *Client) Model() string { return c.cfg.Model }
 
 // Request asks for pictures. Zero values leave a choice to the model.
@@ -84,19 +83,19 @@ type Request struct {
 	Quality    string
 	Background string
 	Seed       *int64
-	Image      []byte // edited instead of made anew
+	Image      []byte // original when editing
 	Mask       []byte // transparent where Image may change
 }
 
-// Picture is one that a model made.
+// Picture is a generated image.
 type Picture struct {
 	Data    []byte
 	Type    string // image/png, image/jpeg, image/webp or image/gif
 	Ext     string // with its dot
-	Revised string // the prompt as the model understood it; empty if it doesn't tell
+	Revised string // the prompt as rewritten by the model; empty if not reported
 }
 
-// Draw makes or edits pictures.
+// Draw generates or edits images.
 func (c *Client) Draw(ctx context.Context, r Request) ([]Picture, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -143,7 +142,7 @@ func file(data []byte, name string) io.Reader {
 	return client.WrapReader(strings.NewReader(string(data)), name+kind.Extension(), kind.String())
 }
 
-// picture decodes or fetches one picture and checks that it is one.
+// picture decodes or downloads one image and validates it.
 func (c *Client) picture(ctx context.Context, d client.ImageResponseDataInner) (p Picture, err error) {
 	bad := func(format string, args ...any) (Picture, error) {
 		return Picture{}, &llmerr.Error{Class: llmerr.ClassInvalid, Message: fmt.Sprintf(format, args...)}
@@ -181,7 +180,7 @@ func (c *Client) picture(ctx context.Context, d client.ImageResponseDataInner) (
 	return bad("the answer holds %s instead of a picture", kind.String())
 }
 
-// fetch gets a picture from where an answer says it is. The provider's own host is trusted as its API is.
+// fetch downloads an image from the address in a response. The provider's own host is trusted like its API.
 func (c *Client) fetch(ctx context.Context, address string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -210,7 +209,7 @@ func host(address string) string {
 	return cmp.Or(u.Host, "its address")
 }
 
-// bounded reads a body of at most so many bytes.
+// bounded reads a body up to a limit.
 func bounded(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {
@@ -219,7 +218,7 @@ func bounded(r io.Reader, most int64) ([]byte, error) {
 	return data, err
 }
 
-// Speak makes speech of a text, as MP3. Voice is empty for the configured one.
+// Speak converts a text to speech, as MP3. Voice is empty for the configured one.
 func (c *Client) Speak(ctx context.Context, text, voice string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -240,7 +239,7 @@ func (c *Client) Speak(ctx context.Context, text, voice string) ([]byte, error) 
 	return data, nil
 }
 
-// Transcribe writes down what is said in a recording. Its name tells the format; language is ISO 639-1 or empty.
+// Transcribe converts a recording to text. The file name implies the format; language is ISO 639-1 or empty.
 func (c *Client) Transcribe(ctx context.Context, name string, recording io.Reader, language string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -252,7 +251,7 @@ func (c *Client) Transcribe(ctx context.Context, name string, recording io.Reade
 	return strings.TrimSpace(strings.ToValidUTF8(out.Text, "\uFFFD")), nil
 }
 
-// plain is an error in the words of the provider, or that of the end of the run.
+// plain returns an error in the words of the provider, or that of the end of the run.
 func plain(ctx context.Context, err error) error {
 	var refused *llmerr.Error
 	switch {

@@ -15,12 +15,12 @@ import (
 
 type extraKey struct{}
 
-// with adds fields to the JSON body of a call, which go-openai has no place for. Nil values are left out.
+// with adds fields that go-openai lacks to the JSON body of a call. Nil values are left out.
 func with(ctx context.Context, fields map[string]any) context.Context {
 	return context.WithValue(ctx, extraKey{}, fields)
 }
 
-// transport mends what go-openai sends and bounds what comes back.
+// transport fixes requests of go-openai and limits the responses.
 type transport struct {
 	below   http.RoundTripper
 	query   string
@@ -55,7 +55,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// mended is the body with the fields of the call, or as a form without the empty fields that providers refuse.
+// mended returns the body with the fields of the call, or as a form without the empty fields that providers refuse.
 func mended(r *http.Request) (body []byte, kind string, err error) {
 	defer r.Body.Close()
 	kind = r.Header.Get("Content-Type")

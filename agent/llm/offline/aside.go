@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Suggest gives up to n things to say next that this model can do, by what the person said
-// last. said are their messages, oldest first.
+// Suggest returns up to n suggestions that this model can handle, based on the person's messages. said is ordered
+// oldest first.
 func Suggest(said []string, n int) []string {
 	if len(said) == 0 {
 		return nil
@@ -19,7 +19,7 @@ func Suggest(said []string, n int) []string {
 	switch {
 	case c.command() != "":
 		list = []string{"run: ls -la", "run: df -h .", "run: env"}
-	case c.asksForWork() && !c.mentions("summar", "outline", "概括", "总结", "摘要", "大纲"): // of a text there are no charts
+	case c.asksForWork() && !c.mentions("summar", "outline", "概括", "总结", "摘要", "大纲"): // there are no charts for text
 		list = []string{
 			c.pick("Show the distribution as a histogram.", "用直方图显示分布。"),
 			c.pick("Compare the groups as bars.", "用柱状图比较各组。"),
@@ -37,8 +37,8 @@ func Suggest(said []string, n int) []string {
 	return list[:min(len(list), n)]
 }
 
-// Polish tidies a draft: spaces, empty lines, a capital letter in front and a full stop at
-// the end. Code, lists and commands stay as they are.
+// Polish tidies a draft: spaces, empty lines, a leading capital and a full stop at the end. Code, lists and commands
+// are unchanged.
 func Polish(text string) string {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\n")
 	var out []string

@@ -14,9 +14,8 @@ const (
 	maxChoices = 6
 )
 
-// question asks which file is meant, when that cannot be known: work is asked for, and of
-// several files none is named, or there is none at all. It is nil when everything is clear,
-// when it was asked in this turn, or when nobody can be asked.
+// question asks which file is meant if that is unclear: the task needs a file, and none of several is named, or none
+// exists. It returns nil if everything is clear, if it was asked in this turn, or if no person can answer.
 func (c *conversation) question(files []string) *action {
 	if !c.tools[askTool] || slices.ContainsFunc(c.done, func(s step) bool { return s.tool == askTool }) {
 		return nil
@@ -52,7 +51,7 @@ func (c *conversation) mentions(words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(lower, w) })
 }
 
-// asked is what the person had said when the message at i answers a question about it, or "".
+// asked returns the request that the question answered by the message at i was about, or "".
 func asked(msgs []*agent.Message, i int) string {
 	if i == 0 || msgs[i-1].Type != agent.TypeTool || msgs[i-1].Name != askTool {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// shape is how a chart draws its values.
+// shape is the form of a chart.
 type shape uint8
 
 const (
@@ -33,10 +33,10 @@ type chart struct {
 	values []float64
 }
 
-// maxBars is how many groups a bar chart shows.
+// maxBars limits the groups of a bar chart.
 const maxBars = 12
 
-// choose finds the chart that says most about a table, in the sense of the person's words.
+// choose selects the most informative chart of a table, guided by the person's words.
 func choose(c *conversation, cols []column) (chart, bool) {
 	words := strings.ToLower(c.text)
 	number := pickColumn(words, cols, func(k *column) bool { return k.kind == kindNumber && !k.serial && !k.year })
@@ -75,8 +75,7 @@ func mentioned(words string, k *column) bool {
 	return len(k.name) > 1 && strings.Contains(words, strings.ToLower(k.name))
 }
 
-// pickColumn prefers a column the person names, then one whose name speaks of amounts,
-// then the first.
+// pickColumn prefers a column named by the person, then one named like an amount, then the first.
 func pickColumn(words string, cols []column, fits func(*column) bool) *column {
 	var best *column
 	score := -1
@@ -107,7 +106,7 @@ func pickColumn(words string, cols []column, fits func(*column) bool) *column {
 	return best
 }
 
-// averaged tells whether adding values of the column up makes no sense.
+// averaged reports whether summing the column's values is meaningless.
 func averaged(k *column) bool {
 	lower := strings.ToLower(k.name)
 	for _, w := range []string{"price", "rate", "avg", "average", "mean", "temp", "score", "ratio", "percent",
@@ -130,7 +129,7 @@ func (f fold) value(mean bool) float64 {
 	return f.sum
 }
 
-// measure names what fold gives.
+// measure names the result of fold.
 func measure(c *conversation, number *column) string {
 	switch {
 	case number == nil:
@@ -141,7 +140,7 @@ func measure(c *conversation, number *column) string {
 	return fmt.Sprintf(c.pick("sum of %s", "%s 的合计"), number.name)
 }
 
-// totals are the groups of a column with the sum, mean or number of rows, largest first.
+// totals returns the groups of a column with the sum, mean or number of rows, largest first.
 func totals(group, number *column) (labels []string, values []float64) {
 	by := map[string]*fold{}
 	for i, s := range group.texts {
@@ -171,8 +170,7 @@ func totals(group, number *column) (labels []string, values []float64) {
 	return labels, values
 }
 
-// upper begins an English title with a capital letter; Chinese ones begin with the name of
-// a column, which stays as it is.
+// upper capitalizes an English title; Chinese ones begin with the name of a column, which is unchanged.
 func (c *conversation) upper(s string) string {
 	if c.zh {
 		return s
@@ -198,7 +196,7 @@ func histogram(c *conversation, number *column) chart {
 	ch := chart{shape: shapeHistogram, title: fmt.Sprintf(c.pick("Distribution of %s", "%s 的分布"), number.name),
 		xName: number.name, yName: c.pick("rows", "行数")}
 	low, high := number.min, number.max
-	// Values closer together than numbers of their size can tell apart get room around them.
+	// Values too close together for floating point get padding.
 	if size := max(math.Abs(low), math.Abs(high)); high-low <= size*1e-9 {
 		room := max(0.5, size*1e-6)
 		low, high = low-room, high+room
@@ -222,7 +220,7 @@ func histogram(c *conversation, number *column) chart {
 	return ch
 }
 
-// line is the course of a number, or of the number of rows, over time.
+// line returns a chart of a number, or of the number of rows, over time.
 func line(c *conversation, date, number *column) (chart, bool) {
 	moments := date.times
 	if date.kind == kindNumber {
@@ -289,7 +287,7 @@ func bucketOf(c *conversation, length time.Duration,
 	return func(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }, "15:04", c.pick("hour", "小时")
 }
 
-// niceStep is the next 1, 2, 2.5 or 5 times a power of ten.
+// niceStep returns the next 1, 2, 2.5 or 5 times a power of ten.
 func niceStep(raw float64) float64 {
 	if raw <= 0 || math.IsInf(raw, 0) || math.IsNaN(raw) {
 		return 1

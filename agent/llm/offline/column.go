@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// kind is what the values of a column are.
+// kind is the type of a column's values.
 type kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	kindEmpty
 )
 
-// column is what was computed of one column.
+// column holds the statistics of one column.
 type column struct {
 	name     string
 	kind     kind
@@ -27,26 +27,26 @@ type column struct {
 	distinct int // different values: numbers and dates however they are written, else texts
 	odd      int // values which are no number or date in a column that is
 
-	numbers                        []float64 // in row order; NaN where there is none
+	numbers                        []float64 // in row order; NaN where missing
 	min, max, mean, median, stddev float64   // stddev of the sample, NaN for one value
 	sum                            float64
 	whole                          bool // all numbers are whole
-	serial                         bool // numbers only tell rows apart
+	serial                         bool // numbers only identify rows
 	year                           bool // numbers are years
 
 	first, last time.Time
-	times       []time.Time // in row order; zero where there is none
+	times       []time.Time // in row order; zero where missing
 	clock       bool        // some have a time of day
 	ambiguous   bool        // 03/04 was read as month/day without proof
 
 	texts []string // in row order, trimmed, "" where missing
 	top   []count  // most frequent texts, ties by text
 
-	repeated []count   // texts that come more than once, for columns of ids
-	alike    [][]count // texts that differ in case, spaces and punctuation only
+	repeated []count   // repeated texts, for columns of ids
+	alike    [][]count // texts that differ only in case, spaces and punctuation
 }
 
-// count is a text and how often it is there.
+// count is a text with its frequency.
 type count struct {
 	text string
 	n    int
@@ -68,8 +68,8 @@ func columns(t table) []column {
 	return out
 }
 
-// decimalComma tells whether the file writes 1,5 for one and a half: some value can only
-// be read so, and more can than the other way.
+// decimalComma reports whether the file writes 1,5 for one and a half: some value can only be read so, and more can
+// than the other way.
 func decimalComma(t table) bool {
 	onlyComma, onlyDot, both := 0, 0, 0
 	for r, row := range t.rows {
@@ -119,7 +119,7 @@ func newColumn(name string, cells []string, comma, leading bool) column {
 	return c
 }
 
-// codes tells whether digits are names, as postcodes are: some begin with a zero.
+// codes reports whether digits are names, as postcodes are: some begin with a zero.
 func (c *column) codes() bool {
 	for _, s := range c.texts {
 		if len(s) > 1 && s[0] == '0' && onlyDigits(s) {
@@ -149,8 +149,7 @@ func (c *column) readNumbers(comma bool) bool {
 	return true
 }
 
-// describeNumbers computes the figures; leading tells that the column is the first, where
-// consecutive numbers only count the rows.
+// describeNumbers computes the statistics; leading means the first column, where consecutive numbers only count rows.
 func (c *column) describeNumbers(leading bool) {
 	sorted := make([]float64, 0, len(c.numbers))
 	var m2 float64
@@ -186,7 +185,7 @@ func (c *column) describeNumbers(leading bool) {
 		(strings.Contains(lower, "year") || lower == "jahr" || strings.Contains(c.name, "年"))
 }
 
-// namesRows tells whether a column's name says that it identifies rows.
+// namesRows reports whether a column's name suggests an identifier.
 func namesRows(name string) bool {
 	switch lower := strings.ToLower(name); lower {
 	case "id", "no", "nr", "index", "#":
@@ -243,7 +242,7 @@ func (c *column) readDates() bool {
 	return true
 }
 
-// maxTop is how many of the most frequent texts are kept.
+// maxTop limits the most frequent texts kept.
 const maxTop = 60
 
 func (c *column) countTexts() {
@@ -272,7 +271,7 @@ func (c *column) countTexts() {
 	c.countValues()
 }
 
-// countValues counts numbers and dates as what they are: 1,200 is 1200, and 3 May 2024 is 2024-05-03.
+// countValues normalizes numbers and dates before counting: 1,200 is 1200, and 3 May 2024 is 2024-05-03.
 func (c *column) countValues() {
 	switch c.kind {
 	case kindNumber:
@@ -295,7 +294,7 @@ func different[T comparable](values []T, texts []string, good func(T) bool) int 
 	return len(seen) + len(odd)
 }
 
-// category tells whether the column sorts rows into groups worth comparing.
+// category reports whether the column sorts rows into groups worth comparing.
 func (c *column) category() bool {
 	return c.kind == kindText && c.distinct >= 2 && c.distinct <= maxTop && c.distinct*2 <= c.values
 }

@@ -5,12 +5,10 @@ import (
 	"strings"
 )
 
-// shownOutput is how many characters of a command's output the answer repeats; all of it
-// is in the trail above the answer.
+// shownOutput limits the characters of a command's output in the answer; the step above shows all of it.
 const shownOutput = 4000
 
-// command is what a message that begins with "run:" wants to have run, or "". A fence
-// around the command is not part of it.
+// command returns the command of a message that begins with "run:", without a fence around it, or "".
 func (c *conversation) command() string {
 	text := strings.TrimSpace(c.text)
 	if len(text) < 4 || !strings.EqualFold(text[:3], "run") {
@@ -30,7 +28,7 @@ func (c *conversation) command() string {
 	return rest
 }
 
-// perform runs the command once and repeats what came of it.
+// perform runs the command once and repeats its output.
 func (c *conversation) perform(command string) action {
 	var a action
 	at := slices.IndexFunc(c.done, func(s step) bool { return s.tool == "bash" })
@@ -52,7 +50,7 @@ func (c *conversation) perform(command string) action {
 	return a
 }
 
-// fenced is a code block whose fence is longer than any inside.
+// fenced returns a code block with a fence longer than any inside.
 func fenced(s string) string {
 	fence := "```"
 	for strings.Contains(s, fence) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// introduce is the answer to everything the rules cannot do.
+// introduce returns the answer to everything the rules cannot do.
 func (m *Model) introduce(ctx context.Context, c *conversation) string {
 	var env Environment
 	if m.look != nil {
@@ -44,7 +44,7 @@ func (m *Model) introduce(ctx context.Context, c *conversation) string {
 	return b.String()
 }
 
-// example is a models section that fits what was found.
+// example returns a models section for the discovered servers.
 func example(env Environment) string {
 	for _, s := range env.Servers {
 		if len(s.Models) > 0 {

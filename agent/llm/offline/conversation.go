@@ -15,18 +15,17 @@ const (
 	outputs = "/mnt/user-data/outputs"
 )
 
-// conversation is a request as the rules see it: what the person wants, which files there
-// are, and what was done about it so far.
+// conversation is a request from the rules' point of view: the person's request, the known files, and the steps so far.
 type conversation struct {
 	text    string         // the person's own words of the current turn
 	said    []string       // the person's own words of all turns, oldest first
 	zh      bool           // answer in Chinese
 	fresh   []string       // paths of files that came with this turn
 	known   []string       // paths of all files told so far, oldest first
-	sizes   map[string]int // length in bytes of files, where the list told it
+	sizes   map[string]int // sizes in bytes of files, where listed
 	done    []step         // calls of this turn and their results
 	reports int            // earlier turns that wrote a report
-	sole    string         // the one file that a helper was given
+	sole    string         // the only file given to a helper
 	lastID  string
 	tools   map[string]bool
 }
@@ -72,7 +71,7 @@ func read(req *agent.Request) *conversation {
 			c.text = before + "\n" + c.text
 		}
 	}
-	for _, m := range req.Messages { // notes beside a message count like those inside it
+	for _, m := range req.Messages { // notes next to a message count like those inside it
 		if strings.HasPrefix(m.ID, "note:") {
 			c.split(m.Content.String())
 		}
@@ -115,8 +114,8 @@ func steps(msgs []*agent.Message) []step {
 	return out
 }
 
-// split parts a message from the blocks the server put in front of it, and learns the
-// files of a list of uploads. The lines around the person's words go too.
+// split separates a message from the server's blocks before it, and reads the files of a list of uploads. It drops the
+// marker lines.
 func (c *conversation) split(s string) (text string, files []string) {
 	for {
 		s = strings.TrimLeft(s, " \t\r\n")
@@ -178,8 +177,8 @@ func sizeIn(line string) int {
 	return 0
 }
 
-// wanted picks the files the person speaks of: those named in the message, else those
-// which came with it, else all when the message asks for work on files.
+// wanted selects the files of the request: those named in the message, else those attached to it, else all if the
+// request is about files.
 func (c *conversation) wanted() []string {
 	switch named := c.named(); {
 	case len(named) > 0:
@@ -192,7 +191,7 @@ func (c *conversation) wanted() []string {
 	return nil
 }
 
-// named are the known files whose names stand in the message.
+// named returns the known files whose names occur in the message.
 func (c *conversation) named() (named []string) {
 	lower := strings.ToLower(c.text)
 	for _, p := range c.known {
@@ -211,7 +210,7 @@ func (c *conversation) named() (named []string) {
 	return named
 }
 
-// asksForWork tells whether the words ask for something to be done with files.
+// asksForWork reports whether the words request work on files.
 func (c *conversation) asksForWork() bool {
 	lower := strings.ToLower(c.text)
 	for _, w := range []string{"analy", "summar", "report", "chart", "plot", "graph", "histogram", "statistic",

@@ -12,8 +12,8 @@ const (
 	maxHelpers = 3 // that one answer sends
 )
 
-// delegate gives each of several files to a helper of its own, then joins what they report. It
-// is nil where there are no helpers to send, or only one file.
+// delegate gives each of several files to a separate helper, then joins their reports. It returns nil without helpers
+// or with a single file.
 func (c *conversation) delegate(files []string) *action {
 	sent := slices.ContainsFunc(c.done, func(s step) bool { return s.tool == taskTool })
 	if len(files) < 2 || !c.tools[taskTool] && !sent {
@@ -66,7 +66,7 @@ func (c *conversation) delegate(files []string) *action {
 	return &a
 }
 
-// job is what a helper is told to do with a file.
+// job is a helper's task for one file.
 func (c *conversation) job(file string) string {
 	return fmt.Sprintf(c.pick("Analyse the file %s and report what is in it.", "分析文件 %s，并报告其内容。"), file)
 }

@@ -41,7 +41,7 @@ func short(v float64) string {
 	return strconv.FormatFloat(v, 'g', 5, 64)
 }
 
-// grouped puts a comma behind every three digits before the point.
+// grouped adds a thousands separator.
 func grouped(s string) string {
 	whole, fraction, has := strings.Cut(s, ".")
 	sign := ""
@@ -57,10 +57,10 @@ func grouped(s string) string {
 	return sign + whole
 }
 
-// amount is a whole number for people.
+// amount returns a whole number for people.
 func amount(n int) string { return grouped(strconv.Itoa(n)) }
 
-// cell makes any text safe inside a Markdown table, and short.
+// cell makes a text safe for a Markdown table, and short.
 func cell(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "<", "&lt;",

@@ -16,8 +16,7 @@ const (
 	readTool   = "read_file"
 )
 
-// lookup answers a question about documents with passages of them, word for word. It is nil
-// when there is no such question.
+// lookup answers a question about documents with quoted passages. It returns nil without such a question.
 func (c *conversation) lookup() *action {
 	if !c.asksQuestion() {
 		return nil
@@ -41,7 +40,7 @@ func (c *conversation) lookup() *action {
 	return nil
 }
 
-// asksQuestion tells a question from a wish for a summary or a chart.
+// asksQuestion reports whether the message is a question rather than a request for a summary or chart.
 func (c *conversation) asksQuestion() bool {
 	text := strings.TrimSpace(c.text)
 	if c.mentions("summar", "outline", "analy", "chart", "plot", "histogram", "describe", "概括", "总结", "摘要", "分析", "大纲",
@@ -54,8 +53,7 @@ func (c *conversation) asksQuestion() bool {
 		c.zh && c.mentions("什么", "哪", "谁", "多少", "怎么", "如何", "为什么", "何时", "查找", "搜索")
 }
 
-// pageIn is the page that a text speaks of: "page 7", "p. 7", "slide 7", "第7页"; 0 when it
-// speaks of none.
+// pageIn returns the page that a text speaks of: "page 7", "p. 7", "slide 7", "第7页"; 0 when it speaks of none.
 func pageIn(text string) int {
 	words := strings.FieldsFunc(strings.ToLower(text),
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -106,7 +104,7 @@ func (c *conversation) page(file string, n int) *action {
 	return a
 }
 
-// passages searches documents for the words of the question and repeats what fits best.
+// passages searches documents for the words of the question and quotes the best matches.
 func (c *conversation) passages(files []string) *action {
 	a := &action{}
 	at := slices.IndexFunc(c.done, func(s step) bool { return s.tool == searchTool })
@@ -147,8 +145,8 @@ func (c *conversation) passages(files []string) *action {
 	return a
 }
 
-// about is the part of a passage that has most of the words of a question: up to two
-// sentences, or a row of a table.
+// about returns the part of a passage that has most of the words of a question: up to two sentences, or a row of a
+// table.
 func about(passage, question string) string {
 	_, sentences, _ := scanText(passage)
 	for line := range strings.Lines(passage) {
@@ -181,7 +179,7 @@ func about(passage, question string) string {
 	return strings.Join(text, " … ")
 }
 
-// closing says below an answer who gives it.
+// closing ends an answer with the sentence naming its author.
 func (c *conversation) closing(text string) string {
 	return text + "\n\n" + c.pick("*Found with fixed rules by the offline model, which isn't an AI. For an answer in its own words, connect a model.*",
 		"*以上由离线模型按固定规则查找，它不是 AI。如需用自己的话作答，请接入一个模型。*")

@@ -2,8 +2,8 @@ package offline
 
 import "strings"
 
-// noted repeats what the person wants to be remembered. Package memory keeps it when the chat
-// has been quiet for a while, unless it is turned off; the model cannot see that.
+// noted confirms what the person wants remembered. Package memory stores it once the chat has been quiet for a while,
+// unless memory is off; the model can't know.
 func (c *conversation) noted(wishes []string) string {
 	var b strings.Builder
 	b.WriteString(c.pick("Noted. Unless memory is off, these words are kept when this chat has been quiet for a moment:",

@@ -1,7 +1,6 @@
-// Package offline is the built-in model for a machine without any other. It isn't an AI and
-// says so: it follows fixed rules. Still it does a real job with the same loop and tools
-// as every model: it describes tables and texts by computing, and tells how to connect a
-// real model.
+// Package offline is the built-in model for a machine without any other. It isn't an AI and says so: it follows fixed
+// rules. It still does real work with the same loop and tools as other models: it computes descriptions of tables and
+// texts, and explains how to connect a real model.
 package offline
 
 import (
@@ -27,20 +26,19 @@ type Server struct {
 	Models  []string
 }
 
-// Environment is what a person could connect without further ado.
+// Environment lists models that a person could connect right away.
 type Environment struct {
 	Keys    []string // names of environment variables that hold keys, never their values
 	Servers []Server
 }
 
-// Model implements agent.Model. It keeps nothing between calls: what to do next follows
-// from the messages alone, so that a run which was cut off goes on where it was.
+// Model implements agent.Model. It is stateless: the next step follows from the messages alone, so an interrupted run
+// continues where it stopped.
 type Model struct {
 	look func(context.Context) Environment
 }
 
-// New makes the model. look is asked when a person needs to know what could be connected;
-// nil means nothing.
+// New returns the model. look finds connection options when a person needs them; nil means none.
 func New(look func(context.Context) Environment) *Model { return &Model{look: look} }
 
 // Stream implements agent.Model. Its only error is the end of ctx.
@@ -85,7 +83,7 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// action is what the model says and does next.
+// action is the model's next answer or call.
 type action struct {
 	text  string
 	calls []agent.ToolCall
@@ -104,8 +102,7 @@ func (a *action) call(c *conversation, tool string, args map[string]any) {
 		Args: raw})
 }
 
-// words cuts a text behind white space; text without any, as Chinese, behind every few
-// characters.
+// words cuts a text after white space; text without any, as Chinese, every few characters.
 func words(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		from, wide := 0, 0
@@ -144,7 +141,7 @@ func pieces(s string, n int) iter.Seq[string] {
 	}
 }
 
-// chinese tells whether a person writes Chinese.
+// chinese reports whether a person writes Chinese.
 func chinese(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) }) &&
 		!strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) })

@@ -19,7 +19,7 @@ func mark(line string) (kind string, n int, ok bool) {
 	return kind, n, err == nil && slices.Contains([]string{"page", "slide", "sheet", "chapter"}, kind)
 }
 
-// places says of lines of a text where they are, as a reader looks it up.
+// places converts line numbers of a text to positions that a reader can look up.
 type places struct {
 	from []int // lines that begin pages
 	kind []string
@@ -37,7 +37,7 @@ func placesOf(text string) (p places) {
 	return p
 }
 
-// at is "p. 7" or "slide 3", and "L12" where there are no pages.
+// at returns "p. 7" or "slide 3", or "L12" without pages.
 func (p places) at(line int) string {
 	i, found := slices.BinarySearch(p.from, line)
 	if !found {
@@ -52,7 +52,7 @@ func (p places) at(line int) string {
 	return fmt.Sprintf("%s %d", p.kind[i], p.n[i])
 }
 
-// cite is where a sentence stands: as a citation where there are pages, which becomes a link.
+// cite returns a sentence's position: a citation with pages, which becomes a link.
 func (p places) cite(file string, line int) string {
 	if len(p.from) == 0 {
 		return fmt.Sprintf("(L%d)", line)
@@ -60,12 +60,12 @@ func (p places) cite(file string, line int) string {
 	return "[" + citable(file) + ", " + p.at(line) + "]"
 }
 
-// citable is the name of a file between brackets.
+// citable returns the name of a file between brackets.
 func citable(file string) string {
 	return strings.NewReplacer("<", "&lt;", "[", `\[`, "]", `\]`, "`", "'").Replace(path.Base(file))
 }
 
-// isSheets tells of a workbook, whose sheets are described as tables are.
+// isSheets reports whether a file is a workbook, whose sheets are described like tables.
 func isSheets(p string) bool {
 	switch strings.ToLower(path.Ext(p)) {
 	case ".xlsx", ".xlsm", ".xltx", ".xls", ".ods":
@@ -74,10 +74,10 @@ func isSheets(p string) bool {
 	return false
 }
 
-// maxSheets is how many sheets of a workbook are described.
+// maxSheets limits the described sheets of a workbook.
 const maxSheets = 5
 
-// sheets are the tables in the text of a workbook, each as a file of its own.
+// sheets splits the text of a workbook into one file per sheet.
 func sheets(d document) (list []document, left int) {
 	name, n := "", 0
 	var rows strings.Builder

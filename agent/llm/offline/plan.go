@@ -12,11 +12,11 @@ import (
 	"fawn/memory"
 )
 
-// maxFiles is how many files one turn works on.
+// maxFiles limits the files of one turn.
 const maxFiles = 5
 
-// next decides what to do: look for files, read them, write the report, show it, answer.
-// Every step is derived from what the conversation already holds.
+// next selects the next step: find files, read them, write the report, show it, answer. Every step is derived from the
+// conversation.
 func (m *Model) next(ctx context.Context, req *agent.Request) (action, error) {
 	c := read(req)
 	if a := c.setup(); a != nil {
@@ -92,8 +92,7 @@ func (a *action) read(c *conversation, file string, s span) {
 	a.call(c, "read_file", args)
 }
 
-// fetch reads a file, or the Markdown version beside it when it is a document that is not
-// text itself.
+// fetch reads a file, or the Markdown version next to a document.
 func (c *conversation) fetch(p string) (document, []span) {
 	d, more := c.document(p, c.sizes[p])
 	if d.problem == "" || d.lines > 0 {
@@ -175,7 +174,7 @@ func (c *conversation) deliver(docs []document, left int) action {
 	return action{text: strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")}
 }
 
-// output names a file so that earlier turns' files stay.
+// output names a file without overwriting earlier turns' files.
 func (c *conversation) output(stem string, nth int, ext string) string {
 	if c.reports > 0 {
 		stem += "-" + strconv.Itoa(c.reports+1)
@@ -189,7 +188,7 @@ func (c *conversation) output(stem string, nth int, ext string) string {
 	return stem + ext
 }
 
-// publish writes the files, then shows them; with both done it says how that went.
+// publish writes the files, shows them, and then reports the outcome.
 func (c *conversation) publish(tables []analysis) (action, string) {
 	var a action
 	files := []string{outputs + "/" + c.output("report", 0, ".md")}

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// outlierReach is how many times the spread of the middle half a value must lie beyond that half
-// to be called an outlier. Three is the usual fence for extreme values.
+// outlierReach is the factor of the interquartile range beyond which a value is an outlier. Three is the usual fence
+// for extreme values.
 const outlierReach = 3
 
 const (
@@ -19,10 +19,10 @@ const (
 	briefly     = 6    // findings an answer lists
 )
 
-// findings is what an analyst would say about the data before any figure, the gravest first.
+// findings lists problems of the data before its figures, the most serious first.
 func (a *analysis) findings(c *conversation) []string {
 	var out []string
-	if n := copies(a.table.rows); n > 0 && 10*n <= len(a.table.rows) { // more of them are how the table is
+	if n := copies(a.table.rows); n > 0 && 10*n <= len(a.table.rows) { // more duplicates are normal for the table
 		out = append(out, fmt.Sprintf(c.pick("Exact copies of earlier rows: %s.", "与前面完全相同的行：%s。"),
 			c.number(n, "row", "行")))
 	}
@@ -52,8 +52,7 @@ func copies(rows [][]string) (n int) {
 	return n
 }
 
-// duplicateIDs speaks of ids that should be unique: a column named so, nearly all of whose values
-// are different.
+// duplicateIDs reports duplicates among ids: in a column named like an id with nearly unique values.
 func (k *column) duplicateIDs(c *conversation) string {
 	if !namesRows(k.name) || k.values < 3 || k.values == len(k.repeated) || k.distinct == k.values ||
 		10*k.distinct < 8*k.values {
@@ -65,7 +64,7 @@ func (k *column) duplicateIDs(c *conversation) string {
 		}))
 }
 
-// nearEqual speaks of categories that differ in case, spaces or punctuation only.
+// nearEqual reports categories that differ only in case, spaces or punctuation.
 func (k *column) nearEqual(c *conversation) string {
 	if k.kind != kindText || len(k.alike) == 0 {
 		return ""
@@ -80,7 +79,7 @@ func (k *column) nearEqual(c *conversation) string {
 		}))
 }
 
-// mixedDates speaks of a column whose dates are written in more than one way.
+// mixedDates reports a column with several date formats.
 func (k *column) mixedDates(c *conversation) string {
 	if k.kind != kindDate {
 		return ""
@@ -97,7 +96,7 @@ func (k *column) mixedDates(c *conversation) string {
 	return fmt.Sprintf(c.pick("`%s`: mixed date formats: %s.", "`%s`：日期格式不一致：%s。"), code(k.name), some(forms, example1))
 }
 
-// writtenNumbers speaks of numbers that are not plain digits, and so are text to most programs.
+// writtenNumbers reports numbers that aren't plain digits, and are text to most programs.
 func (k *column) writtenNumbers(c *conversation) string {
 	if k.kind != kindNumber {
 		return ""
@@ -127,7 +126,7 @@ func (k *column) writtenNumbers(c *conversation) string {
 		"`%s`：%s以文本形式保存，例如 %s，已按数值读取。"), code(k.name), c.number(written, "number", "个数字"), cell(sample))
 }
 
-// outliers speaks of values far outside of the middle half.
+// outliers reports values far outside of the middle half.
 func (k *column) outliers(c *conversation) string {
 	if k.kind != kindNumber || k.serial || k.year || k.values-k.odd < 8 {
 		return ""
@@ -147,7 +146,7 @@ func (k *column) outliers(c *conversation) string {
 		code(k.name), c.number(len(far), "outlier", "个离群值"), figure(low), figure(high), some(far, figure))
 }
 
-// negatives speaks of a few values below zero where nearly all are above.
+// negatives reports a few negative values where nearly all are positive.
 func (k *column) negatives(c *conversation) string {
 	if k.kind != kindNumber || k.serial || k.min >= 0 {
 		return ""
@@ -165,8 +164,7 @@ func (k *column) negatives(c *conversation) string {
 		c.number(n, "negative value", "个负值"), figure(k.min))
 }
 
-// countsThings tells whether a column's name says that it holds quantities or money, which are
-// rarely below zero.
+// countsThings reports whether a column's name suggests quantities or money, which are rarely negative.
 func (k *column) countsThings() bool {
 	lower := strings.ToLower(k.name)
 	return slices.ContainsFunc([]string{"amount", "price", "unit", "quantity", "qty", "count", "revenue", "sales",
@@ -182,7 +180,7 @@ type form struct {
 
 func example1(f form) string { return fmt.Sprintf("%s (%s)", cell(f.sample), amount(f.n)) }
 
-// forms counts the ways values are written, the most common first; values without one are passed over.
+// forms counts the formats of values, most common first; values without one are skipped.
 func forms(texts []string, of func(int, string) string) (out []form) {
 	for i, s := range texts {
 		if s == "" {
@@ -203,7 +201,7 @@ func forms(texts []string, of func(int, string) string) (out []form) {
 	return out
 }
 
-// dateForm tells what a date looks like, whatever its numbers are.
+// dateForm returns the format of a date, regardless of its numbers.
 func dateForm(s string) string {
 	switch {
 	case strings.Contains(s, "年"):
@@ -219,8 +217,8 @@ func dateForm(s string) string {
 
 const plainForm = "plain"
 
-// numberForm tells which signs are around the digits of a number. Groups of thousands count as
-// plain beside a currency sign, as not every amount is long enough to have them.
+// numberForm returns the signs around a number's digits. With a currency sign, grouped thousands count as plain, since
+// short amounts have no groups.
 func numberForm(s string) string {
 	sign := ""
 	for _, r := range s {
@@ -240,7 +238,7 @@ func numberForm(s string) string {
 	return plainForm
 }
 
-// folded makes texts equal that differ in case, spaces and punctuation only.
+// folded normalizes texts that differ only in case, spaces and punctuation.
 func folded(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

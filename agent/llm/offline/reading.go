@@ -17,32 +17,32 @@ const (
 	maxCalls    = 400
 )
 
-// leftOut stands where a compacted conversation no longer holds a result.
+// leftOut replaces a result removed by compaction.
 const leftOut = "[Earlier output left out.]"
 
-// document is as much of a file as the conversation holds.
+// document is the part of a file held by the conversation.
 type document struct {
 	path    string
 	text    string // whole lines, from the first on
 	lines   int
-	whole   bool   // nothing is missing behind text
+	whole   bool   // nothing is missing after the text
 	partial bool   // more is there, but will not be read
 	cut     int    // lines that were too long to be read in full
-	problem string // why nothing could be read, in the tool's words
+	problem string // reason why nothing could be read, in the tool's words
 }
 
-// span is a range of lines to be read; to 0 means as far as one call goes.
+// span is a range of lines to read; to 0 means as far as one call reads.
 type span struct{ from, to int }
 
-// segment is what one read_file call brought.
+// segment is the result of one read_file call.
 type segment struct {
 	from, to int // lines covered
 	text     string
 	cut      bool
 }
 
-// document puts together what was read of a file, and says which lines to read next.
-// size is the file's length in bytes, 0 when it is not known.
+// document joins the segments read from a file and determines the lines to read next. size is the file's length in
+// bytes, 0 if unknown.
 func (c *conversation) document(path string, size int) (document, []span) {
 	d := document{path: path}
 	var parts []segment
@@ -99,8 +99,7 @@ func (c *conversation) document(path string, size int) (document, []span) {
 	return d, more
 }
 
-// join appends the parts that follow each other from line 1 on, and returns what is
-// missing between the others.
+// join concatenates the segments contiguous from line 1 and returns the gaps between the others.
 func (d *document) join(parts []segment) (gaps []span) {
 	slices.SortStableFunc(parts, func(a, b segment) int { return a.from - b.from })
 	var text strings.Builder
@@ -112,7 +111,7 @@ func (d *document) join(parts []segment) (gaps []span) {
 		if p.to <= reached {
 			continue
 		}
-		for skip := reached + 1 - p.from; skip > 0; skip-- { // lines another part brought
+		for skip := reached + 1 - p.from; skip > 0; skip-- { // lines contained in another part
 			_, p.text, _ = strings.Cut(p.text, "\n")
 		}
 		reached = p.to
@@ -129,8 +128,8 @@ func (d *document) join(parts []segment) (gaps []span) {
 	return gaps
 }
 
-// windows are the next ranges: the gaps in halves, because they did not fit in one call,
-// or what is likely to be left, in parts that one call each can bring.
+// windows returns the next ranges to read: halves of gaps, which did not fit into one call, or the estimated rest in
+// parts that fit.
 func (d *document) windows(gaps []span, size int) []span {
 	var out []span
 	for _, g := range gaps {
@@ -159,8 +158,8 @@ func (d *document) windows(gaps []span, size int) []span {
 	return out
 }
 
-// segmentOf reads a result of read_file for lines from … to. last tells that the file ends
-// with it, beyond that the tool reads no further.
+// segmentOf parses a result of read_file for lines from … to. last means that the file ends there, or that the tool
+// reads no further.
 func segmentOf(result string, from, to int) (p segment, last, beyond bool) {
 	p.from, p.text = from, result
 	at := strings.LastIndex(result, "... [truncated")

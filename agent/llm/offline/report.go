@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// maxDetailed is how many columns a report describes one by one.
+// maxDetailed limits the columns that a report describes individually.
 const maxDetailed = 60
 
-// maxReport keeps a report below what one write_file takes, in bytes.
+// maxReport limits a report to the size of one write_file call, in bytes.
 const maxReport = 76_000
 
-// analysis is one table with everything computed of it.
+// analysis is one table with its statistics.
 type analysis struct {
 	doc    document
 	table  table
@@ -37,7 +37,7 @@ func analyse(c *conversation, d document) analysis {
 	return a
 }
 
-// source says where the numbers of a chart come from.
+// source names the source of a chart's numbers.
 func (a *analysis) source(c *conversation) string {
 	s := fmt.Sprintf(c.pick("%s, %s", "%s，%s"), path.Base(a.doc.path), c.number(len(a.table.rows), "row", "行"))
 	if a.extent != "" {
@@ -161,7 +161,7 @@ func (a *analysis) writeTexts(b *strings.Builder, c *conversation) {
 	for i := range a.cols[:min(len(a.cols), maxDetailed)] {
 		k := &a.cols[i]
 		if k.kind != kindText || k.distinct == k.values && k.values > 5 {
-			continue // nothing comes twice
+			continue // skip duplicates
 		}
 		if !head {
 			head = true
@@ -181,7 +181,7 @@ func (a *analysis) writeTexts(b *strings.Builder, c *conversation) {
 	}
 }
 
-// writeGroups tells the numbers behind the chart, when they fit.
+// writeGroups lists the numbers of the chart if they fit.
 func (a *analysis) writeGroups(b *strings.Builder, c *conversation) {
 	if !a.drawn || a.chart.shape == shapeHistogram {
 		return
@@ -244,7 +244,7 @@ func (a *analysis) writeQuality(b *strings.Builder, c *conversation) {
 	fmt.Fprintf(b, "## %s\n\n- %s\n\n", c.pick("Data quality", "数据质量"), strings.Join(notes, "\n- "))
 }
 
-// brief is the summary a person reads in the chat.
+// brief returns the summary a person reads in the chat.
 func (a *analysis) brief(c *conversation) string {
 	t := &a.table
 	name := path.Base(a.doc.path)
@@ -304,7 +304,7 @@ func (a *analysis) brief(c *conversation) string {
 	return strings.TrimSuffix(b.String(), figuresHead(c))
 }
 
-// briefQuality names the gravest findings, before any figure they make doubtful.
+// briefQuality names the most serious findings, before the figures they affect.
 func (a *analysis) briefQuality(b *strings.Builder, c *conversation) {
 	found := a.findings(c)
 	if len(found) == 0 {
@@ -321,10 +321,10 @@ func (a *analysis) briefQuality(b *strings.Builder, c *conversation) {
 	b.WriteString(figuresHead(c))
 }
 
-// figuresHead parts the figures of a summary from what was found about their quality.
+// figuresHead separates a summary's figures from the findings about data quality.
 func figuresHead(c *conversation) string { return "\n\n**" + c.pick("Figures", "统计") + "**\n" }
 
-// number counts things: 1 row, 2 rows.
+// number formats a count: 1 row, 2 rows.
 func (c *conversation) number(n int, en, zh string) string {
 	switch {
 	case c.zh:

@@ -9,9 +9,8 @@ import (
 
 const setupTool = "setup_agent"
 
-// setup makes an agent of what the person says it should be, word for word: it asks for that
-// when the message which began the conversation has nothing behind its first paragraph. It is
-// nil where no agent is being made.
+// setup creates an agent from the person's description, verbatim. If the first message has no description after its
+// first paragraph, it asks for one. It returns nil outside of agent creation.
 func (c *conversation) setup() *action {
 	at := slices.IndexFunc(c.done, func(s step) bool { return s.tool == setupTool })
 	switch {

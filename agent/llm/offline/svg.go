@@ -16,7 +16,7 @@ const (
 	plotBottom          = 64.0
 )
 
-// style fits light and dark surroundings by itself.
+// style adapts to light and dark backgrounds.
 const svgStyle = `<style>
 svg{--paper:#fcfbf8;--ink:#2b2a27;--soft:#77736a;--grid:#e6e2d8;--mark:#3f7d58;--fill:#3f7d5822}
 @media (prefers-color-scheme:dark){svg{--paper:#1c1b19;--ink:#ece8df;--soft:#a39d91;--grid:#35332f;--mark:#7fc29b;--fill:#7fc29b22}}
@@ -102,12 +102,12 @@ func (c *canvas) scale(values []float64) {
 	c.low, c.high, c.base = math.Floor(low/step)*step, math.Ceil(high/step)*step, 0
 }
 
-// y is the height of a value.
+// y returns the height of a value.
 func (c *canvas) y(v float64) float64 {
 	return svgHeight - plotBottom - (svgHeight-plotBottom-plotTop)*(v-c.low)/(c.high-c.low)
 }
 
-// axes draws the value axis of charts whose other axis lies at the bottom.
+// axes draws the vertical value axis.
 func (c *canvas) axes(ch chart) {
 	c.scale(ch.values)
 	step := niceStep((c.high - c.low) / 6)
@@ -179,7 +179,7 @@ func (c *canvas) text(x, y float64, class, anchor, s string) {
 	fmt.Fprintf(c, `<text%s x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", class, x, y, anchor, esc(s))
 }
 
-// esc makes any text safe inside XML.
+// esc escapes a text for XML.
 func esc(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || r == 0xfffe || r == 0xffff {
@@ -190,7 +190,7 @@ func esc(s string) string {
 	return html.EscapeString(s)
 }
 
-// wide is how many narrow letters a text takes.
+// wide returns a text's width in narrow letters.
 func wide(s string) int {
 	n := 0
 	for _, r := range s {

@@ -25,7 +25,7 @@ func parseTable(text, extension string) table {
 	t := table{damaged: strings.Count(text, "\ufffd")}
 	if line, rest, ok := strings.Cut(text, "\n"); ok && len(strings.TrimSpace(line)) == 5 &&
 		strings.HasPrefix(strings.ToLower(line), "sep=") {
-		t.delimiter, text = line[4], rest // what Excel writes
+		t.delimiter, text = line[4], rest // written by Excel
 	} else {
 		t.delimiter = delimiter(text, extension)
 	}
@@ -104,8 +104,7 @@ func delimiter(text, extension string) byte {
 	return best
 }
 
-// isHeader tells whether the first row names the columns: it has no number or date, and
-// all of it is short.
+// isHeader reports whether the first row names the columns: it has no number or date, and all of it is short.
 func isHeader(rows [][]string) bool {
 	filled := false
 	for _, cell := range rows[0] {
@@ -185,7 +184,7 @@ func (p *parser) row() ([]string, bool) {
 	}
 }
 
-// field returns the next field and leaves at on the delimiter or line end behind it.
+// field returns the next field and moves at to the delimiter or line end after it.
 func (p *parser) field() string {
 	if !p.literal && p.at < len(p.text) && p.text[p.at] == '"' {
 		if s, ok := p.quoted(); ok {
@@ -202,8 +201,8 @@ func (p *parser) field() string {
 	return p.text[from:p.at]
 }
 
-// quoted reads a field in quotes. A quote closes when a delimiter or the end of a line
-// follows; without any such quote there is none further on either.
+// quoted reads a quoted field. A quote closes before a delimiter or line end; without such a quote there is none later
+// either.
 func (p *parser) quoted() (string, bool) {
 	s := p.text
 	doubled := false

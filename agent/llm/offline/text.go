@@ -185,8 +185,8 @@ func cutSentences(out []sentence, paragraph string, line int) []sentence {
 	return out
 }
 
-// best picks the n sentences with the weightiest words, in the order of the text. A word
-// weighs what the logarithm of its frequency does; very short words weigh nothing.
+// best returns the n highest-scoring sentences in text order. A word scores the logarithm of its frequency; very short
+// words score nothing.
 func best(list []sentence, n int) []sentence {
 	if len(list) > 20_000 {
 		list = list[:20_000]
@@ -207,7 +207,7 @@ func best(list []sentence, n int) []sentence {
 		}
 		list[i].score = sum / math.Sqrt(float64(count)+8)
 		if list[i].order < 2 {
-			list[i].score *= 1.3 // texts begin with what they are about
+			list[i].score *= 1.3 // texts usually start with their subject
 		}
 	}
 	out := slices.Clone(list)
@@ -217,7 +217,7 @@ func best(list []sentence, n int) []sentence {
 	return out
 }
 
-// terms are the different words of a sentence, pairs of characters in Chinese.
+// terms returns the different words of a sentence, pairs of characters in Chinese.
 func terms(s string) map[string]bool {
 	out := map[string]bool{}
 	var word []rune

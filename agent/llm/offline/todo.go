@@ -8,10 +8,10 @@ import (
 
 const todoTool = "write_todos"
 
-// planned is the action with the plan of the turn brought up to date, where plans can be
-// written: at its beginning, between its stages, and before the last word.
+// planned returns the action with the turn's plan updated, if plans are available: at its beginning, between its
+// stages, and before the answer.
 func (c *conversation) planned(a action, files []string) action {
-	stage := 0 // which item is under way
+	stage := 0 // index of the active item
 	switch {
 	case len(a.calls) == 0:
 		stage = 3
@@ -27,7 +27,7 @@ func (c *conversation) planned(a action, files []string) action {
 	}, stage, 1)
 }
 
-// plan adds to an action that the plan comes so far: done items, and those worked on next.
+// plan adds the current plan to an action: completed items, and those started next.
 func (c *conversation) plan(a action, items []string, done, working int) action {
 	if !c.tools[todoTool] || c.stage() == done {
 		return a
@@ -52,7 +52,7 @@ func (c *conversation) plan(a action, items []string, done, working int) action 
 	return a
 }
 
-// stage is the item under way in the plan this turn wrote last; -1 without a plan.
+// stage returns the active item in the plan this turn wrote last; -1 without a plan.
 func (c *conversation) stage() int {
 	for _, s := range slices.Backward(c.done) {
 		if s.tool != todoTool {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// missing tells whether a cell stands for no value.
+// missing reports whether a cell means no value.
 func missing(cell string) bool {
 	switch strings.ToLower(cell) {
 	case "", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", "—", "?", "无", "缺失":
@@ -66,8 +66,7 @@ func trimCurrency(s string) string {
 	return s
 }
 
-// plainNumber takes the separators out of digits; false when they stand where no number
-// has them.
+// plainNumber removes separators from digits; false if they are in impossible places.
 func plainNumber(s string, comma bool) (string, bool) {
 	if s == "" || s[0] < '0' && s[0] != '.' && s[0] != ',' || s[0] > '9' {
 		return "", false
@@ -141,7 +140,7 @@ func parseDate(cell string, dayFirst bool) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// layouts are the forms a cell of this look can have.
+// layouts returns the forms a cell of this look can have.
 func layouts(s string, dayFirst bool) []string {
 	switch {
 	case strings.Contains(s, "年"):

@@ -14,20 +14,20 @@ const (
 	keyExtra     = "extra_content" // call id ("" for the message itself) -> the provider's data
 )
 
-// calls gives each tool call of an answer its own place, whatever the provider does with
-// index and id: one index for several whole calls, no index, no id, an id on every piece.
+// calls assigns each tool call of an answer a place, however the provider uses index and id: one index for several
+// whole calls, no index, no id, an id on every piece.
 type calls struct {
 	list []openCall
 	at   map[int]int // the provider's index -> place in list of its newest call
 }
 
 type openCall struct {
-	id    string // as the provider gave it; "" when it gave none
+	id    string // the provider's; "" without one
 	shown string // the id the message has
 	named bool
 }
 
-// add turns a piece as it came into a delta.
+// add converts a received piece to a delta.
 func (c *calls) add(w wireCall) (agent.CallDelta, string) {
 	id, name, args := string(w.ID), string(w.Function.v.Name), w.Function.v.Args
 	if name == "" {
@@ -44,7 +44,7 @@ func (c *calls) add(w wireCall) (agent.CallDelta, string) {
 		open := c.list[place]
 		fresh := id != "" && open.id != "" && id != open.id
 		if !w.Index.set && !fresh {
-			// without an index a name starts a call too, unless the id says otherwise
+			// without an index a name also starts a call, unless the id contradicts
 			fresh = name != "" && open.named && (id == "" || id != open.id)
 		}
 		known = !fresh
@@ -84,8 +84,7 @@ func (c *calls) taken(id string) bool {
 	return false
 }
 
-// details collects the pieces of reasoning_details into whole entries, which the provider
-// wants back as they were.
+// details assembles the pieces of reasoning_details into whole entries, which the provider expects back unchanged.
 type details struct {
 	list    []map[string]any
 	growing *growing // nil where pieces are never repeated
@@ -123,7 +122,7 @@ func (d *details) add(raw json.RawMessage) string {
 	return text
 }
 
-// continues tells whether piece is the next part of the entry last.
+// continues reports whether piece is the next part of the entry last.
 func continues(last, piece map[string]any) bool {
 	a, ok := piece["index"].(float64)
 	b, was := last["index"].(float64)
@@ -132,7 +131,7 @@ func continues(last, piece map[string]any) bool {
 	return ok && was && a == b && kind == before
 }
 
-// value is the collected list in the form JSON gives back, or nil.
+// value returns the collected list in the form JSON gives back, or nil.
 func (d *details) value() any {
 	if len(d.list) == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// quick is what [scan] finds in a chunk. The byte slices point into the scanned data.
+// quick is the result of [scan]. The byte slices point into the scanned data.
 type quick struct {
 	text      string
 	reasoning string
@@ -15,9 +15,8 @@ type quick struct {
 	usage     []byte
 }
 
-// scan reads the shape nearly every chunk has, one choice with text or reasoning, without
-// the cost of a general decoder. It returns false for anything else, broken JSON included:
-// such a chunk is decoded by encoding/json, whose answer is the one that counts.
+// scan reads the common form of a chunk, one choice with text or reasoning, without the cost of a general decoder. It
+// returns false for anything else, including broken JSON, which encoding/json then decodes.
 func scan(data []byte, q *quick) bool {
 	s, chosen := scanner{b: data}, false
 	ok := s.object(func(key []byte) bool {
@@ -28,7 +27,7 @@ func scan(data []byte, q *quick) bool {
 			return ok && !escaped
 		case "choices":
 			if chosen {
-				return false // which of two lists counts is for encoding/json to say
+				return false // leave duplicate lists to encoding/json
 			}
 			chosen = true
 			return s.choices(q)
@@ -48,7 +47,7 @@ func scan(data []byte, q *quick) bool {
 		}
 		return s.skip()
 	})
-	if !ok || !chosen { // what is no choice may be a failure
+	if !ok || !chosen { // a chunk without a choice may be an error
 		return false
 	}
 	s.space()
@@ -98,8 +97,8 @@ func (s *scanner) delta(q *quick) bool {
 	})
 }
 
-// object walks an object; field reads the value that stands at the scanner. Keys that
-// encoding/json would match in a different case are left to it.
+// object walks an object; field reads the value at the scanner. Keys that encoding/json would match in a different case
+// are left to it.
 func (s *scanner) object(field func(key []byte) bool) bool {
 	if !s.take('{') {
 		return false
@@ -162,7 +161,7 @@ func (s *scanner) null() bool {
 	return false
 }
 
-// text reads a string or null. A second value for the same field is left to encoding/json.
+// text reads a string or null. Duplicate fields are left to encoding/json.
 func (s *scanner) text(to *string) bool {
 	if s.null() {
 		return true
@@ -182,7 +181,7 @@ func (s *scanner) text(to *string) bool {
 	return true
 }
 
-// string reads a string and returns what is between the quotes.
+// string reads a string and returns the bytes between the quotes.
 func (s *scanner) string() (raw []byte, escaped, ok bool) {
 	if s.i >= len(s.b) || s.b[s.i] != '"' {
 		return nil, false, false
@@ -192,7 +191,7 @@ func (s *scanner) string() (raw []byte, escaped, ok bool) {
 		switch c := b[i]; {
 		case c == '"':
 			raw = b[s.i+1 : i]
-			if !ascii && !utf8.Valid(raw) { // encoding/json mends it, and is asked then
+			if !ascii && !utf8.Valid(raw) { // encoding/json repairs it
 				return nil, false, false
 			}
 			s.i = i + 1
@@ -209,7 +208,7 @@ func (s *scanner) string() (raw []byte, escaped, ok bool) {
 	return nil, false, false
 }
 
-// skip passes over any value.
+// skip skips any value.
 func (s *scanner) skip() bool {
 	depth := 0
 	for s.i < len(s.b) {
@@ -246,7 +245,7 @@ func (s *scanner) skip() bool {
 	return false
 }
 
-// literal passes over a number, true, false or null.
+// literal skips a number, true, false or null.
 func (s *scanner) literal() bool {
 	from := s.i
 	for s.i < len(s.b) {
@@ -304,7 +303,7 @@ func unescape(raw []byte, halves bool) (string, bool) {
 	return string(out), true
 }
 
-// unit reads what follows \u: four digits, and six bytes more where they are the other half of a pair.
+// unit reads the digits after \u: four, and six bytes more for the second half of a surrogate pair.
 func unit(raw []byte) (r rune, n int, ok bool) {
 	if r, ok = hex4(raw, 0); !ok || !utf16.IsSurrogate(r) || len(raw) < 6 || raw[4] != '\\' || raw[5] != 'u' {
 		return r, 4, ok

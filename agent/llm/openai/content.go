@@ -8,8 +8,8 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// userContent is a person's message as text when it is only text, which every server
-// understands, else as blocks: those that the dialect knows, the others told as text.
+// userContent returns a person's message as plain text if possible, which every server accepts, else as blocks; blocks
+// unknown to the dialect become text.
 func (d *Dialect) userContent(c agent.Content) (blocks []any, text string) {
 	if c.Blocks == nil {
 		return nil, c.Text
@@ -43,7 +43,7 @@ func (d *Dialect) userContent(c agent.Content) (blocks []any, text string) {
 	return blocks, ""
 }
 
-// block is a part in this API's shape, nil for one without anything; said is its text, if it is one.
+// block converts a part to this API's format, nil for an empty one; said is its text, if it is text.
 func (d *Dialect) block(p *wire.Part) (block object, said string) {
 	switch {
 	case p.Image != nil:

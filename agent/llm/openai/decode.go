@@ -22,7 +22,7 @@ type wireChunk struct {
 	BaseResp wireMaybe[baseResp] `json:"base_resp"`
 }
 
-// baseResp is how MiniMax tells failures, at status 200.
+// baseResp is MiniMax's error format, at status 200.
 type baseResp struct {
 	Code    wireCount `json:"status_code"`
 	Message wireWord  `json:"status_msg"`
@@ -53,7 +53,7 @@ type wireCall struct {
 	Index    wireIndex               `json:"index"`
 	ID       wireWord                `json:"id"`
 	Function wireMaybe[wireFunction] `json:"function"`
-	Name     wireWord                `json:"name"`      // where the function is not an object of its own
+	Name     wireWord                `json:"name"`      // if the function is not a nested object
 	Args     wireArgs                `json:"arguments"` // of the same
 	Extra    any                     `json:"extra_content"`
 }
@@ -127,7 +127,7 @@ func counts(pairs ...any) map[string]int {
 	return out
 }
 
-// minimaxFailure is a failure as MiniMax tells it. Its codes say more than its words.
+// minimaxFailure parses an error of MiniMax. Its codes are more precise than its messages.
 func minimaxFailure(code int, message string) error {
 	e := &llmerr.Error{Code: strconv.Itoa(code), Message: message}
 	switch code {

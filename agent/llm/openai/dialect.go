@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Dialect is what one provider does its own way in the chat completions API. The zero
-// value is the API as most servers have it.
+// Dialect describes one provider's deviations in the chat completions API. The zero value is the API as most servers
+// implement it.
 type Dialect struct {
 	Name    string   // how the configuration and the documentation call it
 	Base    string   // the provider's address
@@ -17,11 +17,11 @@ type Dialect struct {
 	Port    string   // on this machine, the port its server listens on as a rule
 
 	Limit    string         // field of the most tokens of an answer; "" = by the model's name
-	Efforts  []string       // reasoning efforts it takes beside low, medium and high
+	Efforts  []string       // supported reasoning efforts besides low, medium and high
 	Effort   []string       // path of the reasoning effort in the body; nil = reasoning_effort
 	Body     map[string]any // in every request
-	On, Off  map[string]any // in requests with and without thinking, unless the configuration says otherwise
-	Echo     Echo           // whose reasoning is sent back
+	On, Off  map[string]any // body fields with and without thinking, unless configured otherwise
+	Echo     Echo           // which reasoning is sent back
 	EchoKeys []string       // as these fields of the message; nil = reasoning_content
 	Fill     string         // for reasoning that is missing where some must be, while the model thinks
 
@@ -39,10 +39,10 @@ type Dialect struct {
 	Repeats       bool     // a piece of text may hold all text before it
 }
 
-// Echo says which reasoning of earlier answers a provider wants back.
+// Echo selects the reasoning of earlier answers that a provider wants back.
 type Echo uint8
 
-// Kinds of [Echo]. A turn is what stands between two messages of the user.
+// Kinds of [Echo]. A turn is the part between two user messages.
 const (
 	EchoNever  Echo = iota // some providers refuse it, most ignore it
 	EchoTurns              // that of turns in which tools were called
@@ -154,7 +154,7 @@ func DialectAt(base string) (d Dialect, sure, ok bool) {
 	return Dialect{}, false, false
 }
 
-// limit is the field of the most tokens of an answer.
+// limit returns the field of the most tokens of an answer.
 func (d *Dialect) limit(model string) string {
 	if d.Limit != "" {
 		return d.Limit
@@ -168,7 +168,7 @@ func (d *Dialect) limit(model string) string {
 // reasoners are beginnings of the names of OpenAI's models that think.
 func reasoners() []string { return []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} }
 
-// signs tells whether a call of this model must carry a signature.
+// signs reports whether a call of this model must carry a signature.
 func (d *Dialect) signs(model string) bool {
 	return d.Signature != nil && !startsWithAny(model, d.Unsigned)
 }

@@ -10,13 +10,13 @@ import (
 	"fawn/agent"
 )
 
-// echoed tells of which messages the reasoning is sent back; nil means of none.
+// echoed selects the messages whose reasoning is sent back; nil means none.
 func (d *Dialect) echoed(list []*agent.Message) []bool {
 	if d.Echo == EchoNever {
 		return nil
 	}
 	out := make([]bool, len(list))
-	from := 0 // where the turn begins
+	from := 0 // start of the turn
 	called := false
 	mark := func(to int) {
 		for i := from; i < to; i++ {
@@ -41,7 +41,7 @@ func (d *Dialect) echoKeys() []string {
 	return d.EchoKeys
 }
 
-// effort is the part of the body that says how hard to think.
+// effort returns the body fields that set the reasoning effort.
 func (d *Dialect) effort(level string) object {
 	if len(d.Effort) == 0 {
 		return object{"reasoning_effort": level}
@@ -50,12 +50,12 @@ func (d *Dialect) effort(level string) object {
 	for _, key := range slices.Backward(d.Effort) {
 		value = object{key: value}
 	}
-	body, _ := value.(object) // at least one key was there
+	body, _ := value.(object) // at least one key was present
 	return body
 }
 
-// callID is the id as the provider takes it. One that is too long or has other characters, which another
-// provider gave, becomes its hash: a call and its result still find each other.
+// callID returns an id that the provider accepts. An id of another provider that is too long or has other characters is
+// replaced by its hash, so calls and results still match.
 func (d *Dialect) callID(id string) string {
 	simple := func(r rune) bool {
 		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -77,8 +77,8 @@ func (d *Dialect) callID(id string) string {
 	return id
 }
 
-// joinUsers makes one message of those which a user's note and words became: the templates
-// of open models want user and assistant in turns.
+// joinUsers merges adjacent user messages, such as a note and the user's words: templates of open models require user
+// and assistant to alternate.
 func joinUsers(list []*agent.Message) []*agent.Message {
 	user := func(i int) bool { return i >= 0 && i < len(list) && list[i].Type == agent.TypeHuman }
 	out := make([]*agent.Message, 0, len(list))
@@ -112,7 +112,7 @@ func contentBlocks(c agent.Content) []json.RawMessage {
 	return []json.RawMessage{b}
 }
 
-// withoutWords is a schema without some words. They only narrow what tools check anyway.
+// withoutWords returns a schema without some keywords. They only narrow input that tools validate anyway.
 func withoutWords(schema json.RawMessage, words []string) json.RawMessage {
 	var root any
 	if json.Unmarshal(schema, &root) != nil {
@@ -120,7 +120,7 @@ func withoutWords(schema json.RawMessage, words []string) json.RawMessage {
 	}
 	prune(root, words, false)
 	out, err := json.Marshal(root)
-	if err != nil { // what was decoded encodes
+	if err != nil { // decoded values always encode
 		return schema
 	}
 	return out

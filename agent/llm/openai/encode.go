@@ -8,11 +8,10 @@ import (
 	client "github.com/sashabaranov/go-openai"
 )
 
-// encoded is JSON that is sent as it is. A json.RawMessage would be gone through once more.
+// encoded is JSON sent unmodified. A json.RawMessage would be scanned once more.
 type encoded []byte
 
-// plain is a message of go-openai without its own encoder, whose output encoding/json would
-// read again from end to end.
+// plain is a go-openai message without its custom encoder, whose output encoding/json would scan again.
 type plain struct {
 	Role             string                   `json:"role"`
 	Content          string                   `json:"content,omitempty"`
@@ -33,7 +32,7 @@ type opening struct {
 	json encoded
 }
 
-// encode is json.Marshal for a system message which is nothing but text.
+// encode is json.Marshal for a system message that is only text.
 func (o *opening) encode(m *client.ChatCompletionMessage) (encoded, error) {
 	o.mu.Lock()
 	text, known := o.text, o.json
@@ -51,8 +50,7 @@ func (o *opening) encode(m *client.ChatCompletionMessage) (encoded, error) {
 	return b, nil
 }
 
-// encodeMessages writes the list; fields stand in place of what go-openai's type says of the
-// message with that index.
+// encodeMessages encodes the list; fields override those of go-openai's type for the message with that index.
 func encodeMessages(list []client.ChatCompletionMessage, fields map[int]map[string]any,
 	first *opening) (encoded, error) {
 	n := 2
@@ -83,7 +81,7 @@ func encodeMessage(m *client.ChatCompletionMessage, fields map[string]any, first
 	return json.Marshal(plain(*m))
 }
 
-// withFields is the message as an object, with the fields set.
+// withFields returns the message as an object, with the fields set.
 func withFields(m *client.ChatCompletionMessage, fields map[string]any) map[string]any {
 	out := map[string]any{"role": m.Role}
 	if m.Content != "" {

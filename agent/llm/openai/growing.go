@@ -2,15 +2,14 @@ package openai
 
 import "strings"
 
-// growing takes what is new out of pieces which each hold everything before them. The
-// second piece shows whether a provider writes that way; if it does not, pieces pass. A nil
-// growing lets all pass.
+// growing extracts the new part of pieces that each repeat everything before them. The second piece shows whether a
+// provider writes that way; otherwise pieces pass unchanged. A nil growing passes everything.
 type growing struct {
 	all   strings.Builder
 	plain bool // pieces are new as a whole
 }
 
-// start begins with the first piece.
+// start handles the first piece.
 func (g *growing) start(piece string) {
 	if g != nil {
 		*g = growing{}
@@ -18,7 +17,7 @@ func (g *growing) start(piece string) {
 	}
 }
 
-// fresh is the part of piece that was not there before.
+// fresh returns the part of piece that was not there before.
 func (g *growing) fresh(piece string) string {
 	if g == nil || g.plain || piece == "" {
 		return piece

@@ -12,8 +12,7 @@ import (
 	"fawn/agent"
 )
 
-// The types below read a field also where a server writes it as another JSON type: what it means
-// counts, and what means nothing is as if it were not there.
+// The types below also accept a field of another JSON type: a meaningful value is used, and others count as absent.
 
 // wireWord is a short text: a string, a number as it is written, or nothing.
 type wireWord string
@@ -30,7 +29,7 @@ func (w *wireWord) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// wireIndex is a place in a list, which may be written as a text.
+// wireIndex is a list index, which may be encoded as text.
 type wireIndex struct {
 	at  int
 	set bool
@@ -88,7 +87,7 @@ func (w *wireList[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// wireMaybe is an object which counts as empty where another type stands.
+// wireMaybe is an object that counts as empty if it has another type.
 type wireMaybe[T any] struct{ v T }
 
 // UnmarshalJSON reads any value.
@@ -102,11 +101,11 @@ func (w *wireMaybe[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// wireText is a string, or a list of text blocks as some servers send. Half of a character at an
-// end of it stays what it is, until [halves] joins it with the other half.
+// wireText is a string, or a list of text blocks as some servers send. A split character at its end is kept until
+// [halves] joins the two parts.
 type wireText string
 
-// UnmarshalJSON reads any of the shapes; what is neither counts as no text.
+// UnmarshalJSON accepts either form; anything else counts as no text.
 func (t *wireText) UnmarshalJSON(b []byte) error {
 	*t = ""
 	switch b[0] {
@@ -155,7 +154,7 @@ func appendUnit(to []byte, r rune) []byte {
 // halves joins characters that a server cut in two between pieces of an answer.
 type halves struct{ held string }
 
-// join gives what is whole of the text so far; with last, also what never got its other half.
+// join returns the complete characters of the text so far; with last, also an incomplete rest.
 func (h *halves) join(s string, last bool) string {
 	if h.held == "" && utf8.ValidString(s) {
 		return s

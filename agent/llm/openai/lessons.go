@@ -9,9 +9,8 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// Lessons keep what providers refused and want instead, for as long as the program runs, so
-// that one refused call is enough for all later ones, and the tools as they were sent last. They are safe for
-// concurrent use; the zero value is ready.
+// Lessons remember what providers refused and which alternative worked, for the life of the program, so one refused
+// call is enough, and the tools as last sent. They are safe for concurrent use; the zero value is ready.
 type Lessons struct {
 	mu sync.Mutex
 	of map[string]lessons
@@ -19,12 +18,12 @@ type Lessons struct {
 	tools toolList
 }
 
-// lessons are what one model taught. The zero value is a model that does as its dialect says.
+// lessons are the lessons of one model. The zero value follows the dialect.
 type lessons struct {
 	dropped    []string // fields of the body
 	otherLimit bool     // the limit of an answer has its other name
-	echo       bool     // reasoning must come back
-	noEcho     bool     // neither reasoning nor other provider data may come back
+	echo       bool     // reasoning must be sent back
+	noEcho     bool     // neither reasoning nor other provider data may be sent back
 	joinUsers  bool     // user and assistant must take turns
 	responses  bool     // it is at the Responses API only
 	shortID    bool     // ids of calls have nine letters and digits
@@ -32,7 +31,7 @@ type lessons struct {
 	taken      shapes   // of messages
 }
 
-// maxLessons bounds the refused calls before one that counts.
+// maxLessons limits the refused attempts per call.
 const maxLessons = 8
 
 func (l *Lessons) get(key string) lessons {
@@ -41,7 +40,7 @@ func (l *Lessons) get(key string) lessons {
 	return l.of[key]
 }
 
-// teach adds what one refusal says; false when it says nothing new.
+// teach records the lesson of a refusal; false if it is nothing new.
 func (l *Lessons) teach(key string, what lesson) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +55,7 @@ func (l *Lessons) teach(key string, what lesson) bool {
 	return true
 }
 
-// lesson changes what is known; false when it was known.
+// lesson changes the recorded state; false if nothing changed.
 type lesson func(*lessons) bool
 
 func set(field func(*lessons) *bool) lesson {
@@ -67,8 +66,8 @@ func set(field func(*lessons) *bool) lesson {
 	}
 }
 
-// optional are the fields the program sends by itself and can do without. What a person
-// configured is not among them: there the refusal is for them to read.
+// optional returns the fields that the program adds by itself and can omit. Configured fields are not included: their
+// refusal is shown to the user.
 func optional() []string {
 	return []string{"stream_options", "parallel_tool_calls", "reasoning_effort", "thinking", "enable_thinking",
 		"chat_template_kwargs", "reasoning",
@@ -121,7 +120,7 @@ func (m *Model) lessonOf(err error, sent func(field string) bool) lesson {
 	return nil
 }
 
-// lessonOfRoles reads a refusal of who speaks in which order, and of messages without text.
+// lessonOfRoles parses a refusal concerning the order of roles, or messages without text.
 func lessonOfRoles(text string) lesson {
 	taken := func(field func(*shapes) *bool) lesson {
 		return set(func(l *lessons) *bool { return field(&l.taken) })
@@ -131,7 +130,7 @@ func lessonOfRoles(text string) lesson {
 		"only ", "must be", "should be", "not permitted", "not a valid")
 	switch {
 	case has("reasoning_content"):
-		return nil // told apart by the caller
+		return nil // the caller distinguishes them
 	case has("length of 9", "a-z, a-z, 0-9", "alphanumeric") && has("id"):
 		return set(func(l *lessons) *bool { return &l.shortID })
 	case has("must alternate", "roles alternate", "should alternate", "consecutive", "two user messages", "same role"):
@@ -166,7 +165,7 @@ func containsAny(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// hasWord tells whether a name stands in the text by itself, not as a part of another.
+// hasWord reports whether a name occurs in the text as a whole word.
 func hasWord(text, name string) bool {
 	part := func(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 	for from := 0; ; {
@@ -182,7 +181,7 @@ func hasWord(text, name string) bool {
 	}
 }
 
-// taught is the model as it is spoken to after the lessons.
+// taught returns the model with the lessons applied.
 func (m *Model) taught() *Model {
 	known := m.cfg.Lessons.get(m.key())
 	out := *m

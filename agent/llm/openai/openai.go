@@ -8,7 +8,7 @@
 //
 //   - has no fields for provider extensions: reasoning that is sent back, signatures of calls, thinking switches,
 //     extra_body;
-//   - cannot leave out a field that a provider refuses, and drops a temperature of 0 and an empty content;
+//   - can't omit a field that a provider refuses, and drops a temperature of 0 and an empty content;
 //   - would encode the whole conversation again at every step. Here messages are encoded once.
 //
 // So the transport lays our fields and the encoded messages over the small body that go-openai made. The answer
@@ -31,7 +31,7 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// Config says which model, where it is, and how its provider differs from OpenAI.
+// Config selects the model, its address, and the provider's dialect.
 type Config struct {
 	Name    string            // how errors call the model; empty = Model
 	Model   string            // the provider's name of the model; required
@@ -41,14 +41,14 @@ type Config struct {
 
 	MaxTokens   int      // most tokens of one answer; 0 = the provider's default
 	Temperature *float64 // nil = the provider's default
-	// ExtraBody is laid over the request body, objects merged key by key. A nil value
-	// removes a field the provider does not know, such as stream_options.
+	// ExtraBody is merged into the request body key by key. A nil value removes a field that the provider doesn't
+	// accept, such as stream_options.
 	ExtraBody   map[string]any
 	ThinkingOn  map[string]any // laid over ExtraBody when the call asks for thinking
 	ThinkingOff map[string]any // laid over ExtraBody when it does not
 	Effort      bool           // the model takes reasoning_effort
 	Responses   bool           // the model is spoken to at the Responses API
-	Lessons     *Lessons       // what providers refused so far; nil = of this model alone
+	Lessons     *Lessons       // lessons of earlier refusals; nil = of this model alone
 	Dialect     Dialect        // how the provider differs from the API as most have it
 
 	Timeout     time.Duration // wait for the answer to begin; 0 = 10 minutes

@@ -10,8 +10,8 @@ import (
 // errDropped means that a request would be sent again after its answer began.
 var errDropped = errors.New("the request body has been dropped")
 
-// payload is the body of a request, which the connection may send more than once until it is
-// dropped. A dropped or closed body keeps no memory, whoever still refers to it.
+// payload is a request body that the connection may send repeatedly until it is dropped. A dropped or closed body
+// releases its memory, even if still referenced.
 type payload struct {
 	mu   sync.Mutex
 	data []byte // nil = dropped
@@ -29,7 +29,7 @@ func (p *payload) open() (io.ReadCloser, error) {
 	return &payloadReader{rest: *bytes.NewReader(p.data)}, nil
 }
 
-// drop lets go of the body; readers that are open read on.
+// drop releases the body; open readers continue.
 func (p *payload) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

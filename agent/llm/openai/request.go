@@ -9,16 +9,16 @@ import (
 	"fawn/agent"
 )
 
-// outgoing is a request in go-openai's types, with what they cannot say beside it. The
-// messages are kept apart: they are encoded once, not again for each layer they pass.
+// outgoing is a request in go-openai's types, plus the fields they lack. The messages are separate so that they are
+// encoded once rather than once per layer.
 type outgoing struct {
 	request  client.ChatCompletionRequest
 	body     map[string]any
 	messages []client.ChatCompletionMessage
-	fields   map[int]map[string]any // of single messages, in place of their own
+	fields   map[int]map[string]any // of single messages, replacing their own
 }
 
-// set puts a field on the message which was appended last.
+// set sets a field of the last appended message.
 func (o *outgoing) set(key string, value any) {
 	at := len(o.messages) - 1
 	if o.fields == nil {
@@ -30,9 +30,8 @@ func (o *outgoing) set(key string, value any) {
 	o.fields[at][key] = value
 }
 
-// build turns a request into what is sent. The model's name, limits, temperature, effort
-// and tools travel beside go-openai's types: there they would be checked against its list
-// of models, or dropped when zero.
+// build converts a request. The model's name, limits, temperature, effort and tools bypass go-openai's types, which
+// would check them against a list of models or drop zeros.
 func (m *Model) build(req *agent.Request) outgoing {
 	o := outgoing{
 		request: client.ChatCompletionRequest{Stream: true,
@@ -88,7 +87,7 @@ func (m *Model) options(body map[string]any, opt agent.ModelOptions) {
 	delete(body, "messages")
 }
 
-// drop takes out what the provider refused. The nil removes what go-openai put there.
+// drop removes refused fields. The nil removes values set by go-openai.
 func (m *Model) drop(body map[string]any) {
 	for _, field := range m.dropped {
 		body[field] = nil
@@ -218,7 +217,7 @@ func (m *Model) addAnswer(o *outgoing, msg *agent.Message, echo, thinking bool) 
 	}
 }
 
-// signedCall is a call with the provider data that came with it, such as a signature.
+// signedCall is a call with its provider data, such as a signature.
 type signedCall struct {
 	client.ToolCall
 	Extra any `json:"extra_content"`

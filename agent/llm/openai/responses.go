@@ -9,16 +9,16 @@ import (
 	"fawn/agent"
 )
 
-// keyItems is where the order of an answer's parts and its sealed reasoning are kept, in
-// additional_kwargs: the Responses API wants them back as they were.
+// keyItems is the key in additional_kwargs for the order of an answer's parts and its encrypted reasoning, which the
+// Responses API expects back unchanged.
 const keyItems = "output_items"
 
-// useResponses tells whether the call goes to the Responses API.
+// useResponses reports whether the call goes to the Responses API.
 func (m *Model) useResponses() bool {
 	return m.cfg.Responses || startsWithAny(m.cfg.Model, m.cfg.Dialect.Responses)
 }
 
-// startsWithAny tells whether a model's name, without that of its maker, begins with one of these.
+// startsWithAny reports whether a model's name, without that of its maker, begins with one of these.
 func startsWithAny(model string, heads []string) bool {
 	name := path.Base(strings.ToLower(model))
 	for _, h := range heads {
@@ -29,8 +29,8 @@ func startsWithAny(model string, heads []string) bool {
 	return false
 }
 
-// respond makes the call at the Responses API. Nothing is kept there: the whole conversation
-// goes along each time, as with the other API.
+// respond makes the call to the Responses API. It is stateless: the whole conversation is sent each time, as with the
+// other API.
 func (m *Model) respond(ctx context.Context, req *agent.Request, c *call) (*http.Response, error) {
 	c.body = m.responsesBody(req)
 	r, err := http.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), http.MethodPost,
@@ -54,7 +54,7 @@ func (m *Model) respond(ctx context.Context, req *agent.Request, c *call) (*http
 	return c.response, nil
 }
 
-// responsesBody says the options in the words of this API.
+// responsesBody converts the options to this API.
 func (m *Model) responsesBody(req *agent.Request) object {
 	body := object{}
 	m.options(body, req.Options)
@@ -95,7 +95,7 @@ func (m *Model) responsesBody(req *agent.Request) object {
 	return body
 }
 
-// item appends what one message becomes.
+// item appends the items of one message.
 func (m *Model) item(input []any, msg *agent.Message) []any {
 	switch msg.Type {
 	case agent.TypeSystem:
@@ -119,7 +119,7 @@ func (m *Model) item(input []any, msg *agent.Message) []any {
 	return input
 }
 
-// inputPart is a block of the other API in the shape of this one.
+// inputPart returns a block of the other API in the shape of this one.
 func inputPart(v any) any {
 	b, _ := v.(object)
 	switch b["type"] {
@@ -139,8 +139,8 @@ func inputPart(v any) any {
 	return b
 }
 
-// answerItems are the parts of an earlier answer, in the order in which they came. What
-// another model or API said has no order of its own: words first, then calls.
+// answerItems returns the parts of an earlier answer in their original order. Answers of another model or API have no
+// such order: text first, then calls.
 func (m *Model) answerItems(input []any, msg *agent.Message) []any {
 	said, called := false, map[string]bool{}
 	var thought []any // refused without the part that followed it

@@ -92,7 +92,7 @@ func (a *answer) readResponse(resp *http.Response, onData func()) error {
 		case err != nil:
 			return wire.Broken(err)
 		case string(ev.Data) == "[DONE]":
-			continue // some servers say goodbye as in the other API; it means nothing here
+			continue // some servers send the other API's end marker; ignore it
 		}
 		if over, err := r.event(ev); over || err != nil {
 			return err
@@ -100,7 +100,7 @@ func (a *answer) readResponse(resp *http.Response, onData func()) error {
 	}
 }
 
-// event takes one event; over tells that it was the last one.
+// event handles one event; over means that it was the last one.
 func (r *response) event(ev sse.Event) (over bool, err error) {
 	var e responseEvent
 	if err := json.Unmarshal(ev.Data, &e); err != nil {
@@ -151,7 +151,7 @@ func (r *response) part(index int) *part {
 	return r.seen[index]
 }
 
-// added begins an item. A call is shown with its name at once.
+// added starts an item. The name of a call is shown at once.
 func (r *response) added(index int, raw json.RawMessage) error {
 	var item responseItem
 	if r.seen[index] != nil || json.Unmarshal(raw, &item) != nil || item.Type != "function_call" {
@@ -162,7 +162,7 @@ func (r *response) added(index int, raw json.RawMessage) error {
 	return r.show("", "", []agent.CallDelta{{Index: r.seen[index].place, ID: item.CallID, Name: item.Name}})
 }
 
-// done ends an item, and shows of it what was not shown in pieces.
+// done ends an item and shows the parts not shown yet.
 func (r *response) done(index int, raw json.RawMessage) error {
 	var item responseItem
 	if json.Unmarshal(raw, &item) != nil {

@@ -8,10 +8,10 @@ import (
 	"fawn/agent"
 )
 
-// nothing stands in messages without text, where servers refuse those.
+// nothing is the placeholder for empty messages on servers that refuse them.
 const nothing = "(no text)"
 
-// shapes are what a server takes of a conversation. The zero value takes all that the API has.
+// shapes describe the conversations a server accepts. The zero value accepts the full API.
 type shapes struct {
 	noSystem  bool // no system message: its text begins the first one of the user
 	noTools   bool // no message of a tool: calls and results are text
@@ -22,7 +22,7 @@ type shapes struct {
 	bridge    bool // a result of a tool is answered before the user speaks
 }
 
-// shape are the system's text and the messages as the server takes them.
+// shape returns the system's text and the messages as the server takes them.
 func (s shapes) shape(req *agent.Request) (system string, list []*agent.Message) {
 	system, list = req.System, req.Messages
 	if s == (shapes{}) {
@@ -65,7 +65,7 @@ func (s shapes) shape(req *agent.Request) (system string, list []*agent.Message)
 	return system, out
 }
 
-// withoutTools has calls and results of tools as text.
+// withoutTools converts calls and results of tools to text.
 func withoutTools(list []*agent.Message) (out []*agent.Message) {
 	for _, m := range list {
 		c := *m

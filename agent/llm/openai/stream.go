@@ -26,7 +26,7 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 			func(resp *http.Response, p *wire.Patience) error {
 				a := newAnswer(&m.cfg.Dialect, yield)
 				return read(a, resp, func() {
-					if a.finish != "" { // only the counts and the goodbye are to come
+					if a.finish != "" { // only token counts and the end marker are pending
 						p.AtMost(goodbye)
 					} else {
 						p.Wait()
@@ -36,8 +36,8 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// begin sends the request to the API the model is spoken to at, and says how its answer is
-// read. What the provider refuses is left out and kept for later calls.
+// begin sends the request to the chosen API and returns the decoder of its answer. Refused fields are omitted, also in
+// later calls.
 func (m *Model) begin(ctx context.Context, req *agent.Request,
 	read *func(*answer, *http.Response, func()) error) (*http.Response, error) {
 	for try := 0; ; try++ {
@@ -61,7 +61,7 @@ func (m *Model) begin(ctx context.Context, req *agent.Request,
 	}
 }
 
-// goodbye is how long a stream may stay open in silence after its answer is complete.
+// goodbye is the time a stream may stay open without data after its answer is complete.
 const goodbye = 10 * time.Second
 
 // answer is one stream being read.
@@ -80,7 +80,7 @@ type answer struct {
 
 	text, reasoning *growing // nil where pieces are never repeated
 
-	cutText, cutThought halves // of characters which stand in two chunks
+	cutText, cutThought halves // of characters split across chunks
 
 	kept   []any        // parts of an answer of the Responses API
 	counts *agent.Usage // its counts
@@ -125,7 +125,7 @@ func (a *answer) read(resp *http.Response, onData func()) error {
 	}
 }
 
-// isDone tells whether a payload is the goodbye.
+// isDone reports whether a payload is the goodbye.
 func isDone(data []byte) bool {
 	return len(data) <= 10 && strings.EqualFold(strings.Trim(string(data), " \t[]\""), "done")
 }
@@ -154,7 +154,7 @@ func (a *answer) event(ev sse.Event) error {
 	return a.show(text, reasoning, nil)
 }
 
-// show yields what there is to see. It is called for every token.
+// show yields the visible content. It is called for every token.
 func (a *answer) show(text, reasoning string, deltas []agent.CallDelta) error {
 	if text != "" && a.think.state != thinkDone {
 		var thought string
@@ -164,12 +164,12 @@ func (a *answer) show(text, reasoning string, deltas []agent.CallDelta) error {
 	return a.put(text, reasoning, deltas)
 }
 
-// put yields what there is to see and was told apart.
+// put yields visible content that was separated.
 func (a *answer) put(text, reasoning string, deltas []agent.CallDelta) error {
 	late := a.think.late
 	a.think.late = false
 	if reasoning != "" && a.think.state == thinkOpen && a.think.pending == "" {
-		a.think.state = thinkDone // thoughts come apart from the answer
+		a.think.state = thinkDone // thoughts arrive separately from the answer
 	}
 	if text == "" && reasoning == "" && len(deltas) == 0 && !late {
 		return nil
@@ -218,7 +218,7 @@ func (a *answer) general(data []byte, failed bool) error {
 			return llmerr.FromStream(append(append([]byte(`{"error":`), c.Error...), '}'))
 		}
 		if c.Index.at != 0 {
-			continue // one answer was asked for
+			continue // one answer was requested
 		}
 		if !wire.Unset(string(c.Finish)) {
 			a.finish = string(c.Finish)
@@ -240,7 +240,7 @@ func (a *answer) general(data []byte, failed bool) error {
 	return nil
 }
 
-// isSet tells whether a field is there and says something.
+// isSet reports whether a field is present and meaningful.
 func isSet(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "{}", "[]", "false":
@@ -249,7 +249,7 @@ func isSet(raw json.RawMessage) bool {
 	return true
 }
 
-// isPing tells whether the payload of an event only keeps the connection alive.
+// isPing reports whether the payload of an event only keeps the connection alive.
 func isPing(words []byte) bool {
 	switch strings.ToLower(string(words)) {
 	case "ping", "keep-alive", "keepalive", "heartbeat", "[heartbeat]", "[ping]":
@@ -258,7 +258,7 @@ func isPing(words []byte) bool {
 	return false
 }
 
-// blank tells whether nothing stands in a delta.
+// blank reports whether a delta is empty.
 func (d *wireDelta) blank() bool {
 	return d.Content == "" && d.ReasoningContent == "" && d.Reasoning == "" && d.Refusal == "" &&
 		len(d.Details) == 0 && len(d.Calls) == 0 && d.Call == nil && d.Extra == nil
@@ -296,7 +296,7 @@ func (a *answer) delta(d *wireDelta) error {
 	return a.show(text, reasoning, deltas)
 }
 
-// keep remembers provider data that must be sent back with call id, or with the message.
+// keep stores provider data that must be sent back with call id, or with the message.
 func (a *answer) keep(id string, extra any) {
 	if extra == nil || isThoughtMark(extra) {
 		return
@@ -307,16 +307,14 @@ func (a *answer) keep(id string, extra any) {
 	a.extra[id] = extra
 }
 
-// isThoughtMark tells whether provider data only says that a piece is a thought of Gemini's,
-// which is nothing to send back.
+// isThoughtMark reports whether provider data only marks a piece as a Gemini thought, which isn't sent back.
 func isThoughtMark(extra any) bool {
 	all, _ := extra.(object)
 	google, _ := all["google"].(object)
 	return len(all) == 1 && len(google) == 1 && google["thought"] != nil
 }
 
-// end yields what is known only at the end. done tells whether the provider said that the
-// stream is complete.
+// end yields data that is known only at the end. done means that the provider marked the stream as complete.
 func (a *answer) end(done bool) error {
 	text, thought := a.think.flush()
 	text, thought = text+a.cutText.join("", true), thought+a.cutThought.join("", true)

@@ -8,17 +8,16 @@ import (
 	"fawn/agent/llm/marks"
 )
 
-// thinkSplitter moves a block of thinking at the start of an answer into the reasoning. Tags
-// further in are left alone: there they are what the answer talks about. Some templates open
-// the block in the prompt, so that only its end is in the answer: it shows that everything
-// before was a thought, unless it is quoted, stands in code or is a word of a sentence.
+// thinkSplitter moves a block of thinking at the start of an answer into the reasoning. Later tags are part of the
+// answer and stay. Some templates open the block in the prompt, so the answer contains only its end: everything before
+// is then a thought, unless the tag is quoted, in code or part of a sentence.
 type thinkSplitter struct {
 	state   thinkState
-	pending string // may be the start of a tag
+	pending string // possibly the start of a tag
 	late    bool   // an end without a beginning was just found
 
-	code marks.Code // what was said without a block
-	last byte       // its last byte, and the last one that is no blank
+	code marks.Code // text outside of a block
+	last byte       // its last byte, and its last non-blank
 	word byte
 }
 
@@ -27,13 +26,12 @@ type thinkState uint8
 const (
 	thinkStart thinkState = iota // only white space so far
 	thinkInside
-	thinkGap  // behind the block, before the answer's first character
-	thinkOpen // no block was begun; its end may still come
+	thinkGap  // after the block, before the answer's first character
+	thinkOpen // no block began; its end may still come
 	thinkDone // the rest is answer
 )
 
-// thinkTags are the forms open models use, in any case: the tags that open a block, those that
-// close it, and both.
+// thinkTags match the tags of open models in any case: opening, closing, and both.
 var thinkTags = sync.OnceValue(func() (t struct{ opening, closing, all []string }) {
 	for _, name := range []string{"think", "thinking", "thought", "thoughts", "reasoning", "reflection", "seed:think",
 		"mm:think", "longcat_think", "ernie_think", "internal_reasoning"} {
@@ -49,10 +47,10 @@ var thinkTags = sync.OnceValue(func() (t struct{ opening, closing, all []string 
 	return t
 })
 
-// mayTag tells whether a byte can begin a tag.
+// mayTag reports whether a byte can begin a tag.
 func mayTag(b byte) bool { return b == '<' || b == '[' || b == "◁"[0] || b == "《"[0] }
 
-// feed takes a piece of content and splits what can be told apart so far.
+// feed splits a piece of content as far as it is unambiguous.
 func (s *thinkSplitter) feed(piece string) (text, reasoning string) {
 	if s.state == thinkDone || piece == "" {
 		return piece, ""
@@ -85,8 +83,7 @@ func (s *thinkSplitter) feed(piece string) (text, reasoning string) {
 	return out.String(), thought.String()
 }
 
-// begin looks whether a block begins, at the start or behind another one. An end that stands there
-// has nothing to end.
+// begin checks for the start of a block, at the beginning or after another one. An end tag there is ignored.
 func (s *thinkSplitter) begin(in string, out *strings.Builder) string {
 	head := strings.TrimLeft(in, " \t\r\n")
 	if head == "" {
@@ -118,7 +115,7 @@ func (s *thinkSplitter) begin(in string, out *strings.Builder) string {
 	return in
 }
 
-// open takes words which look like an answer and stops behind the end of a block.
+// open takes text that looks like an answer and stops after the end of a block.
 func (s *thinkSplitter) open(in string, out *strings.Builder) string {
 	tags := thinkTags()
 	for i := 0; i < len(in); i++ {
@@ -155,8 +152,7 @@ func (s *thinkSplitter) pass(b byte) {
 	}
 }
 
-// ends tells whether a tag that stands here ends a thought: on a new line, glued to its last word, or
-// behind a whole sentence.
+// ends reports whether a tag here ends a thought: on a new line, glued to its last word, or after a whole sentence.
 func (s *thinkSplitter) ends() bool {
 	switch s.word {
 	case '\n', '.', '!', '?', ':', ';', ')':
@@ -180,7 +176,7 @@ func (s *thinkSplitter) inside(in string, thought *strings.Builder) string {
 	return ""
 }
 
-// flush returns what was held back when the answer ends.
+// flush returns the text held back when the answer ends.
 func (s *thinkSplitter) flush() (text, reasoning string) {
 	p := s.pending
 	s.pending = ""

@@ -11,8 +11,8 @@ import (
 	"fawn/agent"
 )
 
-// toolList keeps the tools of the last request as they were sent. They are most of a short
-// request, and nearly every call of a program offers the same ones.
+// toolList caches the encoded tools of the last request. They are most of a short request, and nearly every call of a
+// program has the same ones.
 type toolList struct {
 	mu      sync.Mutex
 	tools   []agent.Tool // names, descriptions and schemas
@@ -20,8 +20,7 @@ type toolList struct {
 	json    encoded
 }
 
-// encoded are the tools as chat completions take them, in schemas without the words the
-// provider refuses.
+// encoded returns the tools as chat completions take them, in schemas without the words the provider refuses.
 func (l *toolList) encoded(list []*agent.Tool, without []string) any {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,7 +33,7 @@ func (l *toolList) encoded(list []*agent.Tool, without []string) any {
 	said := functions(list, without)
 	b, err := json.Marshal(said)
 	if err != nil {
-		return said // the writer of the request finds the same error and tells it
+		return said // encoding the request reports the same error
 	}
 	l.tools, l.without, l.json = make([]agent.Tool, len(list)), slices.Clone(without), b
 	for i, t := range list {

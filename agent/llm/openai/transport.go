@@ -12,8 +12,7 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// call is what one Stream call and its round trip tell each other, by way of the context,
-// because go-openai stands between them.
+// call connects one Stream call and its round trip through the context, because go-openai is between them.
 type call struct {
 	body     map[string]any  // laid over the request body; nil values remove fields
 	response *http.Response  // a success; the reader of the stream closes its body
@@ -23,8 +22,8 @@ type call struct {
 
 type callKey struct{}
 
-// transport says what go-openai's request types cannot, keeps what its error types drop,
-// and hands the body of a success to the call.
+// transport adds fields that go-openai's request types lack, keeps error details that it drops, and passes the body of
+// a successful response to the call.
 type transport struct {
 	below   http.RoundTripper
 	headers map[string]string
@@ -43,7 +42,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := t.below.RoundTrip(r)
-	// The response refers to its request for as long as it is read, which takes minutes.
+	// The response references its request while it is read, which takes minutes.
 	sent.drop()
 	c.body = nil
 	if err != nil {
@@ -59,7 +58,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &shell, nil
 }
 
-// rewrite lays the call's fields over the body go-openai made.
+// rewrite merges the call's fields into go-openai's body.
 func (t *transport) rewrite(r *http.Request, c *call) (*http.Request, *payload, error) {
 	var body map[string]json.RawMessage
 	err := json.NewDecoder(r.Body).Decode(&body)
@@ -87,7 +86,7 @@ func (t *transport) rewrite(r *http.Request, c *call) (*http.Request, *payload, 
 	out := r.Clone(r.Context())
 	out.ContentLength = int64(len(data))
 	out.GetBody = sent.open
-	out.Body, _ = sent.open() // fails only once it is dropped
+	out.Body, _ = sent.open() // fails only after it is dropped
 	out.Header.Del("Connection")
 	for k, v := range t.headers {
 		out.Header.Set(k, v)

@@ -1,5 +1,4 @@
-// Package sse reads event streams as model providers and the gateways before them write them.
-// What the events mean is left to the adapters.
+// Package sse reads event streams as written by model providers and gateways. The adapters interpret the events.
 package sse
 
 import (
@@ -9,7 +8,7 @@ import (
 	"io"
 )
 
-// MaxEvent bounds one event, in bytes.
+// MaxEvent limits one event, in bytes.
 const MaxEvent = 16 << 20
 
 // ErrLong means that an event is longer than [MaxEvent].
@@ -25,14 +24,14 @@ type Reader struct {
 	pos        int    // buf[pos:] is unread
 	seen       int    // buf[pos:pos+seen] has no line end
 	data       []byte // data of the open event; points into buf or is joined
-	open       bool   // data is that of an open event
+	open       bool   // data belongs to an unfinished event
 	joined     bool   // data is a copy, not part of buf
 	failed     bool   // the open event is named error
 	nextFailed bool   // next is an error
-	next       []byte // a line kept back while an event without an end was returned
+	next       []byte // a line held back while an event without an end was returned
 	waiting    bool   // a payload was returned since the last read of r
-	fresh      bool   // nothing was read yet: a byte order mark may come
-	cr         bool   // the last line ended with CR: an LF behind it belongs to that end
+	fresh      bool   // nothing was read yet: a byte order mark may follow
+	cr         bool   // the last line ended with CR: a following LF belongs to it
 	err        error
 }
 
@@ -44,7 +43,7 @@ func New(r io.Reader, onRead func()) *Reader {
 // Event is the payload of one event, valid until the next call of Read.
 type Event struct {
 	Data   []byte
-	Failed bool // the event says that it is an error
+	Failed bool // the event is an error
 }
 
 // Read returns the next event; io.EOF after the last.
@@ -84,7 +83,7 @@ func (f *Reader) Read() (Event, error) {
 		case ok:
 			f.keep()
 			f.data = append(append(f.data, '\n'), payload...)
-		case bytes.HasPrefix(line, []byte("error:")): // a field of its own, as llama.cpp once wrote
+		case bytes.HasPrefix(line, []byte("error:")): // a separate field, as llama.cpp once wrote
 			what := bytes.TrimLeft(line[len("error:"):], " \t")
 			if f.open {
 				f.next, f.nextFailed = bytes.Clone(what), true
@@ -177,7 +176,7 @@ func (f *Reader) line() ([]byte, error) {
 	}
 }
 
-// fill makes room behind the unread bytes and reads once.
+// fill makes room after the unread bytes and reads once.
 func (f *Reader) fill() {
 	if f.waiting {
 		f.waiting = false

@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// objects are the parts of a block which hold one call each.
+// objects returns the parts of a block which hold one call each.
 func objects(body string) []string {
 	var list []json.RawMessage
 	if json.Unmarshal([]byte(body), &list) == nil {
@@ -25,7 +25,7 @@ func objects(body string) []string {
 	for dec.More() {
 		var raw json.RawMessage
 		if dec.Decode(&raw) != nil {
-			return []string{body} // one that needs mending
+			return []string{body} // needs mending
 		}
 		out = append(out, string(raw))
 	}
@@ -36,8 +36,8 @@ func objects(body string) []string {
 func nameKeys() []string { return []string{"name", "tool", "tool_name", "function"} }
 func argsKeys() []string { return []string{"arguments", "parameters", "args", "input"} }
 
-// split finds the name and the arguments of a call. Arguments that cannot be read are given
-// as they are: the model is told then, and sends the call again.
+// split finds the name and the arguments of a call. Invalid arguments are returned unchanged: the model gets an error
+// and repeats the call.
 func (r *reader) split(text string, whole bool) (name, args string, ok bool) {
 	raw, err := agent.Mend(text, whole)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *reader) split(text string, whole bool) (name, args string, ok bool) {
 	for _, key := range []string{"id", "type", "tool_call_id"} {
 		delete(c, key)
 	}
-	flat, err := json.Marshal(c) // the arguments beside the name
+	flat, err := json.Marshal(c) // arguments next to the name
 	return name, string(flat), err == nil
 }
 
@@ -95,8 +95,8 @@ var nameInside = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`["'](?:name|tool|tool_name)["']\s*:\s*["']([^"'\n]{1,128})["']`)
 })
 
-// mayBeCall tells of the beginning of an answer without marks whether it can still become a
-// call: an object with the name of a tool or, where tools stand in the prompt, a fence around one.
+// mayBeCall reports whether an unmarked beginning of an answer can still become a call: an object with a tool's name
+// or, if tools are in the prompt, a fence around one.
 func (r *reader) mayBeCall(text string) bool {
 	if inner, fenced := strings.CutPrefix(text, "```"); fenced && !r.native {
 		word, rest, more := strings.Cut(inner, "\n")
@@ -143,8 +143,8 @@ func (r *reader) mayBeCall(text string) bool {
 	return key != "name" || value == "" || value[0] == '"' || value[0] == '\''
 }
 
-// known tells whether text without marks is a call of a tool there is: anything else that
-// begins with a brace or a fence is an answer.
+// known reports whether unmarked text is a call of an existing tool: other text that begins with a brace or fence is an
+// answer.
 func (r *reader) known(text string) bool {
 	text = unfenced(text)
 	if strings.HasPrefix(text, callOpen) {
@@ -172,7 +172,7 @@ func (r *reader) known(text string) bool {
 	return true
 }
 
-// unfenced is the inside of a code fence that holds the whole text.
+// unfenced returns the inside of a code fence that holds the whole text.
 func unfenced(s string) string {
 	s = strings.TrimSpace(s)
 	inner, ok := strings.CutPrefix(s, "```")

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// dialect is one form in which models write calls: the marks that open it, and those that close it.
-// Without closing ones, it goes on to the end of the answer.
+// dialect is one format of calls in text: its opening and closing marks. Without closing marks, a call extends to the
+// end of the answer.
 type dialect struct {
 	opening, closing []string
 }
@@ -16,7 +16,7 @@ type dialect struct {
 // [reader.block]: models mix the marks of one family with the inside of another.
 func dialects() []dialect {
 	pair := func(open string, closing ...string) dialect { return dialect{[]string{open}, closing} }
-	deepSeek := func(words ...string) (out []string) { // as it is tokenized, and as servers write it out
+	deepSeek := func(words ...string) (out []string) { // as tokenized, and as servers spell it
 		for _, bar := range []string{"｜", "|"} {
 			for _, gap := range []string{"▁", "_", " ", `\_`} {
 				mark := "<" + bar
@@ -66,8 +66,8 @@ func dialects() []dialect {
 	}
 }
 
-// asked stands before the name of a tool, or "all" before words, as Functionary writes them. It counts only where a name
-// and an object follow, see [reader.addresses].
+// asked precedes a tool's name, or "all" before text, in Functionary's format. It counts only before a name and an
+// object, see [reader.addresses].
 const asked = ">>>"
 
 // Marks of the channels in which gpt-oss writes thoughts, calls and answers.
@@ -77,7 +77,7 @@ const (
 	channelBody  = "<|message|>"
 )
 
-// channelEnds are the ends of what a channel says.
+// channelEnds returns the marks that end a channel's content.
 func channelEnds() []string {
 	return []string{"<|end|>", "<|call|>", "<|return|>", channelStart, channelName}
 }
@@ -88,7 +88,7 @@ const (
 	channelTo   = " to="
 )
 
-// channelWords are what channels begin with.
+// channelWords are the words that start a channel.
 func channelWords() []string { return []string{"analysis", "commentary", "final"} }
 
 // channelTurns begin another channel.
@@ -99,8 +99,8 @@ func channelTurns() []string {
 // channelKinds stick to the name of a tool.
 func channelKinds() []string { return []string{"json", "code", "commentary", "analysis"} }
 
-// ends are marks of templates which say nothing to people: they are left out wherever they stand, but in
-// code and where the question is about them.
+// ends are template marks without meaning for people: they are removed everywhere except in code and where the question
+// mentions them.
 func ends() []string {
 	return []string{"<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>", "<|return|>",
 		"<|call|>", "<|end_of_turn|>", "<|endofturn|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>", "<｜end▁of▁sentence｜>",
@@ -112,15 +112,15 @@ func ends() []string {
 		"<|tool_call_argument_begin|>", "<|im_assistant|>", "<|im_middle|>", "<|begin_of_box|>", "<|end_of_box|>"}
 }
 
-// lastEnds are ends which mean something else further in: they are left out only behind everything else.
+// lastEnds are end marks with another meaning elsewhere: they are removed only at the very end.
 func lastEnds() []string {
 	return []string{"</s>", "<eos>", "<|user|>", "<|observation|>", "<｜User｜>", "<pad>", "<turn|>", "[/INST]", "</assistant>"}
 }
 
-// roles open what the next speaker says, and stand before its name.
+// roles are marks that start another speaker's message, before its name.
 func roles() []string { return []string{"<|im_start|>", "<|start_header_id|>", "<|start_of_role|>"} }
 
-// vocabulary is what a reader looks for.
+// vocabulary is the set of marks a reader looks for.
 type vocabulary struct {
 	forms   []dialect
 	opening []string // marks that open a call
@@ -128,7 +128,7 @@ type vocabulary struct {
 	first   [256]bool
 }
 
-// words are made when the first answer is read.
+// words is built when the first answer is read.
 var words = sync.OnceValue(func() *vocabulary {
 	v := &vocabulary{forms: dialects()}
 	for _, d := range v.forms {
@@ -142,7 +142,7 @@ var words = sync.OnceValue(func() *vocabulary {
 	return v
 })
 
-// closing are the marks that close what a mark opened.
+// closing returns the marks that close an opening mark.
 func (v *vocabulary) closing(open string) []string {
 	for _, d := range v.forms {
 		if slices.Contains(d.opening, open) {
@@ -152,7 +152,7 @@ func (v *vocabulary) closing(open string) []string {
 	return nil
 }
 
-// at is the mark with which a text begins; maybe tells that it is too short to say.
+// at returns the mark at the start of a text; maybe means that it is too short to decide.
 func (v *vocabulary) at(text string) (mark string, maybe bool) {
 	for _, m := range v.all {
 		switch {

@@ -11,8 +11,7 @@ import (
 	"fawn/agent"
 )
 
-// writtenCall is a call as it was read: its name and its arguments as JSON, or as they stand there if they
-// cannot be read.
+// writtenCall is a parsed call: its name and its arguments as JSON, or verbatim if invalid.
 type writtenCall struct{ name, args string }
 
 // shapes are the marks inside of calls.
@@ -29,8 +28,8 @@ var shapes = sync.OnceValue(func() (s struct{ begin, end, sep, invoke, param, fu
 	return s
 })
 
-// block reads what stands between the marks of a call; open is the mark before it. Nil means that nothing
-// in it looks like a call. Text that was cut off is not whole.
+// block parses the text between the marks of a call; open is the opening mark. It returns nil if nothing looks like a
+// call. whole is false for truncated text.
 func (r *reader) block(open, body string, whole bool) []writtenCall {
 	s := shapes()
 	body = strings.TrimSpace(body)
@@ -92,7 +91,7 @@ func (r *reader) block(open, body string, whole bool) []writtenCall {
 	return r.objects(body, whole)
 }
 
-// objects are calls in JSON: an object, a list of them, or one in each line.
+// objects parses calls in JSON: an object, a list of them, or one per line.
 func (r *reader) objects(body string, whole bool) []writtenCall {
 	var out []writtenCall
 	for _, part := range objects(body) {
@@ -105,8 +104,8 @@ func (r *reader) objects(body string, whole bool) []writtenCall {
 	return out
 }
 
-// sections are calls between marks of their own, with a mark between name and arguments: those of Kimi,
-// DeepSeek and Solar.
+// sections parses calls with separate marks around them and between name and arguments: those of Kimi, DeepSeek and
+// Solar.
 func (r *reader) sections(body string, whole bool) []writtenCall {
 	s := shapes()
 	var out []writtenCall
@@ -138,7 +137,7 @@ func (r *reader) sections(body string, whole bool) []writtenCall {
 	return out
 }
 
-// mistral reads a list of objects, or a name with its arguments behind a mark or a brace.
+// mistral parses a list of objects, or a name with its arguments after a mark or brace.
 func (r *reader) mistral(body string, whole bool) []writtenCall {
 	var out []writtenCall
 	for part := range strings.SplitSeq(body, "[TOOL_CALLS]") {
@@ -199,7 +198,7 @@ func (r *reader) tagged(body string, calls [][]int, params *regexp.Regexp, whole
 			} else if cut := strings.LastIndex(value, "</"); cut >= 0 && whole {
 				value = value[:cut]
 			} else if !whole {
-				return append(out, writtenCall{name, "{" + value}) // cut off: no value is made up
+				return append(out, writtenCall{name, "{" + value}) // truncated: don't invent a value
 			}
 			value = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(value, "\r"), "\n"), "\n")
 			args.add(inside[p[4]:p[5]], r.typed(name, inside[p[4]:p[5]], value, inside[p[6]:p[7]]))
@@ -226,7 +225,7 @@ func (r *reader) pairs(body string) []writtenCall {
 	return []writtenCall{{name, args.String()}}
 }
 
-// python are calls as code: a list of them, or some with semicolons between.
+// python parses calls as code: a list of them, or some separated by semicolons.
 func (r *reader) python(body string) []writtenCall {
 	body = strings.TrimSpace(body)
 	if strings.HasPrefix(body, "[") && strings.HasSuffix(body, "]") {
@@ -239,7 +238,7 @@ func (r *reader) python(body string) []writtenCall {
 			return nil
 		}
 		name := strings.TrimSuffix(body[m[2]:m[3]], ".call")
-		if inner, ok := strings.CutPrefix(body, "print("); ok { // as Gemini was taught
+		if inner, ok := strings.CutPrefix(body, "print("); ok { // in Gemini's format
 			body = strings.TrimSuffix(inner, ")")
 			continue
 		}
@@ -271,7 +270,7 @@ func (r *reader) python(body string) []writtenCall {
 	return out
 }
 
-// argument is the text before the next comma or closing bracket of a call, and where that stands.
+// argument returns the text before the next comma or closing bracket of a call, and its position.
 func argument(s string) (string, int) {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(s); i++ {
@@ -308,7 +307,7 @@ func escaped(args string) string {
 	return strings.Join(parts, "")
 }
 
-// typed is the JSON of an argument that was written as text, of the type that the tool's schema gives it.
+// typed returns the JSON of an argument written as text, with its schema's type.
 func (r *reader) typed(tool, key, value, attributes string) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil { // a string always encodes
@@ -334,7 +333,7 @@ func (r *reader) typed(tool, key, value, attributes string) json.RawMessage {
 	return text
 }
 
-// types are those that the schema of a tool allows for an argument; none if it does not say.
+// types returns the types a tool's schema allows for an argument; none if unspecified.
 func (r *reader) types(tool, key string) []string {
 	t := r.tools[tool]
 	if t == nil {

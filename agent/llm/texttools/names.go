@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// prefixes are what models put before the names of tools, as their templates show them there.
+// prefixes are prefixes that models add to tool names, as their templates do.
 func prefixes() []string {
 	return []string{"functions.", "function.", "functions:", "function:", "tools.", "tool.", "tools:", "tool:", "functions/",
 		"tools/", "default_api.", "default_api:", "default_api/", "api.", "call:", "functions_", "mcp."}
@@ -14,8 +14,8 @@ func prefixes() []string {
 
 var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[:#]\d+$`) })
 
-// named is the tool that a model means: one of those offered, if only one has that name but for blanks around
-// it, marks behind it, prefixes and case. Else it is the name without blanks and marks.
+// named returns the tool that a model means: the only offered tool whose name matches after trimming blanks, trailing
+// marks and prefixes and ignoring case. Otherwise it returns the trimmed name.
 func (r *reader) named(name string) string {
 	if _, ok := r.tools[name]; ok || name == "" {
 		return name

@@ -32,7 +32,7 @@ Each line is one tool with the JSON Schema of its arguments:
 
 `
 
-// written is the request with tools, calls and results as text.
+// written returns the request with tools, calls and results as text.
 func written(req *agent.Request) *agent.Request {
 	out := *req
 	out.Tools = nil
@@ -51,7 +51,7 @@ func written(req *agent.Request) *agent.Request {
 	return &out
 }
 
-// describe lists the tools. JSON keeps what their authors wrote from closing anything.
+// describe lists the tools. JSON encoding keeps their descriptions from closing anything.
 func describe(tools []*agent.Tool) string {
 	if len(tools) == 0 {
 		return ""
@@ -77,7 +77,7 @@ func describe(tools []*agent.Tool) string {
 	return b.String()
 }
 
-// spelled is an answer with its calls as the model writes them.
+// spelled returns an answer with its calls as the model writes them.
 func spelled(m *agent.Message) *agent.Message {
 	var b strings.Builder
 	if text := m.Content.String(); text != "" {
@@ -105,7 +105,7 @@ func spelled(m *agent.Message) *agent.Message {
 	return &out
 }
 
-// answered appends a result to the message of results, which begins behind the calls.
+// answered appends a result to the message of results, which begins after the calls.
 func answered(list []*agent.Message, m *agent.Message) []*agent.Message {
 	status := ""
 	if m.Status == "error" {
@@ -122,8 +122,8 @@ func answered(list []*agent.Message, m *agent.Message) []*agent.Message {
 	return append(list, &agent.Message{ID: "results:" + m.ID, Type: agent.TypeHuman, Content: agent.Text(text)})
 }
 
-// harmless takes the brackets off what looks like a tag of this protocol; all else stays as
-// it is, since tools read files of every kind.
+// harmless removes the brackets of text that looks like a tag of this protocol; everything else stays, since tools read
+// files of every kind.
 func harmless(s string) string {
 	var b strings.Builder
 	for {

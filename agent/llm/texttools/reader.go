@@ -11,11 +11,11 @@ import (
 	"fawn/agent/llm/marks"
 )
 
-// Bounds in bytes: of the text of one call, and of the head of a channel. More than that is neither. The last is how
-// far a call without marks has its name from its beginning.
+// Limits in bytes: of one call's text, and of a channel's head. Longer text is neither. The last limits how far from
+// the start of an unmarked call its name may be.
 const (
 	maxHeld = 4 << 20
-	// maxUnproved is how much of an answer that may begin with an unmarked channel is held until a second one proves it.
+	// maxUnproved limits the part of an answer held until a second channel confirms an unmarked first one.
 	maxUnproved = 16 << 10
 	maxHead     = 300
 	maxNamed    = 1 << 10
@@ -25,14 +25,14 @@ const (
 // code, and text that cannot be a call, is passed on as it is.
 type reader struct {
 	tools  map[string]*agent.Tool
-	native bool   // the model has calls of its own, which count if there are any
-	asked  string // the question, whose marks are left alone
+	native bool   // the model supports calls natively; they take precedence
+	asked  string // the question; marks it mentions are left alone
 
 	bare    unmarked // the text before it is read
 	state   state
 	code    marks.Code
-	held    string // may become a mark, or what its state is about
-	gap     string // white space that may stand before a call
+	held    string // a possible mark, or the content of the current state
+	gap     string // white space allowed before a call
 	open    string // the mark that opened a call; "" in a channel
 	to      string // the tool that a channel calls
 	closers []string
@@ -42,16 +42,16 @@ type reader struct {
 	quoted  bool            // there it is in a string
 	plain   bool            // the answer begins with no value that is a call
 
-	text, thought strings.Builder // to be passed on
+	text, thought strings.Builder // ready to be passed on
 	deltas        []agent.CallDelta
 	found         []agent.CallDelta // calls in the text of a model that has others
-	own           bool              // calls of its own came
-	thoughts      strings.Builder   // all of them, while nothing else was said
+	own           bool              // native calls arrived
+	thoughts      strings.Builder   // all of them, while there is no other text
 
 	calls   int
-	headed  bool // a mark said who speaks
+	headed  bool // a mark named the speaker
 	started bool // some text was passed on
-	spoke   bool // words came behind a call
+	spoke   bool // text followed a call
 	stopped bool
 }
 
@@ -59,10 +59,10 @@ type state uint8
 
 const (
 	outside   state = iota
-	inHead          // behind the mark of a channel or role
+	inHead          // after the mark of a channel or role
 	inThought       // in a channel of thoughts
-	inCall          // behind the mark that opens a call
-	inValue         // the answer began with a fence or a brace, which may be a call without marks
+	inCall          // after the opening mark of a call
+	inValue         // the answer began with a fence or brace and may be an unmarked call
 	silent          // nothing that follows is the answer
 )
 
@@ -77,7 +77,7 @@ func newReader(req *agent.Request, native bool) *reader {
 	return r
 }
 
-// pass takes the next chunk and yields what is known then. False means to stop.
+// pass handles the next chunk and yields the parsed content. False means stop.
 func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) bool) bool {
 	if err != nil {
 		if text := r.rest(); text != "" && !yield(agent.Chunk{Text: text}, nil) {
@@ -89,7 +89,7 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 		return yield(k, nil)
 	}
 	last := k.Finish != ""
-	if k.Thought { // held back, it was one too
+	if k.Thought { // text held back was a thought too
 		k.Reasoning = r.rest() + k.Reasoning
 		r.started, r.code, r.found = false, marks.Code{}, nil
 	}
@@ -102,7 +102,7 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 		r.flush(k.Finish)
 	}
 	if !r.native {
-		for i := range k.Calls { // the model's own, behind those found
+		for i := range k.Calls { // native calls come after those found in text
 			k.Calls[i].Index += r.calls
 		}
 	}
@@ -132,7 +132,7 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 	return true
 }
 
-// quick tells whether a chunk goes on as it is, as nearly every piece of an answer does.
+// quick reports whether a chunk passes unchanged, as nearly every piece of an answer does.
 func (r *reader) quick(k *agent.Chunk) bool {
 	if !r.native || !r.started || r.state != outside || r.held != "" || r.bare.held != "" ||
 		r.bare.in == inWords || r.calls > 0 || k.Finish != "" || k.Thought ||
@@ -151,7 +151,7 @@ func (r *reader) quick(k *agent.Chunk) bool {
 	return true
 }
 
-// end yields what was held back when the answer ended without a reason.
+// end yields the text held back when the answer ended without a reason.
 func (r *reader) end(yield func(agent.Chunk, error) bool) {
 	if r.stopped {
 		return
@@ -182,7 +182,7 @@ func (r *reader) feed(piece string) {
 	}
 }
 
-// write passes text on. Behind a call there is nothing to read any more.
+// write passes text on. After a call there is nothing more to read.
 func (r *reader) write(text string) {
 	if r.calls > 0 || text == "" {
 		r.spoke = r.spoke || strings.TrimSpace(text) != ""
@@ -205,7 +205,7 @@ func (r *reader) write(text string) {
 	r.text.WriteString(text)
 }
 
-// outside looks for a mark, and returns what is behind it.
+// outside looks for a mark and returns the text after it.
 func (r *reader) outside(piece string) string {
 	in := r.held + piece
 	r.held = ""
@@ -264,11 +264,11 @@ func (r *reader) outside(piece string) string {
 	return ""
 }
 
-// toAll begins words of Functionary.
+// toAll is the prefix of plain text in Functionary's format.
 const toAll = asked + "all\n"
 
-// addresses tells whether the mark of Functionary with which a text begins counts: the name of a tool and an object follow
-// in the next line. Python's prompts and quotes of mail have the same mark.
+// addresses reports whether the mark of Functionary with which a text begins counts: the name of a tool and an object
+// follow in the next line. Python's prompts and quotes of mail have the same mark.
 func (r *reader) addresses(text string) (mark string, maybe bool) {
 	if strings.HasPrefix(text, toAll) && !r.started {
 		return toAll, false
@@ -300,7 +300,7 @@ func (r *reader) addresses(text string) (mark string, maybe bool) {
 	return "", false
 }
 
-// counts tells whether a mark means something here.
+// counts reports whether a mark means something here.
 func (r *reader) counts(mark string) bool {
 	v := words()
 	switch {
@@ -312,7 +312,7 @@ func (r *reader) counts(mark string) bool {
 	return r.asked == "" || !strings.Contains(r.asked, mark)
 }
 
-// meet takes a mark that counts, and returns what is behind it.
+// meet handles a mark and returns the text after it.
 func (r *reader) meet(mark, behind string) string {
 	v := words()
 	switch {
@@ -336,7 +336,7 @@ func (r *reader) begin(open, to string, closers []string) {
 	r.body.Reset()
 }
 
-// head reads who speaks, and to whom.
+// head parses the speaker and the recipient.
 func (r *reader) head(piece string) string {
 	in := r.held + piece
 	at, mark := first(in, r.closers)
@@ -399,7 +399,7 @@ func (r *reader) think(text string) {
 	}
 }
 
-// again is a mark that closes one thing and begins another.
+// again returns a mark that both closes and opens.
 func again(mark string) string {
 	if mark == channelStart || mark == channelName || mark == asked {
 		return mark
@@ -451,7 +451,7 @@ func (r *reader) literal() {
 	}
 }
 
-// read are the calls between two marks.
+// read returns the calls between two marks.
 func (r *reader) read(inside string, whole bool) []writtenCall {
 	if r.open == "" {
 		if inside = unfenced(strings.TrimSpace(inside)); inside == "" {
@@ -462,7 +462,7 @@ func (r *reader) read(inside string, whole bool) []writtenCall {
 	return r.block(r.open, inside, whole)
 }
 
-// unfinished tells whether a closing mark stands in the middle of a call, as a part of what it says.
+// unfinished reports whether a closing mark is inside a call, as a part of its arguments.
 func (r *reader) unfinished(inside string) bool {
 	s := strings.TrimSpace(inside)
 	if r.open == asked {
@@ -490,8 +490,7 @@ func (r *reader) unfinished(inside string) bool {
 	return false
 }
 
-// impossible tells whether text behind the mark of a call can be none any more: words, as in a sentence
-// about such marks.
+// impossible reports whether text after a call's mark can't be a call: words, as in a sentence about such marks.
 func (r *reader) impossible(in string) bool {
 	head := strings.TrimLeft(in, " \t\r\n")
 	if head == "" || r.open == "" || strings.HasPrefix(r.open, "<xai:") {
@@ -531,7 +530,7 @@ func (r *reader) value(piece string) string {
 	return ""
 }
 
-// rest is what was held back and is no call.
+// rest returns held text that isn't a call.
 func (r *reader) rest() string {
 	text := ""
 	switch {
@@ -547,8 +546,7 @@ func (r *reader) rest() string {
 	return text
 }
 
-// flush decides about what is held when the answer is over. A call without its end counts,
-// unless the answer was cut off.
+// flush resolves held text at the end of the answer. An unclosed call counts, unless the answer was truncated.
 func (r *reader) flush(finish string) {
 	whole := finish != "length"
 	r.feed(r.bare.rest())
@@ -569,7 +567,7 @@ func (r *reader) flush(finish string) {
 	r.found = nil
 }
 
-// settle passes on what the reader's state is about.
+// settle passes on the content of the reader's state.
 func (r *reader) settle(whole bool) {
 	before := r.state
 	body := r.body.String()
@@ -588,14 +586,14 @@ func (r *reader) settle(whole bool) {
 		}
 	case inValue:
 		if plain := withoutEnds(body); !r.known(plain) || !r.take(r.block("", unfenced(plain), whole)) {
-			r.plain = true // so that it is no value again
+			r.plain = true // so that it isn't parsed as a value again
 			r.feed(body)
 			r.settle(whole)
 		}
 	}
 }
 
-// inThoughts are calls with which a thought ends that nothing follows: the model forgot to end it.
+// inThoughts are calls at the end of an unclosed thought: the model forgot to close it.
 func (r *reader) inThoughts() []writtenCall {
 	all := r.thoughts.String()
 	if at, _ := first(all, words().opening); at < 0 || len(r.tools) == 0 {
@@ -617,7 +615,7 @@ func (r *reader) inThoughts() []writtenCall {
 	return out
 }
 
-// withoutEnds is text without the marks of templates behind it.
+// withoutEnds strips template marks from the end of a text.
 func withoutEnds(s string) string {
 	for {
 		short := strings.TrimRight(s, " \t\r\n")
@@ -632,7 +630,7 @@ func withoutEnds(s string) string {
 	}
 }
 
-// first is where the first of some marks stands, -1 if none does.
+// first returns the position of the first of some marks, -1 if none occurs.
 func first(in string, list []string) (at int, mark string) {
 	at = -1
 	for _, m := range list {
@@ -647,10 +645,10 @@ func first(in string, list []string) (at int, mark string) {
 type nearest struct {
 	in    string
 	marks []string
-	at    []int // where each is next, the end of the text if nowhere
+	at    []int // next position of each, the end of the text if none
 }
 
-// from is where the first mark stands from a place on, -1 if none does.
+// from returns the position of the first mark from a place on, -1 if none occurs.
 func (n *nearest) from(i int) (at int, mark string) {
 	if n.at == nil {
 		n.at = slices.Repeat([]int{-1}, len(n.marks))

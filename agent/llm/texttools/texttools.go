@@ -1,7 +1,6 @@
-// Package texttools lets models use tools which have no tool calls of their own: the tools
-// stand in the prompt, the model writes its calls as text between marks, and results are
-// messages of the user. It also catches what servers hand out as text though it is none: calls,
-// thoughts and marks of the model's template.
+// Package texttools lets models without native tool calls use tools: the prompt describes the tools, the model writes
+// its calls as text between marks, and results are user messages. It also handles calls, thoughts and template marks
+// that servers wrongly return as text.
 package texttools
 
 import (
@@ -35,17 +34,16 @@ func (m *Memory) learn(key string) {
 	m.deaf[key] = true
 }
 
-// Always speaks to a model without tool calls.
+// Always treats a model as one without native tool calls.
 func Always(m agent.Model) agent.Model { return &model{below: m, always: true} }
 
-// WhenRefused uses a model's own tool calls until its provider says that it has none. The
-// memory keeps that under key, which names the model and its address.
+// WhenRefused uses a model's native tool calls until its provider refuses them. The refusal is remembered under key,
+// which names the model and its address.
 func WhenRefused(m agent.Model, key string, known *Memory) agent.Model {
 	return &model{below: m, key: key, known: known}
 }
 
-// Native speaks to a model that has tool calls of its own, and reads those that its server leaves in
-// the text.
+// Native uses a model's native tool calls and also parses calls that its server leaves in the text.
 func Native(m agent.Model) agent.Model { return &model{below: m, native: true} }
 
 type model struct {
@@ -80,7 +78,7 @@ func (m *model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// refusesTools tells whether a provider's failure means that the model has no tool calls.
+// refusesTools reports whether a provider's failure means that the model has no tool calls.
 func refusesTools(err error) bool {
 	e := llmerr.Of(err)
 	return e != nil && e.RefusesTools()

@@ -7,25 +7,25 @@ import (
 	"fawn/agent/llm/marks"
 )
 
-// unmarked reads the channels of gpt-oss from which a server has taken the marks, so that their words run into the text:
-// "analysisThey want a list.assistantcommentary to=functions.ls json{}". It puts the marks back. An answer that begins
-// with such a word is held until a second one proves the form, since "analysisResult" may be any name in code.
+// unmarked restores the marks of gpt-oss channels that a server removed, leaving their words in the text: "analysisThey
+// want a list.assistantcommentary to=functions.ls json{}". It puts the marks back. An answer that begins with such a
+// word is held until a second one proves the form, since "analysisResult" may be any name in code.
 type unmarked struct {
 	in    channelState
 	held  string
 	depth int  // of the braces of a call
 	text  bool // a string of the call is open
-	skip  bool // behind a backslash in it
+	skip  bool // after a backslash in it
 }
 
 type channelState uint8
 
 const (
 	unproved  channelState = iota
-	marked                 // no such answer: all goes on as it is
+	marked                 // not such an answer: pass everything unchanged
 	inWords                // in a thought, or in words before a call
 	inObject               // in the arguments of a call
-	behindOne              // behind a call
+	behindOne              // after a call
 	inFinal                // in the answer
 )
 
@@ -107,7 +107,7 @@ func (u *unmarked) prove(r *reader) string {
 	return none()
 }
 
-// mark puts marks into what is held, as far as it is known.
+// mark inserts marks into the held text, as far as it is known.
 func (u *unmarked) mark(r *reader) string {
 	var out strings.Builder
 	for u.held != "" {
@@ -154,7 +154,7 @@ func (u *unmarked) mark(r *reader) string {
 	return out.String()
 }
 
-// turn reads the head of a turn. Without all of it, rest is what is to be kept.
+// turn parses the head of a turn. If it is incomplete, rest is the text to keep.
 func (u *unmarked) turn(r *reader, in, turn string) (head, rest string, whole bool) {
 	const start = "<|end|>" + channelStart + "assistant"
 	behind := in[len(turn):]
@@ -184,7 +184,7 @@ func (u *unmarked) turn(r *reader, in, turn string) (head, rest string, whole bo
 	return start + channelName + channel + channelBody, in[len(turn):], true
 }
 
-// object is how many bytes of a text belong to the object that is open, or begins it.
+// object returns the number of bytes that belong to the object that is open or begins here.
 func (u *unmarked) object(in string) int {
 	for i := range len(in) {
 		b := in[i]
@@ -207,7 +207,7 @@ func (u *unmarked) object(in string) int {
 	return len(in)
 }
 
-// rest is what is held when the answer is over.
+// rest returns the held text when the answer is over.
 func (u *unmarked) rest() string {
 	out := u.held
 	u.held = ""
@@ -217,7 +217,8 @@ func (u *unmarked) rest() string {
 	return out
 }
 
-// recipientIn is the tool before the arguments of a call: its name is followed by their kind, which may stick to it.
+// recipientIn returns the tool before the arguments of a call: its name is followed by their kind, which may stick to
+// it.
 func recipientIn(r *reader, head string) string {
 	fields := strings.Fields(head)
 	if len(fields) == 0 {
@@ -234,7 +235,7 @@ func recipientIn(r *reader, head string) string {
 	return name
 }
 
-// offers tells whether a name means a tool.
+// offers reports whether a name is that of an offered tool.
 func (r *reader) offers(name string) bool {
 	_, ok := r.tools[r.named(name)]
 	return ok && name != ""

@@ -16,13 +16,13 @@ import (
 	"fawn/agent/llm/sse"
 )
 
-// maxRefusal bounds what is read of a refusal, in bytes.
+// maxRefusal limits the part of a refusal that is read, in bytes.
 const maxRefusal = 64 << 10
 
 // errBody marks a failure to read an answer.
 var errBody = errors.New("read the answer")
 
-// Refused is what a response says that is no answer, its body closed; nil when it may be one.
+// Refused returns the error in a response and closes its body; nil if the response may be an answer.
 func Refused(resp *http.Response) *llmerr.Error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // unreadable is unknown
 	good := resp.StatusCode >= 200 && resp.StatusCode < 300
@@ -49,7 +49,7 @@ func Refused(resp *http.Response) *llmerr.Error {
 	return llmerr.FromResponse(resp.StatusCode, resp.Header, body, time.Now())
 }
 
-// Whole reads an answer that is not streamed; streamed tells that this one is, and nothing was read.
+// Whole reads an answer that is not streamed; streamed means that it is a stream, and nothing was read.
 func Whole(resp *http.Response) (body []byte, streamed bool, err error) {
 	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, true, nil
@@ -60,27 +60,27 @@ func Whole(resp *http.Response) (body []byte, streamed bool, err error) {
 	return body, false, nil
 }
 
-// Broken says that an answer could not be read to its end.
+// Broken returns the error for an answer that couldn't be read to its end.
 func Broken(err error) error { return fmt.Errorf("%w: %w", errBody, err) }
 
-// Cut says that a stream stopped before its answer was complete.
+// Cut returns the error for a stream that stopped before its answer was complete.
 func Cut() error {
 	return &llmerr.Error{Class: llmerr.ClassNetwork,
 		Message: "the provider closed the stream before the answer was complete", Err: llmerr.ErrCut}
 }
 
-// Garbled says that an event of a stream cannot be read.
+// Garbled returns the error for a malformed event of a stream.
 func Garbled(data []byte, err error) error {
 	return &llmerr.Error{Class: llmerr.ClassNetwork, Message: "the provider sent a broken event: " +
 		llmerr.ParseBody(data).Message, Err: errors.Join(llmerr.ErrGarbled, err)}
 }
 
-// Empty says that an answer has nothing in it.
+// Empty returns the error for an empty answer.
 func Empty() error {
 	return &llmerr.Error{Class: llmerr.ClassBusy, Message: "the provider sent an empty answer"}
 }
 
-// failure gives any error its class.
+// failure assigns any error its class.
 func failure(err error) *llmerr.Error {
 	if e := llmerr.Of(err); e != nil {
 		return e
@@ -109,8 +109,8 @@ func host(address string) string {
 	return "the provider"
 }
 
-// untrusted says what to do about a certificate that is not accepted, "" where it is something else. Such
-// a call is not made again: only a person can mend it.
+// untrusted returns advice for a rejected certificate, "" for other errors. Such a call isn't repeated: only a person
+// can fix it.
 func untrusted(err error) string {
 	var (
 		unknown  x509.UnknownAuthorityError

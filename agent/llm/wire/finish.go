@@ -7,7 +7,7 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// Limited tells whether a provider ended an answer because it had no room for more.
+// Limited reports whether a provider ended an answer because it had no room for more.
 func Limited(reason string) bool {
 	switch strings.ToLower(strings.TrimPrefix(strings.ToUpper(reason), "FINISH_REASON_")) {
 	case "length", "max_tokens", "max_length", "max_output_tokens", "max_new_tokens", "max_completion_tokens",
@@ -18,7 +18,7 @@ func Limited(reason string) bool {
 	return false
 }
 
-// Blocked tells whether a provider ended an answer for reasons of safety.
+// Blocked reports whether a provider ended an answer for reasons of safety.
 func Blocked(reason string) bool {
 	switch strings.ToLower(strings.TrimPrefix(strings.ToUpper(reason), "FINISH_REASON_")) {
 	case "content_filter", "refusal", "safety", "blocklist", "prohibited_content", "spii", "recitation",
@@ -29,7 +29,7 @@ func Blocked(reason string) bool {
 	return false
 }
 
-// clean tells whether a reason is the end of a whole answer, in the words of any provider.
+// clean reports whether a reason is the end of a whole answer, in the words of any provider.
 func clean(reason string) bool {
 	switch strings.ToLower(strings.TrimPrefix(strings.ToUpper(reason), "FINISH_REASON_")) {
 	case "stop", "stopped", "stop_sequence", "end", "end_turn", "eos", "eos_token", "eos_found", "endoftext",
@@ -40,7 +40,7 @@ func clean(reason string) bool {
 	return false
 }
 
-// Unset tells whether a reason is none at all, in the ways servers write that.
+// Unset reports whether a reason means none, in the servers' notations.
 func Unset(reason string) bool {
 	switch strings.ToLower(strings.TrimSpace(reason)) {
 	case "", "null", "none", "nil", "undefined", "finish_reason_unspecified":
@@ -49,8 +49,7 @@ func Unset(reason string) bool {
 	return false
 }
 
-// Ended judges the reason an answer ended for: an error says that it is not whole. Such a call may
-// be made again.
+// Ended checks the finish reason of an answer: an error means that it is incomplete. Such a call may be repeated.
 func Ended(reason string) error {
 	if clean(reason) || Limited(reason) || Blocked(reason) {
 		return nil

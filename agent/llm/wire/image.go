@@ -22,11 +22,11 @@ type Block struct {
 	Cache json.RawMessage `json:"cache_control"`
 }
 
-// Image is a picture: where it is, or what kind it is and its data in base64, and how closely the model is to look.
+// Image is an image: its address, or its type and base64 data, and the level of detail.
 type Image struct{ URL, Kind, Data, Detail string }
 
-// Image is the picture of a block; ok is false for blocks of other kinds and for pictures that are
-// somewhere else still, as in a provider's own file store.
+// Image returns the picture of a block; ok is false for blocks of other kinds and for pictures that are somewhere else
+// still, as in a provider's own file store.
 func (b *Block) Image() (out Image, ok bool) {
 	switch b.Type {
 	case "image_url":
@@ -60,7 +60,7 @@ func (b *Block) Image() (out Image, ok bool) {
 	return out, out.URL != "" || out.Data != ""
 }
 
-// Address is where the picture is, as one address.
+// Address returns where the picture is, as one address.
 func (i Image) Address() string {
 	if i.Data == "" {
 		return i.URL

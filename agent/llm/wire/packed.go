@@ -12,7 +12,7 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-// unpacking reads answers that servers and proxies compress although nobody asked for it.
+// unpacking decompresses answers of servers and proxies that compress unasked.
 type unpacking struct{ below http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -36,14 +36,14 @@ func (u unpacking) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections closes those of the transport below.
+// CloseIdleConnections closes idle connections of the underlying transport.
 func (u unpacking) CloseIdleConnections() {
 	if t, ok := u.below.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
 
-// packed is a body that is unpacked when it is first read: what its header promises may not be so.
+// packed is a body that is decompressed at the first read, since its header may be wrong.
 type packed struct {
 	kind string
 	raw  io.ReadCloser

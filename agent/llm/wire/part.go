@@ -18,13 +18,13 @@ type Part struct {
 	Cache bool // it is marked for caching
 }
 
-// File is a file in a message: its data in base64, or where it is.
+// File is a file in a message: its base64 data, or its address.
 type File struct{ Name, Kind, Data, URL string }
 
-// maxInline bounds the text of a file that a model is shown in its place, in bytes.
+// maxInline limits the text of a file that a model is shown in its place, in bytes.
 const maxInline = 128 << 10
 
-// source is where clients put the data of a block, in the shapes of several APIs.
+// source is a block's data in the formats of several APIs.
 type source struct {
 	Type      string `json:"type"`
 	URL       string `json:"url"`
@@ -42,7 +42,7 @@ type source struct {
 	MimeType  string `json:"mimeType"`
 }
 
-// ReadPart reads a block in the shape of any client. A block of a kind that no model knows becomes text that says so.
+// ReadPart parses a block in any client's format. An unknown kind of block becomes text that mentions it.
 func ReadPart(raw json.RawMessage) Part {
 	var b Block
 	if json.Unmarshal(raw, &b) != nil {
@@ -73,7 +73,7 @@ func ReadPart(raw json.RawMessage) Part {
 	return p
 }
 
-// readOdd reads a block whose fields have other types than a block's.
+// readOdd parses a block whose fields have unexpected types.
 func readOdd(raw json.RawMessage) Part {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -82,7 +82,7 @@ func readOdd(raw json.RawMessage) Part {
 	return Part{File: readFile(raw, "")}
 }
 
-// inner is the text of a block that holds some.
+// inner returns the text of a block that holds some.
 func inner(raw json.RawMessage) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
@@ -105,7 +105,7 @@ func inner(raw json.RawMessage) string {
 	return ""
 }
 
-// readFile finds name, kind and data of a file, wherever they stand in a block.
+// readFile finds name, kind and data of a file in any block format.
 func readFile(raw json.RawMessage, kind string) *File {
 	f := &File{}
 	var m map[string]json.RawMessage
@@ -165,8 +165,7 @@ func readFile(raw json.RawMessage, kind string) *File {
 	return f
 }
 
-// Told is the file as text, for models that cannot read it: its own text if it is one, else words that say which file
-// stands there.
+// Told describes the file as text for models that can't read it: its own text if it has one, else its name and type.
 func (f *File) Told() string {
 	kind, _, _ := mime.ParseMediaType(f.Kind)
 	if strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml" || kind == "application/yaml" {
@@ -197,13 +196,13 @@ func (f *File) Told() string {
 	return told(what, detail)
 }
 
-// IsPDF tells whether the file is one, with its data.
+// IsPDF reports whether the file is one, with its data.
 func (f *File) IsPDF() bool {
 	kind, _, _ := mime.ParseMediaType(f.Kind)
 	return kind == "application/pdf" && f.Data != ""
 }
 
-// Sound is the format of a sound with its data, "" for other files.
+// Sound returns the format of a sound with its data, "" for other files.
 func (f *File) Sound() string {
 	kind, _, _ := mime.ParseMediaType(f.Kind)
 	format, is := strings.CutPrefix(kind, "audio/")
@@ -226,7 +225,7 @@ func told(what, detail string) string {
 	return "[Here stands " + what + detail + ", which this model cannot read. Ask for its text, or for an upload of it.]"
 }
 
-// inLine is a name within a line of text.
+// inLine returns a name within a line of text.
 func inLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == '[' || r == ']' {

@@ -1,6 +1,5 @@
-// Package wire is what calls to every provider have in common, whichever API they speak: the connections,
-// the watch for silence, what a refusal or a broken answer says, and the shapes of images.
-// What only one API has is in its adapter.
+// Package wire holds the parts common to all providers' APIs: connections, the watch for silence, errors of refusals
+// and broken answers, and image formats. Parts of a single API are in its adapter.
 package wire
 
 import (
@@ -22,8 +21,8 @@ const (
 	DefaultIdleTimeout = 4 * time.Minute
 )
 
-// Client is c, or one for all models where it is nil, on the shared connections unless it has its own. It
-// follows no redirect: the key stays where it was meant for.
+// Client returns c, or a shared one if it is nil, on the shared connections unless it has its own. It follows no
+// redirects, so the key isn't sent elsewhere.
 func Client(c *http.Client) *http.Client {
 	out := http.Client{}
 	if c != nil {
@@ -38,15 +37,14 @@ func Client(c *http.Client) *http.Client {
 	return &out
 }
 
-// shared lets all models use one pool of connections. Compression is off because it makes proxies hold
-// events back.
+// shared is the common connection pool. Compression is off because it makes proxies delay events.
 var shared = sync.OnceValue(func() http.RoundTripper {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		return unpacking{http.DefaultTransport}
 	}
 	t := base.Clone()
-	t.ReadBufferSize, t.WriteBufferSize = 2<<10, 2<<10 // each answer under way has both, and events are short
+	t.ReadBufferSize, t.WriteBufferSize = 2<<10, 2<<10 // each active answer has both, and events are short
 	t.DisableCompression = true
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 512, 256
 	return unpacking{t}
@@ -59,10 +57,10 @@ func CloseIdle() {
 	}
 }
 
-// longHeader is how long a header's value is that counts as a secret whatever its name.
+// longHeader is the length from which a header's value counts as a secret whatever its name.
 const longHeader = 16
 
-// Secrets are the values that must not show in an error.
+// Secrets returns the values that must not show in an error.
 func Secrets(key string, headers map[string]string) []string {
 	var out []string
 	if key != "" {
@@ -78,10 +76,10 @@ func Secrets(key string, headers map[string]string) []string {
 	return out
 }
 
-// ErrStopped means that the reader of an answer wants no more of it.
+// ErrStopped means that the answer's reader stopped.
 var ErrStopped = errors.New("stopped")
 
-// Yield hands a piece of an answer on; false means that nobody reads any more.
+// Yield passes on a piece of an answer; false means that the reader stopped.
 type Yield = func(agent.Chunk, error) bool
 
 // Call is one call to a model.
@@ -92,13 +90,13 @@ type Call struct {
 	Secrets     []string      // replaced in every message of an error
 }
 
-// Patience is how long a call still waits for its provider.
+// Patience limits how long a call waits for its provider.
 type Patience struct {
 	timer *time.Timer
 	limit time.Duration
 }
 
-// Wait begins a wait for the provider; it is called before each that follows data.
+// Wait starts waiting for the provider; call it before each wait that follows data.
 func (p *Patience) Wait() {
 	if p.limit > 0 {
 		p.timer.Reset(p.limit)
@@ -107,11 +105,11 @@ func (p *Patience) Wait() {
 	}
 }
 
-// AtMost begins a wait of this length.
+// AtMost starts waiting with this limit.
 func (p *Patience) AtMost(d time.Duration) { p.timer.Reset(d) }
 
-// Do makes the call: begin sends it, and read hands its answer on. A failure is yielded last: the end of ctx
-// as its cause, silence and whatever the provider did as *llmerr.Error.
+// Do makes the call: begin sends it, and read processes the response. A failure is yielded last: the cause of ctx's
+// end, or a silence or provider failure as *llmerr.Error.
 func (c Call) Do(ctx context.Context, yield Yield, begin func(context.Context) (*http.Response, error),
 	read func(*http.Response, *Patience) error) {
 	inner, cancel := context.WithCancelCause(ctx)

@@ -13,10 +13,10 @@ import (
 // Types of the events about questions.
 const (
 	TypeQuestion = "mcp_question"
-	TypeAnswer   = "mcp_answer" // or the question is over without one
+	TypeAnswer   = "mcp_answer" // or the question closed without an answer
 )
 
-// What a person does with a question.
+// Possible reactions to a question.
 const (
 	Accept  = "accept"
 	Decline = "decline"
@@ -24,44 +24,44 @@ const (
 )
 
 const (
-	maxQuestions = 8 // of a thread at a time
+	maxQuestions = 8 // limit per thread
 	maxContent   = 256 << 10
 )
 
 var (
-	// ErrNoQuestion is the error about a question which is not open, or not any more.
+	// ErrNoQuestion means that a question isn't open, or not any more.
 	ErrNoQuestion = errors.New("there is no such question")
-	// ErrAnswered is the error about a question which somebody has answered already.
+	// ErrAnswered means that the question was answered already.
 	ErrAnswered = errors.New("the question has been answered already")
-	// ErrContent marks an answer that does not fit the form; it says why.
+	// ErrContent wraps the reason why an answer doesn't fit the form.
 	ErrContent = errors.New("the answer does not fit the form")
-	// ErrMany means that a thread has as many open questions as it may.
+	// ErrMany means that a thread has reached its limit of open questions.
 	ErrMany = errors.New("too many questions are open")
 )
 
-// Question is what a server asks the person while a call of its waits.
+// Question is a server's question to the person during a call.
 type Question struct {
 	ID      string          `json:"id"`
 	Thread  string          `json:"thread_id"`
 	Server  string          `json:"server"`
 	Message string          `json:"message"`
-	Schema  json.RawMessage `json:"schema"` // of the content that is wanted: a flat object
+	Schema  json.RawMessage `json:"schema"` // of the requested content: a flat object
 	Until   time.Time       `json:"until"`
 
-	Fields []Field `json:"-"` // of the schema, those that are required first
+	Fields []Field `json:"-"` // from the schema, required fields first
 	form   form
 }
 
 // Sent is a question as its server has sent it.
 type Sent struct {
 	Thread, Server, Message string
-	Schema                  any                 // nil asks for nothing but consent
+	Schema                  any                 // nil only requests consent
 	Veil                    func(string) string // takes secrets out of a text
-	Patience                time.Duration       // how long an answer is waited for
+	Patience                time.Duration       // limit of waiting for an answer
 	Now                     time.Time           // by the clock of the [Board]
 }
 
-// New reads what a server asks.
+// New parses a server's question.
 func New(s Sent) (*Question, error) {
 	raw, err := schemaOf(s.Schema, s.Veil)
 	if err != nil {
@@ -84,7 +84,7 @@ type Reply struct {
 	Content map[string]any `json:"content,omitempty"` // with Accept
 }
 
-// fit makes an answer one to a question, or says why it is none.
+// fit converts an answer to the form's types, or returns the reason why it doesn't fit.
 func (q *Question) fit(r Reply) (Reply, error) {
 	switch r.Action {
 	case Accept:
@@ -102,13 +102,13 @@ func (q *Question) fit(r Reply) (Reply, error) {
 	return r, nil
 }
 
-// Event is what is announced of a new question.
+// Event is announced for a new question.
 func (q *Question) Event() map[string]any {
 	return map[string]any{"type": TypeQuestion, "thread_id": q.Thread, "id": q.ID, "server": q.Server,
 		"message": q.Message, "schema": q.Schema, "until": q.Until}
 }
 
-// Over is what is announced of one that is not open any more.
+// Over is announced for a question that closed.
 func (q *Question) Over(r Reply) map[string]any {
 	return map[string]any{"type": TypeAnswer, "thread_id": q.Thread, "id": q.ID, "action": r.Action}
 }

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	lookEvery = time.Second      // for answers whose wake-up was lost
-	noteTime  = 5 * time.Second  // for a question or an answer to be written
-	told      = 10 * time.Minute // for how long a second answer is told of the first
+	lookEvery = time.Second      // for answers with a lost wake-up
+	noteTime  = 5 * time.Second  // limit of storing a question or answer
+	told      = 10 * time.Minute // how long a second answer is told about the first
 )
 
-// Board has the open questions of all servers. Its methods may be called by many goroutines.
+// Board has the open questions of all servers. It is safe for concurrent use.
 type Board struct {
 	notes clusterstate.Notes
 	log   *slog.Logger
@@ -31,22 +31,22 @@ type Board struct {
 	open map[string]int // questions of calls of this server, by thread
 }
 
-// NewBoard makes a Board of notes.
+// NewBoard returns a Board of notes.
 func NewBoard(notes clusterstate.Notes, log *slog.Logger) *Board {
 	return &Board{notes: notes, log: log, open: map[string]int{}}
 }
 
-// Now is the time by the clock that questions count by.
+// Now returns the time by the clock that questions count by.
 func (b *Board) Now() time.Time { return b.notes.Now() }
 
 // note is a question as the servers share it.
 type note struct {
 	Question
 	Asked time.Time `json:"asked"`
-	Node  int64     `json:"node"` // the server that has the call
+	Node  int64     `json:"node"` // the server with the call
 }
 
-// questions begins the names of a thread's questions. Ids of threads may be what clients like.
+// questions returns the name prefix of a thread's questions. Clients choose thread ids freely.
 func questions(thread string) string {
 	sum := sha256.Sum256([]byte(thread))
 	return "mcp/question/" + hex.EncodeToString(sum[:16]) + "/"
@@ -55,12 +55,12 @@ func questions(thread string) string {
 func (q *Question) note() string   { return questions(q.Thread) + q.ID }
 func (q *Question) answer() string { return answers(q.Thread) + q.ID }
 
-// answers begins the names of answers. Those that were taken are null.
+// answers returns the name prefix of answers. Consumed answers are null.
 func answers(thread string) string {
 	return strings.Replace(questions(thread), "question", "answer", 1)
 }
 
-// Open are the questions of a thread that wait for an answer, the oldest first.
+// Open returns the questions of a thread that wait for an answer, the oldest first.
 func (b *Board) Open(ctx context.Context, thread string) ([]*Question, error) {
 	list, err := b.notes.Notes(ctx, questions(thread))
 	if err != nil || len(list) == 0 {
@@ -76,7 +76,7 @@ func (b *Board) Open(ctx context.Context, thread string) ([]*Question, error) {
 		if err := json.Unmarshal(n.Body, &q); err != nil {
 			return nil, fmt.Errorf("read a question: %w", err)
 		}
-		if slices.Contains(here, q.Node) { // else its call is gone
+		if slices.Contains(here, q.Node) { // otherwise its call is gone
 			found = append(found, q)
 		}
 	}
@@ -91,7 +91,7 @@ func (b *Board) Open(ctx context.Context, thread string) ([]*Question, error) {
 	return out, nil
 }
 
-// Answer ends a question: the call goes on. A content that does not fit leaves it open.
+// Answer answers a question, and the call continues. Content that doesn't fit leaves it open.
 func (b *Board) Answer(ctx context.Context, thread, id string, r Reply) error {
 	open, err := b.Open(ctx, thread)
 	if err != nil {
@@ -117,7 +117,7 @@ func (b *Board) Answer(ctx context.Context, thread, id string, r Reply) error {
 	return err
 }
 
-// over is why a question can't be answered.
+// over returns the reason why a question can't be answered.
 func (b *Board) over(ctx context.Context, thread, id string) error {
 	list, err := b.notes.Notes(ctx, answers(thread))
 	if err != nil {
@@ -129,8 +129,8 @@ func (b *Board) over(ctx context.Context, thread, id string) error {
 	return ErrNoQuestion
 }
 
-// Ask waits until a question is answered, at whichever server. Without an answer in time, or when ctx ends, it is taken
-// back. It can be found by the time that show is called.
+// Ask waits until a question is answered, on any server. After a timeout, or when ctx ends, it is withdrawn. It is
+// stored before show is called.
 func (b *Board) Ask(ctx context.Context, q *Question, show func()) (Reply, error) {
 	if !b.enter(q.Thread) {
 		return Reply{}, ErrMany
@@ -189,7 +189,7 @@ func (b *Board) leave(thread string) {
 	}
 }
 
-// take takes the answer, if there is one. That there was stays known for a while.
+// take takes the answer, if there is one. The fact is remembered for a while.
 func (b *Board) take(ctx context.Context, q *Question) (r Reply, ok bool) {
 	list, err := b.notes.Notes(ctx, q.answer())
 	if err != nil || len(list) == 0 { // it is looked again
@@ -206,7 +206,7 @@ func (b *Board) take(ctx context.Context, q *Question) (r Reply, ok bool) {
 	return r, true
 }
 
-// withdraw takes a question back, unless it was answered at the last moment.
+// withdraw removes a question, unless it was answered at the last moment.
 func (b *Board) withdraw(ctx context.Context, q *Question) Reply {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()

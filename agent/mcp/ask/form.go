@@ -21,7 +21,7 @@ const (
 	maxMessageLen = 4000
 )
 
-// Field is one of a question's form.
+// Field is one field of a question's form.
 type Field struct {
 	Name        string
 	Title       string
@@ -34,16 +34,16 @@ type Field struct {
 	Required    bool
 }
 
-// Option is one that can be chosen.
+// Option is one choice.
 type Option struct{ Value, Title string }
 
-// form is what the schema of a question says.
+// form is the parsed schema of a question.
 type form struct {
-	fields []Field // those that are required first
+	fields []Field // required ones first
 	schema *jsonschema.Resolved
 }
 
-// schemaOf is the schema that a server has sent, without secrets; veil takes them out of a text.
+// schemaOf returns the schema that a server has sent, without secrets; veil takes them out of a text.
 func schemaOf(sent any, veil func(string) string) (json.RawMessage, error) {
 	if sent == nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil
@@ -59,7 +59,7 @@ func schemaOf(sent any, veil func(string) string) (json.RawMessage, error) {
 	return clean, nil
 }
 
-// read makes a form of a schema.
+// read converts a schema to a form.
 func read(raw json.RawMessage) (form, error) {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {
@@ -124,7 +124,7 @@ func readField(name string, f *jsonschema.Schema) (Field, error) {
 	}
 	if d := bytes.TrimSpace(f.Default); len(d) > 0 {
 		if f.Type == "array" {
-			_ = json.Unmarshal(d, &out.Chosen) // nothing is chosen at first if it is no list of texts
+			_ = json.Unmarshal(d, &out.Chosen) // an invalid list selects nothing initially
 		} else if json.Unmarshal(d, &out.Default) != nil {
 			out.Default = string(d) // a number or a truth value
 		}

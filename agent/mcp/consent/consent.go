@@ -1,5 +1,5 @@
-// Package consent has a person allow the program to use an MCP server: OAuth's authorization code with PKCE, in two
-// halves. What the first has found out is all that the second needs, wherever it is done.
+// Package consent lets a person authorize the program for an MCP server: OAuth's authorization code with PKCE, in two
+// steps. The result of the first is all that the second needs, on whichever server it runs.
 package consent
 
 import (
@@ -21,25 +21,25 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Server is what a person is to allow the use of.
+// Server is the server to be authorized.
 type Server struct {
 	URL    string
-	Events bool // it is asked by GET, as for a stream of events
+	Events bool // it is probed by GET, as for a stream of events
 
-	Callback string // where the person is sent back to
-	Client   string // as which the program is registered; empty registers it
+	Callback string // redirect address
+	Client   string // client id of the program; empty registers it
 	Secret   string
-	Scope    string // instead of what the server proposes
+	Scope    string // overrides the server's proposal
 }
 
-// Request is one that a person has yet to answer. It holds secrets.
+// Request is a pending authorization. It holds secrets.
 type Request struct {
 	Address      string           `json:"address"` // where the person goes
 	State        string           `json:"state"`
 	Verifier     string           `json:"verifier"`
 	Resource     string           `json:"resource"`
 	Issuer       string           `json:"issuer"`
-	NamesIssuer  bool             `json:"names_issuer,omitempty"` // in each answer
+	NamesIssuer  bool             `json:"names_issuer,omitempty"` // in each response
 	TokenURL     string           `json:"token_url"`
 	ClientID     string           `json:"client_id"`
 	ClientSecret string           `json:"client_secret,omitempty"`
@@ -47,10 +47,11 @@ type Request struct {
 	Callback     string           `json:"callback"`
 }
 
-// Answer is what a browser brings back.
+// Answer holds the parameters of the browser's redirect.
 type Answer struct{ State, Code, Issuer string }
 
-// Ask finds out who gives tokens for a server, registers the program there if need be, and says where the person goes.
+// Ask finds a server's authorization server, registers the program there if necessary, and returns the address for the
+// person.
 func Ask(ctx context.Context, client *http.Client, s Server) (*Request, error) {
 	challenges, err := refused(ctx, client, s)
 	if err != nil {
@@ -64,7 +65,7 @@ func Ask(ctx context.Context, client *http.Client, s Server) (*Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the authorization server's metadata: %w", err)
 	}
-	if meta == nil { // the addresses are the usual ones, as in MCP of 2025-03-26
+	if meta == nil { // use the default addresses, as in MCP of 2025-03-26
 		at := about.AuthorizationServers[0]
 		meta = &oauthex.AuthServerMeta{Issuer: at, AuthorizationEndpoint: at + "/authorize",
 			TokenEndpoint: at + "/token", RegistrationEndpoint: at + "/register"}
@@ -86,14 +87,14 @@ func Ask(ctx context.Context, client *http.Client, s Server) (*Request, error) {
 	return r, nil
 }
 
-// Finish exchanges the code that a person has brought for a token.
+// Finish exchanges a person's code for a token.
 func (r *Request) Finish(ctx context.Context, client *http.Client, a Answer) (*oauth2.Token, error) {
 	switch {
 	case a.Code == "" || subtle.ConstantTimeCompare([]byte(a.State), []byte(r.State)) != 1:
 		return nil, errors.New("the answer has no code")
 	case a.Issuer == "" && r.NamesIssuer:
 		return nil, errors.New("the answer doesn't name its issuer, as those of this authorization server do")
-	case a.Issuer != "" && a.Issuer != r.Issuer: // RFC 9207: it is an answer of somebody else's
+	case a.Issuer != "" && a.Issuer != r.Issuer: // RFC 9207: the answer of another authorization server
 		return nil, fmt.Errorf("the issuer of the answer is %q, not %q", a.Issuer, r.Issuer)
 	}
 	t, err := r.config(nil).Exchange(context.WithValue(ctx, oauth2.HTTPClient, client), a.Code,
@@ -109,7 +110,7 @@ func (r *Request) config(scopes []string) *oauth2.Config {
 		Endpoint: oauth2.Endpoint{TokenURL: r.TokenURL, AuthStyle: r.Style}}
 }
 
-// refused is what a server says to somebody whom it does not know. It tells who gives tokens for it.
+// refused returns the server's response to an unauthenticated request, which names its authorization server.
 func refused(ctx context.Context, client *http.Client, s Server) ([]oauthex.Challenge, error) {
 	method, body := http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	if s.Events {
@@ -137,7 +138,7 @@ func refused(ctx context.Context, client *http.Client, s Server) ([]oauthex.Chal
 	return oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 }
 
-// resource is what a server says of itself. One that says nothing gives tokens itself.
+// resource returns the server's metadata. A server without metadata is its own authorization server.
 func resource(ctx context.Context, client *http.Client, challenges []oauthex.Challenge,
 	address string) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(address)
@@ -169,7 +170,7 @@ func resource(ctx context.Context, client *http.Client, challenges []oauthex.Cha
 	return &oauthex.ProtectedResourceMetadata{AuthorizationServers: []string{root.String()}, Resource: address}, nil
 }
 
-// register makes the program known to the authorization server.
+// register registers the program at the authorization server.
 func (r *Request) register(ctx context.Context, client *http.Client, s Server, meta *oauthex.AuthServerMeta) error {
 	if s.Client != "" {
 		r.ClientID, r.ClientSecret = s.Client, s.Secret
@@ -198,16 +199,16 @@ func (r *Request) register(ctx context.Context, client *http.Client, s Server, m
 	return nil
 }
 
-// style is how a client says who it is.
+// style returns the client authentication method.
 func style(method string) oauth2.AuthStyle {
 	switch method {
 	case "client_secret_post", "none": // the latter sends its id without a secret
 		return oauth2.AuthStyleInParams
 	}
-	return oauth2.AuthStyleInHeader // client_secret_basic is what RFC 7591 means where nothing is said
+	return oauth2.AuthStyleInHeader // RFC 7591's default is client_secret_basic
 }
 
-// scopes are what is asked for.
+// scopes returns the requested scopes.
 func scopes(s Server, challenges []oauthex.Challenge, about *oauthex.ProtectedResourceMetadata,
 	meta *oauthex.AuthServerMeta) []string {
 	var out []string

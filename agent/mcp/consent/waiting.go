@@ -12,14 +12,14 @@ import (
 	"fawn/agent/clusterstate"
 )
 
-// note begins the names of the notes about requests, where several servers share them.
+// note is the name prefix of notes about requests, for several servers.
 const note = "mcp/login/"
 
 const most = 32 // requests at a time
 
 var errMany = errors.New("too many logins are under way")
 
-// Login is a request with what it is for.
+// Login is a pending authorization with its server.
 type Login struct {
 	Server  string    `json:"server"`
 	For     string    `json:"for"` // its address
@@ -27,12 +27,12 @@ type Login struct {
 	Request *Request  `json:"request"`
 }
 
-// Waiting are the logins under way.
+// Waiting holds the pending logins.
 type Waiting struct {
 	rows *clusterstate.Rows
 
 	mu   sync.Mutex
-	list map[string]Login // by their states
+	list map[string]Login // by state
 }
 
 // NewWaiting keeps them in rows, sealed, for all servers; without any, in memory.
@@ -45,7 +45,7 @@ func name(state string) string {
 	return note + hex.EncodeToString(sum[:])
 }
 
-// Now is the time by the clock that logins count by.
+// Now returns the time by the clock that logins count by.
 func (w *Waiting) Now() time.Time {
 	if w.rows == nil {
 		return time.Now()
@@ -53,12 +53,12 @@ func (w *Waiting) Now() time.Time {
 	return w.rows.Now()
 }
 
-// Room says why no login can begin now.
+// Room explains why no login can begin now.
 func (w *Waiting) Room(ctx context.Context) error {
 	n := 0
 	if w.rows != nil {
 		if !w.rows.Sealing() {
-			return clusterstate.ErrNoKey // neither what is under way nor its token could be stored
+			return clusterstate.ErrNoKey // neither the pending login nor its token could be stored
 		}
 		list, err := w.rows.Notes(ctx, note)
 		if err != nil {
@@ -81,7 +81,7 @@ func (w *Waiting) Room(ctx context.Context) error {
 	return nil
 }
 
-// Put keeps a login until a browser comes back.
+// Put stores a login until a browser returns.
 func (w *Waiting) Put(ctx context.Context, l Login) error {
 	state := l.Request.State
 	if w.rows == nil {
@@ -100,7 +100,7 @@ func (w *Waiting) Put(ctx context.Context, l Login) error {
 	return w.rows.Swap(ctx, nil, clusterstate.Note{Name: name(state), Body: body, Until: l.Until})
 }
 
-// Take takes a login, once; ok is false if there is none of that state, or not any more.
+// Take removes a login; ok is false if there is none with that state.
 func (w *Waiting) Take(ctx context.Context, state string) (l Login, ok bool, err error) {
 	if w.rows == nil {
 		w.mu.Lock()

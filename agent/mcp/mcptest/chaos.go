@@ -1,5 +1,5 @@
-// Package mcptest has MCP servers that do harm, each in a way of its own, as programs on standard
-// input and output. They write the protocol by hand: no library lets a server behave like that.
+// Package mcptest contains misbehaving MCP servers on standard input and output. They implement the protocol by hand,
+// because no library lets a server misbehave like that.
 package mcptest
 
 import (
@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// HugeResult is how many bytes the result of the huge server's tool has.
+// HugeResult is the size in bytes of the huge server's result.
 const HugeResult = 100 << 20
 
-// Kinds are the names of the servers that [Serve] can be.
+// Kinds returns the names of the servers that [Serve] can be.
 func Kinds() []string {
 	return []string{"hangs", "dies", "falls", "floods", "shouts", "huge", "names", "restless"}
 }
@@ -30,12 +30,12 @@ func Kinds() []string {
 //   - shouts works, and writes to its standard error without an end.
 //   - huge answers a call of its tool "huge" with 100 MB.
 //   - names has tools that no model can call, and "fine".
-//   - restless has other tools each second, and says so; "steady" stays, described otherwise.
+//   - restless changes its tools each second and announces it; "steady" stays with a new description.
 func Serve(kind string) bool {
 	s := &server{out: os.Stdout}
 	switch kind {
 	case "hangs":
-		_, _ = io.Copy(io.Discard, os.Stdin) // until nobody is there any more
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the client is gone
 		return true
 	case "dies":
 		fmt.Fprintln(os.Stderr, "cannot find my configuration, token", os.Getenv("API_TOKEN"))
@@ -63,10 +63,10 @@ func Serve(kind string) bool {
 	return true
 }
 
-// server answers what clients ask of all servers.
+// server answers the requests common to all servers.
 type server struct {
 	tools func() []tool
-	call  func(id json.RawMessage) // of a tool; nil says "done"
+	call  func(id json.RawMessage) // calls of a tool; nil answers "done"
 
 	mu  sync.Mutex
 	out io.Writer
@@ -90,7 +90,7 @@ func fixed(names ...string) func() []tool {
 	return func() []tool { return list }
 }
 
-// restless are the tools of this second.
+// restless returns the tools of this second.
 func restless() []tool {
 	now := time.Now().Unix()
 	return []tool{newTool(fmt.Sprint("second_", now), "comes and goes"), newTool("steady", fmt.Sprint("as of ", now))}
@@ -143,7 +143,7 @@ func (s *server) write(message any) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = s.out.Write(append(line, '\n')) // nobody may be there any more
+	_, _ = s.out.Write(append(line, '\n')) // the client may be gone
 }
 
 func fall(json.RawMessage) {
@@ -164,7 +164,7 @@ func (s *server) huge(id json.RawMessage) {
 		}
 	}
 	fmt.Fprintln(out, `"}]}}`)
-	_ = out.Flush() // nobody may be there any more
+	_ = out.Flush() // the client may be gone
 }
 
 func (s *server) tick() {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Tasks is an MCP server over HTTP whose tool "dig" makes a task of each call, and whose tool "look" answers at once.
-// The tasks go on until the test ends them, whoever is connected.
+// Tasks is an MCP server over HTTP: each call of its tool "dig" creates a task, and its tool "look" answers at once.
+// Tasks continue until the test ends them, whether or not clients are connected.
 type Tasks struct {
 	mu    sync.Mutex
 	list  []*serverTask
@@ -24,14 +24,14 @@ type serverTask struct {
 	over                        chan struct{}
 }
 
-// Made is how many tasks were made.
+// Made returns the number of created tasks.
 func (s *Tasks) Made() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.list)
 }
 
-// Sent is how often a method was called.
+// Sent returns the number of calls of a method.
 func (s *Tasks) Sent(method string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,21 +43,21 @@ func (s *Tasks) Sent(method string) (n int) {
 	return n
 }
 
-// Status is that of task i.
+// Status returns the status of task i.
 func (s *Tasks) Status(i int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.list[i].status
 }
 
-// Mute has questions about the states of tasks wait until whoever asks gives up.
+// Mute blocks status requests until the client gives up.
 func (s *Tasks) Mute() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mute = true
 }
 
-// Say changes what is said about task i.
+// Say changes the status message of task i.
 func (s *Tasks) Say(i int, message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *Tasks) Finish(i int, text string) { s.end(i, "completed", text, "", fal
 // Fail ends task i without one.
 func (s *Tasks) Fail(i int, why string) { s.end(i, "failed", "", why, true) }
 
-// Forget loses task i, as a server does whose time for it is over.
+// Forget deletes task i, as a server does after the task's time to live.
 func (s *Tasks) Forget(i int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *Tasks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out["result"] = result
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(out) // whoever asked may have gone
+	_ = json.NewEncoder(w).Encode(out) // the client may be gone
 }
 
 func said(text string, failed bool) map[string]any {

@@ -1,5 +1,5 @@
-// Package process runs MCP servers as children: with a pace for what they say, lines for what they
-// complain of, and an end that reaches all they have started.
+// Package process runs MCP servers as child processes: it limits their output rate, splits their error output into
+// lines, and ends all their descendants.
 //
-// What they say means nothing here: the protocol is that of package mcp.
+// It doesn't interpret the output: package mcp implements the protocol.
 package process

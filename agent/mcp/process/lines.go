@@ -2,10 +2,10 @@ package process
 
 import "bytes"
 
-// maxLine bounds a line in bytes.
+// maxLine limits a line in bytes.
 const maxLine = 2000
 
-// lineWriter cuts a stream into lines. What is too long for one is dropped.
+// lineWriter splits a stream into lines. Overlong lines are dropped.
 type lineWriter struct {
 	take func(string)
 	buf  []byte

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// What a server may write in one go, and then each second. More of it waits in the pipe, and so does
-// the server: one that floods takes nobody's processor.
+// Output limits of a server: a burst, and bytes per second. More waits in the pipe and blocks the server, so a flood
+// doesn't use up the processor.
 const (
-	outBurst, outRate = 32 << 20, 4 << 20 // a message of the usual limit at once
+	outBurst, outRate = 32 << 20, 4 << 20 // the burst fits a message of the usual limit
 	errBurst, errRate = 1 << 20, 256 << 10
-	lineCost          = 16 << 10 // of each message beside its bytes, for reading it takes more than it has
+	lineCost          = 16 << 10 // charged per message besides its bytes, for the work of reading it
 )
 
 // paced is a stream that is read no faster than its rate.
 type paced struct {
 	*os.File
-	end         <-chan struct{} // nobody waits from then on
+	end         <-chan struct{} // closed when the reader stops
 	burst, rate int
-	line        int // what the end of a line costs
+	line        int // cost of a line end
 	heard       *atomic.Uint64
 
 	left int
@@ -56,7 +56,7 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Output is what a process says.
+// Output returns the process's standard output.
 func (p *Process) Output() io.ReadCloser {
 	return &paced{File: p.out, end: p.exited, burst: outBurst, rate: outRate, line: lineCost, heard: &p.heard}
 }

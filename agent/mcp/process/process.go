@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// grace is how long a server may take to leave when its input ends, and again when it is told to.
+// grace is how long a server may take to exit after its input closes, and again after the signal.
 const grace = time.Second
 
-// wordsTime is how long the last words of a server may take that has died, on a busy machine.
+// wordsTime limits the wait for the last error output of a dead server on a busy machine.
 const wordsTime = 5 * time.Second
 
 // Process is a server that runs as a child, with everything it has started.
@@ -28,19 +28,19 @@ type Process struct {
 	group  *group
 	ways   []func()      // to end it, the mildest first
 	in     *os.File      // its standard input
-	out    *os.File      // what it says
-	err    *os.File      // what it complains of; nil in a sandbox
-	said   chan struct{} // closed when it complains no more
+	out    *os.File      // its standard output
+	err    *os.File      // its standard error; nil in a sandbox
+	said   chan struct{} // closed at the end of its error output
 	exited chan struct{}
-	status error // of the exit, once exited is closed
+	status error // exit status, valid once exited is closed
 
-	heard atomic.Uint64 // bytes that it wrote
+	heard atomic.Uint64 // bytes written by it
 
 	once sync.Once
 	work sync.WaitGroup
 }
 
-// Command is what a process is started with.
+// Command holds the arguments to start a process.
 type Command struct {
 	Path string   // as [Find] returns it
 	Args []string // without the program's name
@@ -48,7 +48,7 @@ type Command struct {
 	Dir  string
 }
 
-// NotFoundError says that a program is not there.
+// NotFoundError means that a program doesn't exist.
 type NotFoundError struct{ name string }
 
 // Error implements error.
@@ -72,7 +72,7 @@ func Find(name, path, dir string) (string, error) {
 	}
 	for _, folder := range filepath.SplitList(path) {
 		if !filepath.IsAbs(folder) {
-			continue // what a thread's folder holds is not a program of the owner's
+			continue // a thread's folder must not provide the owner's program
 		}
 		if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
 			return found, nil
@@ -81,8 +81,8 @@ func Find(name, path, dir string) (string, error) {
 	return "", NotFoundError{name}
 }
 
-// inherited are the variables that servers get from Fawn's own environment. All others must be
-// named in the configuration: among them are the keys of models.
+// inherited returns the variables that servers get from Fawn's own environment. All others must be named in the
+// configuration: among them are the keys of models.
 func inherited() []string {
 	names := []string{"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TZ", "USER"}
 	if runtime.GOOS == "windows" {
@@ -93,8 +93,7 @@ func inherited() []string {
 	return names
 }
 
-// Environment is that of a server: what it inherits, what its owner says, and a folder for
-// temporary files.
+// Environment returns a server's environment: the inherited variables, its owner's, and a folder for temporary files.
 func Environment(own map[string]string, tmp string) []string {
 	all := map[string]string{}
 	for _, name := range inherited() {
@@ -116,7 +115,7 @@ func Environment(own map[string]string, tmp string) []string {
 	return out
 }
 
-// SearchPath is the PATH of a server.
+// SearchPath returns the PATH of a server.
 func SearchPath(own map[string]string) string {
 	if p, ok := own["PATH"]; ok {
 		return p
@@ -124,7 +123,7 @@ func SearchPath(own map[string]string) string {
 	return os.Getenv("PATH")
 }
 
-// Start runs a command. Each line that it complains of goes to complain.
+// Start starts a command. complain receives each line of error output.
 func Start(c Command, complain func(string)) (_ *Process, err error) {
 	p := &Process{exited: make(chan struct{}), said: make(chan struct{})}
 	var closers []io.Closer
@@ -160,7 +159,7 @@ func Start(c Command, complain func(string)) (_ *Process, err error) {
 		return nil, err
 	}
 	for _, tell := range []func(*exec.Cmd) error{p.group.leave, p.group.kill} {
-		p.ways = append(p.ways, func() { _ = tell(p.cmd) }) // if it cannot be told, it has gone
+		p.ways = append(p.ways, func() { _ = tell(p.cmd) }) // an exited one needs no signal
 	}
 	if err = p.cmd.Start(); err != nil {
 		return nil, errors.Join(err, p.group.kill(p.cmd))
@@ -173,14 +172,14 @@ func Start(c Command, complain func(string)) (_ *Process, err error) {
 	p.work.Go(func() {
 		lines := &lineWriter{take: complain}
 		slow := &paced{File: complaints, end: p.exited, burst: errBurst, rate: errRate, heard: &p.heard}
-		// A file's own way of copying does not know of the pace. The stream ends, however that comes about.
+		// File.WriteTo would bypass the rate limit. The stream ends however that comes about.
 		_, _ = io.Copy(lines, struct{ io.Reader }{slow})
 		lines.flush()
 		close(p.said)
 	})
 	p.work.Go(func() {
 		p.status = p.cmd.Wait()
-		// Whoever it started goes with it.
+		// Its descendants are killed with it.
 		if err := p.group.kill(p.cmd); err != nil {
 			p.status = errors.Join(p.status, err)
 		}
@@ -189,9 +188,8 @@ func Start(c Command, complain func(string)) (_ *Process, err error) {
 	return p, nil
 }
 
-// Confined runs a server by a function that ends when its context does, for instance in a sandbox. The
-// function closes what it is handed for its standard input and output. Each line that the server
-// complains of goes to complain.
+// Confined runs a server in a function that returns when its context ends, for instance in a sandbox. The function
+// closes the given standard input and output. complain receives each line of error output.
 func Confined(run func(ctx context.Context, in, out *os.File, complain io.Writer) error, complain func(string)) (
 	*Process, error) {
 	in, ours, err := os.Pipe()
@@ -215,8 +213,8 @@ func Confined(run func(ctx context.Context, in, out *os.File, complain io.Writer
 	return p, nil
 }
 
-// Activity is a number that changes while the process does something: it writes, or it or what it has started takes
-// time of the processor, where the system tells that.
+// Activity returns a number that changes while the process is active: when it writes or, where the system reports it,
+// when it or a descendant uses processor time.
 func (p *Process) Activity() uint64 {
 	n := p.heard.Load()
 	if p.cmd != nil {
@@ -225,10 +223,10 @@ func (p *Process) Activity() uint64 {
 	return n
 }
 
-// Input is what the process reads.
+// Input returns the process's standard input.
 func (p *Process) Input() io.WriteCloser { return p.in }
 
-// Refused is why a confined process that was ended had ended: whoever confines says so. It is nil for others.
+// Refused returns the reason given by the sandbox for ending a confined process; nil for other processes.
 func (p *Process) Refused() error {
 	if p.cmd != nil {
 		return nil
@@ -236,7 +234,7 @@ func (p *Process) Refused() error {
 	return p.status
 }
 
-// LastWords waits for what a process that has just died complained of: it comes on a way of its own.
+// LastWords waits for the error output of a process that just died, which arrives through a separate pipe.
 func (p *Process) LastWords() {
 	timer := time.NewTimer(wordsTime)
 	defer timer.Stop()
@@ -246,7 +244,7 @@ func (p *Process) LastWords() {
 	}
 }
 
-// End stops the process and all that it started, and waits for them.
+// End stops the process and its descendants, and waits for them.
 func (p *Process) End() {
 	p.once.Do(func() {
 		_ = p.in.Close() // the sign to leave

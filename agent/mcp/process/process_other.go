@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// group is a server's process. Those it started are not reached: they leave when their input ends.
+// group is a server's process. Its descendants aren't reached: they exit when their input closes.
 type group struct{}
 
 func newGroup(*exec.Cmd) (*group, error) { return &group{}, nil }

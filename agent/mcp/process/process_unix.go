@@ -11,23 +11,22 @@ import (
 	"syscall"
 )
 
-// group is the process group of a server. Its leader is a shell that does nothing but wait for
-// the end of its input, which comes when Fawn dies, however that happens: then it kills the
-// group. As the leader lives until the group is killed, its number means no other group.
+// group is a server's process group. Its leader is a shell that waits for the end of its input, which happens when Fawn
+// exits for any reason: then it kills the group. As the leader lives until then, its number can't be reused.
 type group struct {
 	guard *exec.Cmd // nil where there is no shell
 	life  io.Closer // the input of the guard
 
 	mu   sync.Mutex
-	dead bool // from then on the number may be another group's
+	dead bool // from then on the number may be reused
 }
 
 const guardShell = "/bin/sh"
 
-// guardScript outlives the signals that tell servers to leave.
+// guardScript survives the signals that ask servers to exit.
 const guardScript = `trap "" TERM INT HUP; read x; kill -9 0`
 
-// newGroup prepares a command to be started in a group of its own.
+// newGroup configures a command to start in its own process group.
 func newGroup(cmd *exec.Cmd) (*group, error) {
 	g := &group{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -47,7 +46,7 @@ func newGroup(cmd *exec.Cmd) (*group, error) {
 	return g, nil
 }
 
-// leave tells the group to go.
+// leave asks the group to exit.
 func (g *group) leave(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +77,7 @@ func (g *group) signal(cmd *exec.Cmd, s syscall.Signal) error {
 		err = syscall.Kill(-cmd.Process.Pid, s)
 	}
 	if errors.Is(err, syscall.ESRCH) {
-		return nil // nobody is left
+		return nil // the group is empty
 	}
 	return err
 }

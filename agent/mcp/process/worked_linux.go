@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// worked is how much time of the processor the processes of the group have taken, in ticks of the system.
+// worked returns the processor time used by the group's processes, in clock ticks.
 func (g *group) worked() (sum uint64) {
 	if g.guard == nil || g.guard.Process == nil {
 		return 0
@@ -20,14 +20,14 @@ func (g *group) worked() (sum uint64) {
 	for _, path := range all {
 		b, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has gone
+			continue // it has exited
 		}
-		_, rest, ok := bytes.Cut(b, []byte(") ")) // the name before it may hold anything
+		_, rest, ok := bytes.Cut(b, []byte(") ")) // the preceding name may contain anything
 		f := bytes.Fields(rest)
 		if !ok || len(f) < 13 || string(f[2]) != group {
 			continue
 		}
-		for _, at := range []int{11, 12} { // in its own code, and in the system's
+		for _, at := range []int{11, 12} { // user and system time
 			n, err := strconv.ParseUint(string(f[at]), 10, 64)
 			if err == nil {
 				sum += n

@@ -1,7 +1,5 @@
-// Package switches keeps which tools of MCP servers are switched off in which threads.
-//
-// It is the one place that knows: the page, the API and the builder of agents ask here. What a
-// thread has switched off goes along to its copies and is deleted with it.
+// Package switches stores which tools of MCP servers are switched off in a thread, for the page, the API and the
+// builder of agents. Switches are copied and deleted with their thread.
 package switches
 
 import (
@@ -15,35 +13,35 @@ import (
 	"fawn/store"
 )
 
-// space is where a thread's switches are, by its id. Its name has it deleted with the thread.
+// space holds a thread's switches by its id. Its name causes deletion with the thread.
 const space = "thread_tools_off"
 
-// maxBytes bounds what is stored for one thread.
+// maxBytes limits the stored switches of one thread.
 const maxBytes = 256 << 10
 
 // ErrTooMany is the error about more switches than a thread can have.
 var ErrTooMany = errors.New("too many tools are switched off")
 
-// Off is what is switched off in a thread. The zero value leaves everything on.
+// Off lists the tools switched off in a thread. The zero value leaves everything on.
 type Off struct {
-	Servers []string            `json:"servers"` // with all their tools, also those that come later
+	Servers []string            `json:"servers"` // with all their tools, including future ones
 	Tools   map[string][]string `json:"tools"`   // by server, as the server calls them
 }
 
-// Has tells whether a tool is switched off, by itself or with its server.
+// Has reports whether a tool is switched off, individually or with its server.
 func (o Off) Has(server, tool string) bool { return o.HasServer(server) || o.HasTool(server, tool) }
 
-// HasServer tells whether a server is switched off.
+// HasServer reports whether a server is switched off.
 func (o Off) HasServer(name string) bool { return slices.Contains(o.Servers, name) }
 
-// HasTool tells whether a tool is switched off by itself.
+// HasTool reports whether a tool is switched off individually.
 func (o Off) HasTool(server, tool string) bool { return slices.Contains(o.Tools[server], tool) }
 
-// Empty tells whether everything is on.
+// Empty reports whether everything is on.
 func (o Off) Empty() bool { return len(o.Servers) == 0 && len(o.Tools) == 0 }
 
-// Turn switches a tool, or with tool "" a server. What is switched off in a server stays so while
-// the server itself is switched.
+// Turn switches a tool, or with tool "" a server. Individually switched tools keep their state when their server is
+// switched.
 func (o *Off) Turn(server, tool string, on bool) {
 	if tool == "" {
 		o.Servers = with(o.Servers, server, !on)
@@ -68,7 +66,7 @@ func with(list []string, name string, have bool) []string {
 	return list
 }
 
-// tidy is the same in the one form that is stored: sorted, without repetitions and empty lists.
+// tidy returns the canonical form for storage: sorted, without duplicates and empty lists.
 func (o Off) tidy() Off {
 	out := Off{Servers: sorted(o.Servers), Tools: map[string][]string{}}
 	for server, list := range o.Tools {
@@ -91,13 +89,13 @@ func sorted(list []string) []string {
 // Service reads and changes the switches of threads.
 type Service struct {
 	db *store.DB
-	mu sync.Mutex // of changes, which read what they change
+	mu sync.Mutex // serializes read-modify-write changes
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(db *store.DB) *Service { return &Service{db: db} }
 
-// Off is what is switched off in a thread, which need not exist yet.
+// Off returns the tools switched off in a thread, which need not exist yet.
 func (s *Service) Off(ctx context.Context, thread string) (Off, error) {
 	o, _, err := s.OffIn(ctx, thread)
 	return o, err
@@ -115,7 +113,7 @@ func (s *Service) OffIn(ctx context.Context, thread string) (o Off, metadata jso
 	return o.tidy(), metadata, nil
 }
 
-// Change makes of what is off in a thread something else, and gives that.
+// Change applies a change to a thread's switches and returns the result.
 func (s *Service) Change(ctx context.Context, thread string, change func(*Off)) (Off, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +126,7 @@ func (s *Service) Change(ctx context.Context, thread string, change func(*Off)) 
 	return o, s.put(ctx, thread, o)
 }
 
-// Copy gives a copy of a thread the same switches.
+// Copy copies a thread's switches to its copy.
 func (s *Service) Copy(ctx context.Context, from, to string) error {
 	o, err := s.Off(ctx, from)
 	if err != nil || o.Empty() {

@@ -1,5 +1,5 @@
-// Package tasks keeps what is known of the tasks of MCP servers: calls that a server goes on working on after it has
-// answered. They belong to threads, and are deleted with them.
+// Package tasks stores the tasks of MCP servers: calls that continue on the server after its response. They belong to
+// threads and are deleted with them.
 package tasks
 
 import (
@@ -14,8 +14,8 @@ import (
 	"fawn/store"
 )
 
-// Where tasks are, by their thread, a space and their id: what is known of them, which of them are not over, and
-// which somebody wants to be cancelled. The names have them deleted with their thread.
+// Keys of tasks, by thread, space and id: their state, the unfinished ones, and requested cancellations. The names
+// cause deletion with the thread.
 const (
 	space     = "thread_mcp_task"
 	openSpace = "thread_mcp_task_open"
@@ -31,7 +31,7 @@ const (
 	Cancelled = "cancelled"
 )
 
-// MaxPreview is how many bytes of a result are kept with its task.
+// MaxPreview limits the part of a result stored with its task, in bytes.
 const MaxPreview = 4 << 10
 
 // ErrNotFound is the error about a task that a thread does not have.
@@ -47,17 +47,17 @@ type Task struct {
 	Tool    string `json:"tool"`   // as the server calls it
 	Remote  string `json:"remote"` // the server's id of it
 	Status  string `json:"status"`
-	Message string `json:"message,omitempty"` // what the server says about the status
+	Message string `json:"message,omitempty"` // the server's status message
 
 	Created time.Time     `json:"created"`
 	Updated time.Time     `json:"updated"`
-	Every   time.Duration `json:"every,omitempty"` // how often the server wants to be asked; 0 does not say
+	Every   time.Duration `json:"every,omitempty"` // polling interval wanted by the server; 0 is unspecified
 
 	Polled    time.Time `json:"polled,omitzero"`
 	PollError string    `json:"poll_error,omitempty"`
-	Misses    int       `json:"misses,omitempty"` // questions without an answer since the last one
+	Misses    int       `json:"misses,omitempty"` // consecutive unanswered polls
 
-	Cancelled   time.Time `json:"cancelled,omitzero"` // when somebody wanted it to end
+	Cancelled   time.Time `json:"cancelled,omitzero"` // time of the cancellation request
 	CancelTries int       `json:"cancel_tries,omitempty"`
 	CancelError string    `json:"cancel_error,omitempty"`
 
@@ -65,28 +65,28 @@ type Task struct {
 	Preview   string          `json:"preview,omitempty"` // of the result, MaxPreview at most
 	Truncated bool            `json:"truncated,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"` // the structured result
-	File      string          `json:"file,omitempty"` // with all of the result
+	File      string          `json:"file,omitempty"` // file with the whole result
 }
 
-// Over tells whether a server works on it no more.
+// Over reports whether the server no longer works on it.
 func (t Task) Over() bool { return Over(t.Status) }
 
-// Over tells whether a status is a last one.
+// Over reports whether a status is final.
 func Over(status string) bool {
 	return status == Completed || status == Failed || status == Cancelled
 }
 
-// Book has the tasks of all threads.
+// Book stores the tasks of all threads.
 type Book struct {
 	DB *store.DB
-	// Bad is told of a row that can't be read and is passed over; nil tells nobody.
+	// Bad is called with each unreadable row that is skipped; nil for none.
 	Bad func(thread, id string, err error)
 }
 
 // errBad means that a row can't be read.
 var errBad = errors.New("the row can't be read")
 
-// NewID makes the id of a task. Those of later ones come behind it.
+// NewID returns the id of a task. Ids are ordered by time.
 func NewID(now time.Time) string { return fmt.Sprintf("t%012x%s", now.UnixMilli(), rand.Text()) }
 
 func key(thread, id string) string { return thread + " " + id }
@@ -134,7 +134,7 @@ func read(body []byte) (t Task, err error) {
 	return t, err
 }
 
-// bad reports a row that is passed over.
+// bad reports a skipped row.
 func (b Book) bad(key string, err error) {
 	if b.Bad != nil {
 		thread, id, _ := strings.Cut(key, " ")
@@ -142,7 +142,7 @@ func (b Book) bad(key string, err error) {
 	}
 }
 
-// wished adds that somebody wants the task to be cancelled.
+// wished adds the cancellation request, if there is one.
 func (b Book) wished(ctx context.Context, t Task) (Task, error) {
 	if t.Over() || !t.Cancelled.IsZero() {
 		return t, nil
@@ -163,7 +163,7 @@ func (b Book) wished(ctx context.Context, t Task) (Task, error) {
 	return read(body)
 }
 
-// pageRows is how many rows are read at a time.
+// pageRows is the number of rows read at a time.
 const pageRows = 50
 
 // each calls visit with the tasks of a thread, the newest first, until it returns false.
@@ -211,7 +211,7 @@ func (b Book) List(ctx context.Context, thread string, limit int) ([]Task, error
 	return out, nil
 }
 
-// OfCall reads the newest task of a call of a run, or gives ErrNotFound.
+// OfCall returns the newest task of a run's call, or ErrNotFound.
 func (b Book) OfCall(ctx context.Context, thread, run, call string) (found Task, err error) {
 	err = ErrNotFound
 	if failed := b.each(ctx, thread, func(t Task) bool {
@@ -228,7 +228,7 @@ func (b Book) OfCall(ctx context.Context, thread, run, call string) (found Task,
 	return b.wished(ctx, found)
 }
 
-// Open reads the tasks of all threads that are not over.
+// Open returns the unfinished tasks of all threads.
 func (b Book) Open(ctx context.Context) ([]Task, error) {
 	keys, err := b.DB.Keys(ctx, store.Global, openSpace)
 	if err != nil {
@@ -251,7 +251,7 @@ func (b Book) Open(ctx context.Context) ([]Task, error) {
 	return out, nil
 }
 
-// Cancel notes that somebody wants a task to end. The server that follows it sees to that.
+// Cancel records a cancellation request. The server following the task carries it out.
 func (b Book) Cancel(ctx context.Context, thread, id string, now time.Time) error {
 	t, err := b.Get(ctx, thread, id)
 	if err != nil || t.Over() || !t.Cancelled.IsZero() {
@@ -268,7 +268,7 @@ func (b Book) Cancel(ctx context.Context, thread, id string, now time.Time) erro
 	return nil
 }
 
-// Wish is when somebody first wanted a task to be cancelled; zero if nobody did.
+// Wish returns the time of the first cancellation request; zero without one.
 func (b Book) Wish(ctx context.Context, thread, id string) (at time.Time, err error) {
 	body, err := b.DB.KV(ctx, store.Global, wishSpace, key(thread, id))
 	if errors.Is(err, store.ErrNotFound) {

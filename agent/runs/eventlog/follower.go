@@ -10,10 +10,10 @@ import (
 
 const (
 	lookEvery  = 250 * time.Millisecond // without being woken up
-	pollEvery  = 50 * time.Millisecond  // where nobody is woken up
-	checkEvery = time.Second            // whether runs have ended or moved without a word
+	pollEvery  = 50 * time.Millisecond  // without notifications
+	checkEvery = time.Second            // interval of checking for ended or moved runs without notifications
 	tellEvery  = 5 * time.Second        // that the tail is read
-	idleAfter  = 10 * time.Second       // a log that nobody reads is let go of
+	idleAfter  = 10 * time.Second       // an unread log is closed after it
 	mostNews   = 1000                   // threads of which is remembered that something has changed
 )
 
@@ -25,12 +25,12 @@ type follower struct {
 	wake   chan struct{} // one token: look now
 
 	// guarded by logs.mu
-	fresh []*remoteRun    // to be followed, too
+	fresh []*remoteRun    // to be followed too
 	news  map[string]bool // threads of which something has changed
 	all   bool            // or any
 
-	// Only the goroutine uses what follows.
-	runs          map[string]*remoteRun // by thread for those of a server, else by id
+	// Only the goroutine uses the fields below.
+	runs          map[string]*remoteRun // by thread for a server's own, else by id
 	cursor        int64                 // last row that was read, 0 for none
 	checked, told time.Time
 	failing       bool
@@ -66,7 +66,7 @@ func (f *follower) key(r *remoteRun) string {
 	return r.thread
 }
 
-// follow works until nobody reads anything of the server any more.
+// follow works until no reader of the server is left.
 func (f *follower) follow() {
 	l := f.logs
 	defer f.end()
@@ -102,7 +102,7 @@ func (f *follower) follow() {
 	}
 }
 
-// leave ends the follower unless somebody wants something by now.
+// leave ends the follower unless it is in use again.
 func (f *follower) leave() bool {
 	f.logs.mu.Lock()
 	defer f.logs.mu.Unlock()
@@ -168,7 +168,7 @@ func (f *follower) round(ctx context.Context) error {
 	return f.check(ctx, look...)
 }
 
-// begin opens the log of a run: what is in rows by now, and the frames behind that in what was read of the tail.
+// begin opens the log of a run: its stored rows, and the later frames read from the tail.
 func (f *follower) begin(ctx context.Context, r *remoteRun) error {
 	db := f.logs.db
 	if old := f.runs[f.key(r)]; old != nil { // its run has ended
@@ -220,7 +220,7 @@ func (f *follower) begin(ctx context.Context, r *remoteRun) error {
 	return nil
 }
 
-// read takes the rows behind the cursor.
+// read reads the rows after the cursor.
 func (f *follower) read(ctx context.Context) error {
 	if f.server == 0 || len(f.runs) == 0 {
 		return nil
@@ -241,9 +241,9 @@ func (f *follower) read(ctx context.Context) error {
 	}
 }
 
-// row takes one. It may be taken again when it could not be taken whole.
+// row handles one row. It may be repeated if it was incomplete.
 func (f *follower) row(ctx context.Context, row store.TailRow) error {
-	if f.cursor > 0 && row.ID != f.cursor+1 { // what was in those between is in rows
+	if f.cursor > 0 && row.ID != f.cursor+1 { // the ones in between are in rows
 		if err := f.check(ctx, f.list()...); err != nil {
 			return err
 		}
@@ -276,7 +276,7 @@ func (f *follower) row(ctx context.Context, row store.TailRow) error {
 	return nil
 }
 
-// fold is told by the tail, in which nothing else says that a run has ended.
+// fold handles a fold from the tail, the only sign there that a run has ended.
 func (f *follower) fold(ctx context.Context, thread string, to int64) error {
 	r := f.runs[thread]
 	if r == nil || to <= r.open.last {

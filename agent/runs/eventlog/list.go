@@ -7,16 +7,14 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// eventBlock is how many events a block holds.
+// eventBlock is the number of events per block.
 const eventBlock = 64
 
-// list is an ascending list of events in blocks: a long answer never has all its events
-// copied to make room for one more, and what is dropped is let go of. Slices of it that readers
-// hold do not change.
+// list is an ascending list of events in blocks: appending never copies the whole list, and dropped blocks are freed.
+// Readers' slices don't change.
 //
-// Nearly all events are small pieces of one text, of which few readers want any but the newest. Such
-// a block is packed once the one behind it is full: a piece takes what its text does and 2 bytes
-// instead of some 110.
+// Nearly all events are small pieces of one text, and few readers want any but the newest. Such a block is packed once
+// the next one is full: a piece takes the size of its text plus 2 bytes instead of some 110.
 type list struct {
 	blocks []block // none is empty
 }
@@ -31,7 +29,7 @@ type block struct {
 type texts struct {
 	first runevent.Event // without its text
 	text  string
-	ends  [eventBlock]uint16 // where each piece ends in text
+	ends  [eventBlock]uint16 // end of each piece in text
 }
 
 func (l *list) add(ev *runevent.Event) {
@@ -48,7 +46,7 @@ func (l *list) add(ev *runevent.Event) {
 	end.open = append(end.open, *ev)
 }
 
-// last is nil when there are none.
+// last returns nil for an empty list.
 func (l *list) last() *runevent.Event {
 	if len(l.blocks) == 0 {
 		return nil
@@ -66,7 +64,7 @@ func (l *list) dropLast() {
 	l.blocks = l.blocks[:n]
 }
 
-// dropWhile drops the oldest events for which f says so.
+// dropWhile drops the oldest events while f returns true.
 func (l *list) dropWhile(f func(*runevent.Event) bool) {
 	for len(l.blocks) > 0 {
 		first, n := l.blocks[0].events(), 0
@@ -83,9 +81,9 @@ func (l *list) dropWhile(f func(*runevent.Event) bool) {
 	}
 }
 
-// after returns the events past seq that are in one block; none when there are none at all.
+// after returns the events past seq that are in one block; none if there are none at all.
 func (l *list) after(seq int64) []runevent.Event {
-	if n := len(l.blocks); n > 0 { // nearly all readers are right behind the end
+	if n := len(l.blocks); n > 0 { // nearly all readers are close to the end
 		end := l.blocks[n-1].open
 		for i := len(end) - 1; i >= max(0, len(end)-8); i-- {
 			if end[i].To <= seq {
@@ -101,7 +99,7 @@ func (l *list) after(seq int64) []runevent.Event {
 	return b[sort.Search(len(b), func(i int) bool { return b[i].To > seq }):]
 }
 
-// to is the last number of the block.
+// to returns the last number of the block.
 func (b *block) to() int64 {
 	if b.text != nil {
 		return b.text.first.To + eventBlock - 1
@@ -109,7 +107,7 @@ func (b *block) to() int64 {
 	return b.open[len(b.open)-1].To
 }
 
-// events decodes the events of the block. They are made anew when it is packed.
+// events decodes the events of the block, again after it was packed.
 func (b *block) events() []runevent.Event {
 	if b.text == nil {
 		return b.open

@@ -10,36 +10,36 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// Memory is how many bytes of stored events a live run keeps in memory for its readers.
+// Memory limits the bytes of stored events that a live run keeps in memory for its readers.
 const Memory = 4 << 20
 
-// ErrClosed means that no more events of a run come at this server, though it has not ended.
+// ErrClosed means that this server provides no more events of a run that hasn't ended.
 var ErrClosed = errors.New("the server is shutting down")
 
 // errAway means that a log was left for another.
 var errAway = errors.New("the log of the run is another one now")
 
-// Log is the memory of a live run: events with a durable mark. Readers hold cursors, so
-// a slow one costs nothing and loses nothing.
+// Log is the in-memory log of a live run: events with a durable mark. Readers hold cursors, so slow ones cost nothing
+// and miss nothing.
 type Log struct {
 	mu      sync.Mutex
 	events  list
-	dropped int64 // greatest To no longer in memory
+	dropped int64 // greatest To that is no longer in memory
 	folded  int64 // greatest To that is in stored rows
 	durable int64
 	bytes   int
 	ended   bool  // the terminal event is in events
-	gone    error // nothing more comes here, though the run has not ended: errAway or ErrClosed
+	gone    error // no more events here, although the run hasn't ended: errAway or ErrClosed
 	wake    chan struct{}
 	waiting bool
 
 	// Of a log of NewElsewhere only.
 	elsewhere bool
 	readers   int       // that wait
-	left      time.Time // when one did not wait any more
+	left      time.Time // when the last waiter left
 }
 
-// New makes a log for events behind a number.
+// New returns a log for events after a number.
 func New(after int64) *Log {
 	return &Log{dropped: after, folded: after, durable: after, wake: make(chan struct{})}
 }
@@ -60,7 +60,7 @@ func (l *Log) Add(ev *runevent.Event) {
 	l.mu.Unlock()
 }
 
-// Retract takes events from seq on back, which were never stored.
+// Retract removes events from seq on, which were never stored.
 func (l *Log) Retract(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,7 @@ func (l *Log) Retract(seq int64) {
 	}
 }
 
-// Mark makes everything up to seq visible. It is called by the store's writer.
+// Mark makes everything up to seq visible. The store's writer calls it.
 func (l *Log) Mark(seq int64) {
 	l.mu.Lock()
 	if seq > l.durable {
@@ -89,7 +89,7 @@ func (l *Log) rouse() {
 	}
 }
 
-// Over says whether readers can see the end of the run.
+// Over reports whether readers can see the end of the run.
 func (l *Log) Over() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,15 +97,14 @@ func (l *Log) Over() bool {
 	return l.ended && (last == nil || last.To <= l.durable)
 }
 
-// Dropped is the greatest number of an event that is in stored rows only, 0 when there is none.
+// Dropped returns the greatest number of an event that is only in stored rows, 0 for none.
 func (l *Log) Dropped() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dropped
 }
 
-// Fold says that events up to seq are in stored rows, and drops the oldest ones past the
-// memory bound.
+// Fold marks events up to seq as stored in rows, and drops the oldest ones beyond the memory limit.
 func (l *Log) Fold(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,9 +119,8 @@ func (l *Log) Fold(seq int64) {
 	})
 }
 
-// next returns durable events past after. When they are no longer in memory, stored is the
-// cursor up to which the caller reads rows. ended is true past the terminal event. The error may be errAway or
-// ErrClosed.
+// next returns durable events past after. If they are no longer in memory, stored is the cursor up to which the caller
+// reads rows. ended is true past the terminal event. The error may be errAway or ErrClosed.
 func (l *Log) next(ctx context.Context, after int64) (evs []runevent.Event, stored int64, ended bool, err error) {
 	for {
 		evs, stored, ended, wake, gone := l.take(after, true)
@@ -162,8 +160,8 @@ func (l *Log) count(readers int) {
 	l.left = time.Now()
 }
 
-// take is next without waiting: while there is nothing past after, it returns only what
-// is closed when there may be more, or why nothing more comes. wait says that the caller will wait for it.
+// take is next without waiting: without events after the cursor, it returns only a channel that is closed when there
+// may be more, or the reason why nothing more comes. wait means that the caller will wait for it.
 func (l *Log) take(after int64, wait bool) (evs []runevent.Event, stored int64, ended bool, wake <-chan struct{},
 	gone error) {
 	l.mu.Lock()
@@ -198,8 +196,7 @@ func eventSize(ev *runevent.Event) int {
 	return n
 }
 
-// Abandon lets readers go when a run ended without a stored terminal event. They still
-// get what is stored.
+// Abandon releases readers of a run that ended without a stored terminal event. They still get the stored events.
 func (l *Log) Abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -208,8 +205,8 @@ func (l *Log) Abandon() {
 	l.rouse()
 }
 
-// Close lets readers go of a run that has not ended: another server goes on with it, or the next one. They still get
-// what is stored, and then ErrClosed.
+// Close releases readers of an unended run that another server continues. They still get the stored events, and then
+// ErrClosed.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,7 +223,7 @@ func (l *Log) dropHidden() {
 	}
 }
 
-// Store says that everything up to seq is in stored rows, and nowhere else.
+// Store marks everything up to seq as available in stored rows only.
 func (l *Log) Store(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +238,7 @@ func (l *Log) Store(seq int64) {
 	l.rouse()
 }
 
-// Finish says that nothing comes any more.
+// Finish marks the end of the log.
 func (l *Log) Finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -249,7 +246,7 @@ func (l *Log) Finish() {
 	l.rouse()
 }
 
-// Leave hands the readers over to another log of the same run, which [NewOpener] opens.
+// Leave moves the readers to another log of the same run, which [NewOpener] opens.
 func (l *Log) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -257,14 +254,14 @@ func (l *Log) Leave() {
 	l.rouse()
 }
 
-// Away says that it was left.
+// Away reports whether the log was closed as unread.
 func (l *Log) Away() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return errors.Is(l.gone, errAway)
 }
 
-// Idle reports whether nobody has waited for events for some time.
+// Idle reports whether no reader has waited for events for some time.
 func (l *Log) Idle(since time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"fawn/store"
 )
 
-// Lost says, of a reader who was shown events up to a number, that some of them are not stored any more, as a standby
-// of PostgreSQL has taken over that lacked them; next is the first event that follows, if it is among those read. What
-// such a reader shows is not what is stored, until it has read that.
+// Lost reports whether some events shown to a reader, up to a number, are no longer stored because a PostgreSQL standby
+// that lacked them took over; next is the first following event, if it was read. The reader's view is outdated until it
+// has read that.
 func (r *Reader) Lost(ctx context.Context, shown int64, read []runevent.Event) (next int64, lost bool, err error) {
 	i := slices.IndexFunc(read, func(ev runevent.Event) bool { return ev.To > shown })
 	if i < 0 || shown <= 0 || read[i].Seq-shown < store.Leap/2 { // numbers leave no such hole otherwise

@@ -11,7 +11,7 @@ import (
 	"fawn/store"
 )
 
-// ReadBytes bounds one read of stored rows.
+// ReadBytes limits one read of stored rows.
 const ReadBytes = 1 << 20
 
 // Reader follows one run from any cursor: stored rows first, the live log after. It
@@ -20,7 +20,7 @@ type Reader struct {
 	db  *store.DB
 	run store.Run
 	log *Log // nil when the run had ended
-	// open finds the run anew when its log was left, nil for one that never is.
+	// reopens a closed log, nil if the log is never closed
 	open Opener
 	over bool // the end was given
 }
@@ -33,7 +33,7 @@ func NewReader(db *store.DB, run store.Run, log *Log) *Reader {
 	return &Reader{db: db, run: run, log: log}
 }
 
-// NewOpener is NewReader for a log that may be left.
+// NewOpener is NewReader for a log that may be closed as unread.
 func NewOpener(db *store.DB, run store.Run, log *Log, open Opener) *Reader {
 	return &Reader{db: db, run: run, log: log, open: open}
 }
@@ -44,12 +44,11 @@ func (r *Reader) reopen(ctx context.Context) (err error) {
 	return err
 }
 
-// Run is the run's row as it was when the reader was opened.
+// Run returns the run's row as it was when the reader was opened.
 func (r *Reader) Run() store.Run { return r.run }
 
-// Next returns the events past cursor after, blocking until there are some. It returns
-// nil, nil once the terminal event is behind the cursor. A cursor before the run (0, -1)
-// means from its first event. Errors: ErrClosed.
+// Next returns the events past cursor after, blocking until there are some. It returns nil, nil once the cursor is past
+// the terminal event. A cursor before the run (0, -1) means from its first event. Errors: ErrClosed.
 func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error) {
 	for after = max(after, 0); ; {
 		if r.log == nil {
@@ -82,12 +81,12 @@ func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error
 		if err != nil || len(evs) > 0 || r.open == nil {
 			return evs, err
 		}
-		after = until // nothing of this run is before that
+		after = until // the run has no earlier events
 	}
 }
 
-// missingEnd is the end of a run whose rows have none, since only its status could be stored: readers must not come
-// back for it for ever. It has the number of the last event that is stored.
+// missingEnd returns the end of a run without a stored one, because only its status could be stored: otherwise readers
+// would retry forever. It has the number of the last stored event.
 func (r *Reader) missingEnd(ctx context.Context) ([]runevent.Event, error) {
 	if r.over {
 		return nil, nil
@@ -136,14 +135,13 @@ func (r *Reader) Ready(ctx context.Context, after int64) ([]runevent.Event, erro
 	return r.Ready(ctx, until)
 }
 
-// Step finds the run's last step that lies whole at or before a cursor, and its last number:
-// where a reader starts that needs to know what the open step is about. Messages and fields
-// are not filled in. Without such a step the number is 0, before the run.
+// Step returns the run's last complete step at or before a cursor, and its last number: the start for readers that need
+// the context of the open step. Messages and fields are empty. Without such a step the number is 0, before the run.
 func (r *Reader) Step(ctx context.Context, after int64) (step runevent.StepData, to int64, err error) {
 	if after <= 0 {
 		return step, 0, nil
 	}
-	if r.log == nil { // behind its end are other runs
+	if r.log == nil { // other runs follow its end
 		after = min(after, r.run.LastSeq)
 	}
 	err = r.db.EventsBack(ctx, r.run.ThreadID, after, func(row store.Event) (bool, error) {
@@ -172,7 +170,7 @@ func (r *Reader) dropped(ctx context.Context, after, until int64) ([]runevent.Ev
 	return r.stored(ctx, max(after, first-1), until)
 }
 
-// firstSeq is the number of the run's first event; a live run's row learns it late.
+// firstSeq returns the number of the run's first event; a live run's row learns it late.
 func (r *Reader) firstSeq(ctx context.Context) (int64, error) {
 	if r.run.FirstSeq == 0 {
 		run, err := r.db.Run(ctx, r.run.ID)

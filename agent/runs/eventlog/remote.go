@@ -30,11 +30,11 @@ type remoteRun struct {
 	log        *Log
 	err        error
 
-	// What follows belongs to the follower.
+	// The fields below belong to the follower.
 	open remoteFrames
 }
 
-// NewRemoteLogs makes an empty set. The caller closes it.
+// NewRemoteLogs returns an empty set. The caller closes it.
 func NewRemoteLogs(db *store.DB, logger *slog.Logger) *RemoteLogs {
 	l := &RemoteLogs{db: db, logger: logger, runs: map[string]*remoteRun{}, followers: map[int64]*follower{}}
 	l.ctx, l.stop = context.WithCancel(context.Background())
@@ -42,7 +42,7 @@ func NewRemoteLogs(db *store.DB, logger *slog.Logger) *RemoteLogs {
 	return l
 }
 
-// Close ends all followers and lets readers go.
+// Close ends all followers and releases readers.
 func (l *RemoteLogs) Close() {
 	if l == nil {
 		return
@@ -138,7 +138,7 @@ func (l *RemoteLogs) attach(id, thread string, server int64) (*remoteRun, error)
 	return r, nil
 }
 
-// changed lets followers look where runs are of which it was said that something has changed.
+// changed wakes followers of runs that reportedly changed.
 func (l *RemoteLogs) changed(w store.Wake) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

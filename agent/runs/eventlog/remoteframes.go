@@ -9,10 +9,10 @@ import (
 type remoteFrames struct {
 	last    int64 // number up to which the log has everything, in memory or in rows
 	decoder runevent.Decoder
-	hole    bool // something is missing behind last, so all that follows is left to the rows
+	hole    bool // a gap after last, so all later frames must be read from rows
 }
 
-// add takes a frame, which counts once it is shown. False says that something before it is missing.
+// add adds a frame, which counts once it is shown. It returns false if an earlier one is missing.
 func (f *remoteFrames) add(log *Log, d store.Delta) bool {
 	if d.Seq <= f.last || f.hole {
 		return true
@@ -27,7 +27,7 @@ func (f *remoteFrames) add(log *Log, d store.Delta) bool {
 	return true
 }
 
-// fold says that everything up to a number is in rows. What follows is another step.
+// fold marks everything up to a number as stored in rows. A new step follows.
 func (f *remoteFrames) fold(log *Log, to int64) {
 	if to > f.last {
 		log.Store(to)

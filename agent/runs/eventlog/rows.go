@@ -29,11 +29,11 @@ type StepRow struct {
 	Rows    []int64                    `json:"rows,omitempty"`    // messages, 0 = the next of Removed
 	Removed []string                   `json:"removed,omitempty"` // ids
 	Whole   []int                      `json:"whole,omitempty"`   // indexes of Rows shown as whole frames
-	Version map[string]int64           `json:"fv,omitempty"`      // fields whose patch is their value
-	Patch   map[string]json.RawMessage `json:"fp,omitempty"`      // fields whose patch is not
+	Version map[string]int64           `json:"fv,omitempty"`      // fields whose patch equals their value
+	Patch   map[string]json.RawMessage `json:"fp,omitempty"`      // other fields
 }
 
-// Expand turns a stored row into events. Errors: runevent.ErrDamaged, and those of the store.
+// Expand converts a stored row to events. Errors: runevent.ErrDamaged, and those of the store.
 func Expand(ctx context.Context, db *store.DB, row store.Event) ([]runevent.Event, error) {
 	one := func(k runevent.Kind) []runevent.Event {
 		return []runevent.Event{{Seq: row.Seq, To: row.To, Kind: k, Data: row.Data}}

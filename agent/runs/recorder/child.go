@@ -69,7 +69,7 @@ type ChildSink struct {
 	NS     string
 	Number int                                // of the last step
 	Usage  Usage                              // of all steps
-	Tell   func(agent.Step) []json.RawMessage // what goes with a step, or nil
+	Tell   func(agent.Step) []json.RawMessage // returns the events to store with a step, or nil
 }
 
 // Step implements agent.Sink.

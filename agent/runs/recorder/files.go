@@ -9,29 +9,28 @@ import (
 	"fawn/store"
 )
 
-// saveTime bounds how long storing a tool's file changes may take.
+// saveTime limits how long storing a tool's file changes may take.
 const saveTime = 10 * time.Minute
 
 // Files keeps the files of threads in versions, one of which each checkpoint names.
 type Files interface {
 	// Begin is called before each tool that works. Whatever others did to the files is there then.
 	Begin(ctx context.Context, thread, run string) error
-	// End is called when no tool of the run works any more.
+	// End is called when all tools of the run have ended.
 	End(thread, run string)
-	// SaveVersion stores what has changed, and returns the newest version.
+	// SaveVersion stores the changes and returns the newest version.
 	SaveVersion(ctx context.Context, thread string) (int64, error)
-	// Version is the newest one that is stored, 0 for none.
+	// Version returns the newest stored version, 0 for none.
 	Version(ctx context.Context, thread string) (int64, error)
-	// Restore goes back to a version, or to no files with [store.NoTree]. What people uploaded since then stays.
+	// Restore resets the files to a version, or to none with [store.NoTree]. Files uploaded since then stay.
 	Restore(ctx context.Context, thread string, version int64) error
-	// Undo is Restore, and drops what the run has changed and not stored.
+	// Undo is Restore, and drops the run's unsaved changes.
 	Undo(ctx context.Context, thread, run string, version int64) error
 }
 
-// tree stores the files that a step has changed, before anybody sees the step, and returns the version that belongs to
-// it. The first step behind an earlier checkpoint takes the files back to what they were there. Each result of a tool
-// has stored what its tool changed, so behind tools there is nothing left to look for: what a program changes that
-// still works in the background is stored with the next tool.
+// tree stores the files changed by a step before the step is visible, and returns the step's version. The first step
+// after an earlier checkpoint resets the files to that checkpoint. Results of tools have stored their changes, so
+// nothing is searched after tools: changes by background processes are stored with the next tool.
 func (r *Recorder) tree(ctx context.Context, node string) (v int64, err error) {
 	r.mu.Lock()
 	at, first, saved := r.at, !r.began, r.saved
@@ -58,7 +57,7 @@ func (r *Recorder) tree(ctx context.Context, node string) (v int64, err error) {
 	return named(v), nil
 }
 
-// named is a version as checkpoints name it.
+// named returns a version as checkpoints name it.
 func named(v int64) int64 {
 	if v == 0 {
 		return store.NoTree

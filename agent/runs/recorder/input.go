@@ -10,8 +10,8 @@ import (
 	"fawn/store"
 )
 
-// Command carries out c on a thread that would go on with next, and returns where it does
-// go on. Whatever it changes is a step of its own, so that a restart finds it.
+// Command carries out c on a thread that would continue with next, and returns the node it continues with instead. Its
+// changes are a separate step, so a restart finds them.
 func (r *Recorder) Command(ctx context.Context, t *agent.Turn, c request.Command, next []string) ([]string, error) {
 	patch := c.Patch
 	patch.Messages = slices.Clone(patch.Messages)
@@ -46,8 +46,8 @@ func (r *Recorder) Command(ctx context.Context, t *agent.Turn, c request.Command
 	return next, r.Step(ctx, r.inputStep(t, patch, next, source))
 }
 
-// Input applies the run's input as its first step. What it returns stores that, and must be called. The agent may begin
-// meanwhile: whatever it tells waits until the input is stored, and is refused if it can't be.
+// Input applies the run's input as its first step. The returned function stores it and must be called. The agent may
+// begin meanwhile: its events wait until the input is stored, and are refused if that fails.
 func (r *Recorder) Input(ctx context.Context, t *agent.Turn, p agent.State) (stored func() error, err error) {
 	if err := Fill(t, p); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (r *Recorder) Input(ctx context.Context, t *agent.Turn, p agent.State) (sto
 	}, nil
 }
 
-// Fill gives the new messages of a patch ids and applies it.
+// Fill assigns ids to the new messages of a patch and applies it.
 func Fill(t *agent.Turn, p agent.State) error {
 	for i, msg := range p.Messages {
 		if msg.ID == "" {
@@ -86,7 +86,7 @@ func Fill(t *agent.Turn, p agent.State) error {
 	return nil
 }
 
-// inputStep is the run's input as a step with a checkpoint of a source. A thread's very first input gets an empty
+// inputStep returns the run's input as a step with a checkpoint of a source. A thread's very first input gets an empty
 // checkpoint before it, so that every message has a parent without it to go back to, unless its run leaves only one.
 func (r *Recorder) inputStep(t *agent.Turn, p agent.State, next []string, source string) agent.Step {
 	if r.at.Head == "" && !r.one {
@@ -106,6 +106,5 @@ func (r *Recorder) inputStep(t *agent.Turn, p agent.State, next []string, source
 	return agent.Step{Node: agent.NodeInput, Patch: p, State: &t.State, Next: next, Last: !RunsNext(next)}
 }
 
-// RunsNext tells whether a run goes on with next: not behind a complete answer, and not
-// while a question is open.
+// RunsNext reports whether a run continues with next: not after a complete answer, and not during an open question.
 func RunsNext(next []string) bool { return len(next) > 0 && next[0] != agent.NodeInterrupt }

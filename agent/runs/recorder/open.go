@@ -19,20 +19,20 @@ type Config struct {
 	DB     *store.DB
 	Log    *eventlog.Log
 	Thread string
-	Base   Base // where the thread stands
+	Base   Base // the thread's position
 
 	Run     string                                // "" for a write from outside a run
-	Context context.Context                       // the run's, for back pressure; nil is that of Open
+	Context context.Context                       // the run's, for back pressure; nil uses Open's
 	Cancel  context.CancelCauseFunc               // ends the run when storage fails
-	Leave   error                                 // the cause with which a run stops that goes on with the next server, or nil
+	Leave   error                                 // cause of stopping a run that another server continues, or nil
 	One     bool                                  // the run has one checkpoint, which every step replaces
 	From    string                                // parent of that checkpoint
 	Last    func() (int64, error)                 // the thread's LastSeq; nil to ask for it
-	Plan    []agent.Todo                          // as it stands
+	Plan    []agent.Todo                          // its current value
 	Watch   func(context.Context)                 // called before the first tool works
 	Noted   func(context.Context, agent.ToolCall) // called after each tool; nil notes nothing
-	Files   Files                                 // keeps versions of the files; nil where there are none
-	Passed  func()                                // called when a step is stored and nothing behind it, but for the last one
+	Files   Files                                 // versions the files; nil without versions
+	Passed  func()                                // called when a step other than the last is stored completely
 }
 
 // Recorder is the agent.Sink of one run: it numbers events, shows them to the log once
@@ -44,7 +44,7 @@ type Recorder struct {
 	thread string
 	run    string
 	ctx    context.Context
-	done   <-chan struct{} // of ctx, which is asked for each event
+	done   <-chan struct{} // of ctx, checked for each event
 	cancel context.CancelCauseFunc
 	leave  error
 	one    bool
@@ -64,20 +64,20 @@ type Recorder struct {
 	opened  int64            // number of the first of them
 	extra   store.Batch      // joins the next commit
 	plan    []agent.Todo     // as of the last step
-	edited  []agent.Todo     // as a person wants it since; nil when nobody changed it
-	began   bool             // a step came already
-	saved   int64            // version of the files behind the open step's last tool, 0 before one has ended
-	goesOn  bool             // from where a run was cut off
+	edited  []agent.Todo     // as edited by a person since; nil without edits
+	began   bool             // a step was stored already
+	saved   int64            // version of the files after the open step's last tool, 0 before one has ended
+	goesOn  bool             // resumes an interrupted run
 	settled bool             // the run takes no more changes of the plan
-	over    bool             // its end is being written, so nothing may come behind it
-	lost    error            // why the input could not be stored: nothing may come behind that either
+	over    bool             // its end is being written, so nothing may follow
+	lost    error            // why the input couldn't be stored: nothing may follow that either
 
 	at       Base
 	streamed map[string]bool // ids of messages seen as deltas in this run
 	usage    Usage
 }
 
-// Open opens a recorder behind everything the thread has stored. The caller closes it.
+// Open opens a recorder at the end of the stored thread. The caller closes it.
 func Open(ctx context.Context, cfg Config) (*Recorder, error) {
 	if cfg.Last == nil {
 		cfg.Last = func() (int64, error) { return cfg.DB.LastSeq(ctx, cfg.Thread) }
@@ -110,14 +110,14 @@ func (r *Recorder) Close() {
 	r.lane.Close()
 }
 
-// Head is the id of the thread's head behind the last step.
+// Head returns the id of the thread's head after the last step.
 func (r *Recorder) Head() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.at.Head
 }
 
-// Span is the number of the run's first event, 0 before it, and the greatest one in stored rows.
+// Span returns the number of the run's first event, 0 before it, and the greatest one in stored rows.
 func (r *Recorder) Span() (first, stored int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

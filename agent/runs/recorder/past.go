@@ -10,8 +10,8 @@ import (
 	"fawn/store"
 )
 
-// Adopt takes over the frames of the step that was open at the crash, and returns their
-// events. With an error it has taken those before the damage.
+// Adopt takes over the frames of the step that was open at the crash, and returns their events. With an error it
+// includes those before the damage.
 func (r *Recorder) Adopt(frames []store.Delta) ([]runevent.Event, error) {
 	d := &runevent.Decoder{}
 	var out []runevent.Event
@@ -69,14 +69,14 @@ func (r *Recorder) Again(ctx context.Context, run store.Run, said []*runevent.Pa
 	return r.commit(ctx, b)
 }
 
-// Seq is the number of the last event.
+// Seq returns the number of the last event.
 func (r *Recorder) Seq() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.seq
 }
 
-// GoOn continues a run that has begun before, with its event number and usage. With what number, and what it has used.
+// GoOn continues a run with its event number and usage so far.
 func (r *Recorder) GoOn(first int64, used Usage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *Recorder) GoOn(first int64, used Usage) {
 }
 
 // KeepNumbers stores adopted events of an ended run up to last: readers may have seen their numbers. The next run may
-// be at work already, with numbers behind them.
+// be active already, with later numbers.
 func (r *Recorder) KeepNumbers(ctx context.Context, last int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *Recorder) KeepNumbers(ctx context.Context, last int64) error {
 	return r.commit(ctx, store.Batch{Events: []store.Event{row}})
 }
 
-// metaOf is the body of the event an attempt begins with.
+// metaOf returns the body of the event an attempt begins with.
 func metaOf(run store.Run) map[string]any {
 	return map[string]any{"run_id": run.ID, "thread_id": run.ThreadID, "attempt": run.Attempt}
 }

@@ -11,7 +11,7 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// ErrSettled means that a run takes no more changes of the plan.
+// ErrSettled means that a run accepts no more plan changes.
 var ErrSettled = errors.New("the run is ending")
 
 // EditPlan shows a changed plan among the events of the run. It returns once the change would
@@ -50,7 +50,7 @@ func (r *Recorder) putPlan(edit func([]agent.Todo) ([]agent.Todo, error)) ([]age
 	return now, nil
 }
 
-// planNow is the plan with a person's pending changes. mu is held.
+// planNow returns the plan with a person's pending changes. mu is held.
 func (r *Recorder) planNow() []agent.Todo {
 	if r.edited != nil {
 		return r.edited
@@ -79,7 +79,7 @@ func (r *Recorder) joinEdit(s *agent.Step) error {
 	return nil
 }
 
-// SettlePlan stores plan changes made after the last step of a run. What comes later is written when the run is gone.
+// SettlePlan stores plan changes made after a run's last step. Later ones are written when the run is gone.
 func (r *Recorder) SettlePlan(ctx context.Context, s *agent.State, next []string) error {
 	r.mu.Lock()
 	r.settled = true
@@ -91,8 +91,7 @@ func (r *Recorder) SettlePlan(ctx context.Context, s *agent.State, next []string
 	return r.Step(ctx, agent.Step{Node: agent.NodeEnd, State: s, Next: next, Last: true})
 }
 
-// TakeEdit takes over a change of the plan that stands behind the last step of a run which
-// was cut off.
+// TakeEdit takes over a plan change after the last step of an interrupted run.
 func (r *Recorder) TakeEdit(open []runevent.Event) {
 	for _, ev := range open {
 		var e struct {
@@ -106,7 +105,7 @@ func (r *Recorder) TakeEdit(open []runevent.Event) {
 	}
 }
 
-// Edited tells whether a person's change of the plan waits for the next step.
+// Edited reports whether a person's change of the plan waits for the next step.
 func (r *Recorder) Edited() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"fawn/store"
 )
 
-// maxUnstored is how many bytes of a run may wait for the disk before Emit blocks.
+// maxUnstored limits a run's unstored bytes before Emit blocks.
 const maxUnstored = 256 << 10
 
 type slot struct {
@@ -20,9 +20,8 @@ type slot struct {
 	msg *runevent.Msg
 }
 
-// Begin shows the run's meta event. It is stored, with the run and the status of its thread,
-// together with the first step, or by [Recorder.flush]. goesOn says that the run
-// starts from what is there, which its readers see first.
+// Begin publishes the run's meta event. It is stored, with the run and its thread's status, together with the first
+// step, or by [Recorder.flush]. goesOn means that the run starts from the existing state, which its readers see first.
 func (r *Recorder) Begin(run store.Run, thread string, goesOn bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,7 +35,8 @@ func (r *Recorder) Begin(run store.Run, thread string, goesOn bool) error {
 		r.seq += runevent.MetaFrames
 	}
 	run.FirstSeq, run.LastSeq = r.first, r.seq
-	// Whoever ended before may have written another status.
+	// flush stores pending events before the next step. A run without input, whose first step comes late, must be
+	// stored as running before it shows anything.
 	r.extra.Run, r.extra.Patch = &run, &store.ThreadPatch{Status: &thread}
 	r.extra.Events = append(r.extra.Events,
 		store.Event{Thread: r.thread, Seq: r.first, To: r.seq, Run: run.ID, Kind: eventlog.RowMeta, Data: data})
@@ -81,8 +81,8 @@ func (r *Recorder) Record(ctx context.Context, ev agent.Event) error {
 	return nil
 }
 
-// left tells whether the run is left as it stands because the server stops. What an agent says
-// when it is cut off, such as that its tools were interrupted, is not part of the run then. mu is held.
+// left reports whether the run is left as it is because the server stops. Messages the agent adds when interrupted, for
+// instance about its tools, are then not part of the run. mu is held.
 func (r *Recorder) left() error {
 	if r.lost != nil {
 		return r.lost
@@ -183,7 +183,7 @@ func (r *Recorder) named(ev *runevent.Event) {
 	r.append(r.frames.Named(ev.Kind, ev.NS, ev.Data), ev)
 }
 
-// append numbers the newest frame and hands it to storage and the log.
+// append numbers the newest frame and passes it to storage and the log.
 func (r *Recorder) append(frame []byte, ev *runevent.Event) {
 	ev.Seq, ev.To = r.seq+1, r.seq+ev.Width()
 	r.seq = ev.To
@@ -219,7 +219,7 @@ func (r *Recorder) foldStep(written map[string]int64, msgs []*agent.Message) []b
 	return runevent.Fold(r.frames.All(), known)
 }
 
-// cutOff is the row of an open step that nothing is stored of but its events.
+// cutOff returns the row of an open step that nothing is stored of but its events.
 func (r *Recorder) cutOff() store.Event {
 	return store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: eventlog.RowFold,
 		Data: r.foldStep(nil, nil)}
@@ -231,7 +231,7 @@ func (r *Recorder) closeStep() {
 	r.slots = map[string]*slot{}
 }
 
-// mark is the state that a failed commit restores: its rows and numbers were never stored, and nobody has seen them.
+// mark is the state restored after a failed commit: its rows and numbers were never stored or seen.
 type mark struct {
 	seq   int64
 	at    Base
@@ -275,7 +275,7 @@ func (r *Recorder) commit(ctx context.Context, b store.Batch) error {
 	return nil
 }
 
-// Announce does not wait for storage, so it may be called from anywhere.
+// Announce doesn't wait for storage, so it is safe to call from anywhere.
 func (r *Recorder) Announce(data json.RawMessage) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"fawn/agent"
 )
 
-// maxRemark bounds one remark in bytes, and maxRemarks how many a run keeps.
+// maxRemark limits one remark in bytes, and maxRemarks those of a run.
 const (
 	maxRemark  = 1000
 	maxRemarks = 16

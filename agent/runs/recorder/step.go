@@ -15,7 +15,7 @@ import (
 	"fawn/store"
 )
 
-// Base is where a recorder stands in its thread: the loaded state as rows.
+// Base is a recorder's position in its thread: the loaded state as rows.
 type Base struct {
 	Messages []*agent.Message // as of the last step, aligned with Rows
 	Rows     []int64
@@ -24,7 +24,7 @@ type Base struct {
 	Card     store.Card
 	Head     string // parent of the next checkpoint
 	Newest   string // greatest checkpoint id of the thread
-	Next     int64  // number of the next event as of then; 0 when that has to be asked for
+	Next     int64  // number of the next event at that time; 0 if it must be queried
 	Number   int    // step number of the last checkpoint
 	Meta     json.RawMessage
 	Source   string // of the next checkpoint; "" is loop
@@ -41,17 +41,17 @@ func (r *Recorder) Step(ctx context.Context, s agent.Step) error {
 	return r.store(ctx, step)
 }
 
-// openStep is a step that is to be stored.
+// openStep is a step to be stored.
 type openStep struct {
 	batch  store.Batch
 	before mark
 	number int
 	plan   []agent.Todo
-	passes bool // it is not the last one
+	passes bool // it isn't the last one
 }
 
-// open makes the batch of a step. It leaves mu locked, so that nothing comes between it and [Recorder.store], unless
-// it fails.
+// open creates the batch of a step. Unless it fails, it leaves mu locked, so that nothing comes between it and
+// [Recorder.store].
 func (r *Recorder) open(ctx context.Context, s agent.Step) (step *openStep, err error) {
 	version := int64(0)
 	if r.files != nil {
@@ -138,15 +138,15 @@ func (r *Recorder) step(s agent.Step) (b store.Batch, err error) {
 	return b, nil
 }
 
-// checkpoint is the card of a step, behind the last one.
+// checkpoint returns the card of a step, after the last one.
 func (r *Recorder) checkpoint(s agent.Step) store.Checkpoint {
 	return store.Checkpoint{ID: CheckpointID(r.at.Newest), Parent: r.at.Head, Thread: r.thread, Run: r.run,
 		Step: r.at.Number + 1, Source: cmp.Or(r.at.Source, "loop"), Next: s.Next, Meta: r.at.Meta, Card: r.at.Card,
 		At: r.db.Now()}
 }
 
-// writeMessages gives each message of the patch a row and brings the card up to date. The
-// usual case, messages appended, does not depend on the length of the thread.
+// writeMessages assigns each message of the patch a row and updates the card. The usual case, appended messages,
+// doesn't depend on the length of the thread.
 func (r *Recorder) writeMessages(b *store.Batch, row *eventlog.StepRow, s agent.Step) (map[string]int64, error) {
 	written := make(map[string]int64, len(s.Patch.Messages))
 	byValue := make(map[*agent.Message]int64, len(s.Patch.Messages))
@@ -198,7 +198,7 @@ func (r *Recorder) writeMessages(b *store.Batch, row *eventlog.StepRow, s agent.
 	return written, nil
 }
 
-// extend adds row n behind the ranges, without touching arrays older cards hold.
+// extend appends row n to the ranges without modifying arrays of older cards.
 func extend(ranges []store.Range, n int64) []store.Range {
 	if k := len(ranges); k > 0 && ranges[k-1].To == n-1 {
 		out := slices.Clone(ranges)
@@ -255,14 +255,14 @@ func (r *Recorder) writeFields(b *store.Batch, row *eventlog.StepRow, s agent.St
 	return nil
 }
 
-// CheckpointID is a time-ordered id (UUIDv6), greater than the newest one of the thread
-// even when the clock was set back.
+// CheckpointID returns a time-ordered id (UUIDv6), greater than the newest one of the thread even when the clock was
+// set back.
 func CheckpointID(newest string) string {
 	if id, err := uuid.NewV6(); err == nil && id.String() > newest {
 		return id.String()
 	}
 	id, err := uuid.Parse(newest)
-	if err != nil { // a foreign id: stay behind it
+	if err != nil { // a foreign id: stay after it
 		return newest + "0"
 	}
 	for i := len(id) - 1; i >= 0; i-- {

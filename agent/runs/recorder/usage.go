@@ -12,15 +12,15 @@ type Usage struct {
 	Input    int `json:"total_input_tokens"`
 	Output   int `json:"total_output_tokens"`
 	Total    int `json:"total_tokens"`
-	Cached   int `json:"cached_input_tokens,omitempty"` // of Input, read from the provider's cache
+	Cached   int `json:"cached_input_tokens,omitempty"` // part of Input read from the provider's cache
 	Calls    int `json:"llm_call_count"`
 	Messages int `json:"message_count"`
 
-	// ByModel is of the run itself. It is never changed, only replaced: marks hold it.
+	// ByModel is for the run itself. It is never modified, only replaced, because marks reference it.
 	ByModel map[string]ModelCost `json:"by_model,omitempty"`
 
-	// Subagent is the part of Total that its children took, and SubagentByModel what each model
-	// took for them. Their rows say so too: whoever adds up rows takes ByModel of each.
+	// Subagent is the part of Total that its children took, and SubagentByModel its split by model. Their rows contain
+	// it too: to add up rows, use ByModel of each.
 	Subagent        int                  `json:"subagent_tokens,omitempty"`
 	SubagentByModel map[string]ModelCost `json:"subagent_by_model,omitempty"`
 }
@@ -36,11 +36,10 @@ type ModelCost struct {
 	Currency string  `json:"currency,omitempty"`
 }
 
-// UnnamedModel stands for a model that has no name, neither here nor at its provider.
+// UnnamedModel is the name of models without one.
 const UnnamedModel = "unknown"
 
-// Count adds an AI message's usage to the run's. AI messages which came with the input
-// cost nothing.
+// Count adds an AI message's usage to the run's. AI messages in the input cost nothing.
 func (u *Usage) Count(m *agent.Message, node string) {
 	u.Messages++
 	if m.Type != agent.TypeAI || node != agent.NodeModel {
@@ -67,7 +66,7 @@ func (u *Usage) CountChild(c Usage) {
 	u.SubagentByModel = withCosts(u.SubagentByModel, c.ByModel)
 }
 
-// withCosts is a copy of a with the costs of b added.
+// withCosts returns a copy of a with the costs of b added.
 func withCosts(a, b map[string]ModelCost) map[string]ModelCost {
 	if len(b) == 0 {
 		return a

@@ -38,7 +38,7 @@ func checkClientTools(list []agent.ClientTool) error {
 	return nil
 }
 
-// toolName tells whether providers take a name of a tool.
+// toolName reports whether providers take a name of a tool.
 func toolName(name string) bool {
 	for _, r := range name {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' {

@@ -9,16 +9,16 @@ import (
 	"fawn/agent"
 )
 
-// Command is a parsed [Request.Command]: what LangGraph calls a Command. It is carried out
-// when the run starts, on the state of that moment.
+// Command is a parsed [Request.Command], LangGraph's Command. It is carried out when the run starts, on the state of
+// that time.
 type Command struct {
 	Given  bool
 	Resume json.RawMessage // the answer to the open question; nil without one
 	Patch  agent.State     // of update
-	Node   string          // of goto: where to go on, "" where the thread stands
+	Node   string          // of goto: where to continue, "" for the thread's position
 }
 
-// CheckCommand tells what is wrong with the request's command, as ErrInput.
+// CheckCommand returns the problem with the request's command, as ErrInput.
 func (r *Request) CheckCommand() error {
 	_, err := parseCommand(r.Command)
 	return err
@@ -96,8 +96,8 @@ func parseUpdate(raw json.RawMessage) (agent.State, error) {
 	return p, nil
 }
 
-// parseGoto reads where a command goes on: one node, or a list that names one. The end in
-// a list beside another node says nothing.
+// parseGoto returns the node where a command continues: a single one, or a list that names one. The end in a list next
+// to another node has no effect.
 func parseGoto(raw json.RawMessage) (string, error) {
 	if raw == nil {
 		return "", nil
@@ -134,7 +134,7 @@ func parseGoto(raw json.RawMessage) (string, error) {
 	return to, nil
 }
 
-// AnswerTo makes the message which answers the open question of s; nil when there is none.
+// AnswerTo creates the message that answers the open question of s; nil without one.
 func AnswerTo(s *agent.State, resume json.RawMessage) *agent.Message {
 	question := agent.Question(s)
 	if question == nil {
@@ -226,7 +226,7 @@ func decision(resume json.RawMessage) (text string, ok bool) {
 	return "", false
 }
 
-// answer is what a person said to a question, as clients write it themselves.
+// answer is a person's answer to a question, as written by clients.
 type answer struct {
 	Version                                                int
 	Kind, Source, RequestID, ResponseKind, Value, OptionID string

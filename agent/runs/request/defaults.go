@@ -9,22 +9,20 @@ import (
 	"fawn/agent"
 )
 
-// Underlay lays the options of an assistant, in its config and its context, under those of the request.
-// Errors: ErrInput.
+// Underlay adds the options of an assistant, in its config and its context, below the request's. Errors: ErrInput.
 func (r *Request) Underlay(config, context json.RawMessage) (err error) {
 	var said []string
-	if r.HeaderModel != "" { // a request's own header counts before what an assistant prefers
+	if r.HeaderModel != "" { // a request's header takes precedence over the assistant's preference
 		said = append(said, "model_name")
 	}
 	r.Config, err = underlay(r.Config, r.Context, config, context, said...)
 	return err
 }
 
-// underlay merges an assistant's config and context under a run's. Members of config are
-// taken one by one, options (configurable and both contexts) key by key: whatever the run
-// says in any of its three places wins, and the assistant's context over its config. All
-// of the assistant's options go to configurable, the weakest place. Options that the run gives
-// elsewhere are left alone.
+// underlay merges an assistant's config and context under a run's. Members of config are merged individually, options
+// (configurable and both contexts) key by key: the run's value in any of the three places wins, and the assistant's
+// context over its config. All of the assistant's options go to configurable, the place with the lowest precedence.
+// Options that the run sets elsewhere are left alone.
 func underlay(runConfig, runContext, base, baseContext json.RawMessage, elsewhere ...string) (json.RawMessage, error) {
 	run, err := members("config", runConfig)
 	if err != nil {
@@ -62,7 +60,7 @@ func underlay(runConfig, runContext, base, baseContext json.RawMessage, elsewher
 	for key, v := range defaults {
 		switch {
 		case said[key], string(v) == "null", strings.HasPrefix(key, "__"):
-		case key == "thread_id", strings.HasPrefix(key, "checkpoint"): // where a run works is never a default
+		case key == "thread_id", strings.HasPrefix(key, "checkpoint"): // the place of a run is never a default
 		default:
 			configurable[key], changed = v, true
 		}

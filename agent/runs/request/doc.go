@@ -1,4 +1,4 @@
-// Package request reads what a run is asked for: the body of LangGraph's run-create call, with its
-// input, its command, its options and its secrets. It refuses what is wrong with that by itself;
-// what depends on the thread, or on who asks, is for package runs to judge.
+// Package request parses the request for a run: the body of LangGraph's run-create call, with its input, command,
+// options and secrets. It validates the request itself; package runs checks conditions that depend on the thread or the
+// caller.
 package request

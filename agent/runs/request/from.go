@@ -2,7 +2,7 @@ package request
 
 import "encoding/json"
 
-// From is the checkpoint that a stored run of a thread was told to start from, "" for the head.
+// From returns the checkpoint that a stored run of a thread was told to start from, "" for the head.
 func From(kwargs json.RawMessage, thread string) string {
 	var req Request
 	if json.Unmarshal(kwargs, &req) != nil {

@@ -8,17 +8,17 @@ import (
 	"fawn/agent"
 )
 
-// Choices are what a request names itself, without the options of its assistant: what
-// config.configurable, config.context and context say, context winning.
+// Choices are the request's own options, without its assistant's: config.configurable, config.context and context, with
+// context winning.
 type Choices struct {
 	agent.Options
 	thinkingSet bool
 	checkpoint  string
 	threadID    string
 
-	Project string // that a new thread is made in, "" for none
+	Project string // project for a new thread, "" for none
 
-	Limit    int            // of steps; 0 = the client names none
+	Limit    int            // of steps; 0 = not specified
 	AtLimit  string         // answer, error or "", when it is reached
 	Metadata map[string]any // scalars worth showing in checkpoint metadata
 }
@@ -27,7 +27,7 @@ type Choices struct {
 var shownOptions = []string{"model_name", "mode", "thinking_enabled", "reasoning_effort", "is_plan_mode",
 	"subagent_enabled", "agent_name"}
 
-// Choices reads what the request chooses. Errors: ErrInput.
+// Choices parses the request's choices. Errors: ErrInput.
 func (r *Request) Choices() (Choices, error) {
 	c := Choices{Metadata: map[string]any{}}
 	var cfg struct {
@@ -144,7 +144,7 @@ func (c *Choices) mode(name string) {
 	c.PlanMode, c.Subagents = name == "pro" || name == "ultra", name == "ultra"
 }
 
-// ThreadID is the thread named inside config.configurable or context, or "".
+// ThreadID returns the thread named inside config.configurable or context, or "".
 func (r *Request) ThreadID() string {
 	c, err := r.Choices()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Prepare reads a new request and refuses what is wrong with it. Secrets leave what is stored of it,
-// and so does an input beside a command. Errors: ErrInput.
+// Prepare parses and validates a new request. Secrets are removed from the stored part, and so is an input next to a
+// command. Errors: ErrInput.
 func (r *Request) Prepare() (Input, Command, error) {
 	in, cmd, err := r.Parse()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"fawn/agent"
 )
 
-// InterruptID is the id of an open question: 32 hex digits made from the call that asks and
-// the message it asks with, so that it stays the same until the question is answered.
+// InterruptID returns the id of an open question: 32 hex digits derived from the asking call and message, so it stays
+// the same until the question is answered.
 func InterruptID(question *agent.Message) string {
 	name := []byte(agent.NodeInterrupt + question.ToolCallID + "\x00" + question.ID)
 	return strings.ReplaceAll(uuid.NewSHA1(uuid.NameSpaceOID, name).String(), "-", "")
@@ -21,7 +21,7 @@ func InterruptID(question *agent.Message) string {
 
 // InterruptError refuses an answer to a question that is not open.
 type InterruptError struct {
-	ID   string   // what the answer names
+	ID   string   // referenced by the answer
 	Open []string // ids of the questions it could answer
 }
 
@@ -34,11 +34,10 @@ func (e *InterruptError) Error() string {
 	return fmt.Sprintf("no open question has the id %.80s (%s)", e.ID, open)
 }
 
-// ErrorName is how clients know the error of a run that failed with it.
+// ErrorName is the error's name for clients.
 func (e *InterruptError) ErrorName() string { return "NoSuchInterrupt" }
 
-// CheckResume refuses a resume that names questions which are not open in s, where a thread
-// stands at next.
+// CheckResume refuses a resume that names questions that aren't open in s, for a thread at next.
 func CheckResume(next []string, s *agent.State, resume json.RawMessage) error {
 	answers := answersByID(resume)
 	if len(answers) == 0 {
@@ -58,11 +57,10 @@ func CheckResume(next []string, s *agent.State, resume json.RawMessage) error {
 	return nil
 }
 
-// Resumes tells whether an input or a resume is a map of answers by the ids of questions.
+// Resumes reports whether an input or a resume is a map of answers by the ids of questions.
 func Resumes(raw json.RawMessage) bool { return len(answersByID(raw)) > 0 }
 
-// answersByID reads a map of answers by the ids of questions. Any other object is an answer
-// itself and gives none.
+// answersByID reads a map of answers by question id. Any other object is itself an answer and returns none.
 func answersByID(resume json.RawMessage) map[string]json.RawMessage {
 	var answers map[string]json.RawMessage
 	if json.Unmarshal(resume, &answers) != nil {

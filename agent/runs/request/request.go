@@ -11,9 +11,9 @@ import (
 	"fawn/agent"
 )
 
-// Request is what a client asks for when it creates a run. The JSON names are those of the
-// LangGraph run-create body; unknown fields are ignored, null counts as absent. It is
-// stored with the run, so a queued run can start after a restart.
+// Request is what a client asks for when it creates a run. The JSON names are those of the LangGraph run-create body;
+// unknown fields are ignored, null counts as absent. It is stored with the run, so that a queued run can start after a
+// restart.
 type Request struct {
 	AssistantID     string          `json:"assistant_id,omitempty"`
 	Input           json.RawMessage `json:"input,omitempty"`
@@ -28,31 +28,31 @@ type Request struct {
 	Multitask       string          `json:"multitask_strategy,omitempty"` // reject, enqueue, interrupt, rollback
 	OnDisconnect    string          `json:"on_disconnect,omitempty"`      // continue, cancel
 	IfNotExists     string          `json:"if_not_exists,omitempty"`      // create, reject
-	Webhook         string          `json:"webhook,omitempty"`            // address that is told how the run ended
+	Webhook         string          `json:"webhook,omitempty"`            // notified of the run's end
 	AfterSeconds    float64         `json:"after_seconds,omitempty"`      // the run starts so long after its creation
 	Durability      string          `json:"durability,omitempty"`         // sync, async, exit: one checkpoint is left of the run
 	During          *bool           `json:"checkpoint_during,omitempty"`  // the old name: false is exit
 	InterruptBefore Strings         `json:"interrupt_before,omitempty"`   // nodes, or "*": the run stops before them
-	InterruptAfter  Strings         `json:"interrupt_after,omitempty"`    // nodes, or "*": the run stops behind them
+	InterruptAfter  Strings         `json:"interrupt_after,omitempty"`    // nodes, or "*": the run stops after them
 
-	Project     string `json:"project_id,omitempty"`   // that a new thread is made in
-	Hold        bool   `json:"hold,omitempty"`         // while the thread is at work the run waits until that has ended well
-	ID          string `json:"-"`                      // of the run; "" makes one
-	Thread      string `json:"-"`                      // "" makes a new thread
+	Project     string `json:"project_id,omitempty"`   // project for a new thread
+	Hold        bool   `json:"hold,omitempty"`         // while the thread is busy, the run waits for a successful end
+	ID          string `json:"-"`                      // of the run; "" creates one
+	Thread      string `json:"-"`                      // "" creates a new thread
 	Owner       string `json:"-"`                      // "" is the default owner
 	HeaderModel string `json:"header_model,omitempty"` // the X-Model header
 	Origin      string `json:"origin,omitempty"`       // "api" or "ui", for the log, or OriginCron
 
-	Trace string `json:"traceparent,omitempty"` // W3C trace context of whoever asks
+	Trace string `json:"traceparent,omitempty"` // W3C trace context of the caller
 
-	Secrets     agent.Secrets `json:"-"`                      // set by TakeSecrets; gone after a restart
-	SecretNames []string      `json:"secret_names,omitempty"` // what Secrets held when the run was made
+	Secrets     agent.Secrets `json:"-"`                      // set by TakeSecrets; lost in a restart
+	SecretNames []string      `json:"secret_names,omitempty"` // names in Secrets when the run was created
 }
 
-// ErrInput is wrapped by what is wrong with a request.
+// ErrInput wraps errors in a request.
 var ErrInput = errors.New("invalid input")
 
-// OriginCron is the origin of runs which nobody watches: they are not offered to ask.
+// OriginCron is the origin of unattended runs, which may not ask questions.
 const OriginCron = "cron"
 
 // Strings reads a JSON string or a list of strings.
@@ -75,7 +75,7 @@ func (s *Strings) UnmarshalJSON(b []byte) error {
 // Input is a parsed [Request.Input].
 type Input struct {
 	Patch agent.State
-	Given bool // false: go on from the checkpoint as it is
+	Given bool // false: continue from the checkpoint as it is
 }
 
 // parseInput reads the run's input. Messages get no ids yet.
@@ -105,12 +105,12 @@ func parseInput(raw json.RawMessage) (Input, error) {
 	return Input{Patch: p, Given: true}, nil
 }
 
-// LeavesOne tells whether one checkpoint is left of the run.
+// LeavesOne reports whether one checkpoint is left of the run.
 func (r *Request) LeavesOne() bool {
 	return r.Durability == "exit" || r.Durability == "" && r.During != nil && !*r.During
 }
 
-// Base is the checkpoint the run starts from; "" is the head.
+// Base returns the checkpoint the run starts from; "" is the head.
 func (r *Request) Base() (string, error) {
 	if r.CheckpointID != "" {
 		return r.CheckpointID, nil
@@ -132,10 +132,10 @@ func (r *Request) Base() (string, error) {
 	return c.checkpoint, err
 }
 
-// MaxDelay bounds how long a run may wait before it starts.
+// MaxDelay limits how long a run may be delayed.
 const MaxDelay = 366 * 24 * time.Hour
 
-// Delay is how long after its creation the run is to start.
+// Delay returns the delay of the run's start after its creation.
 func (r *Request) Delay() (time.Duration, error) {
 	if r.AfterSeconds < 0 || r.AfterSeconds > MaxDelay.Seconds() {
 		return 0, fmt.Errorf("%w: after_seconds: want 0 to %.0f, got %v", ErrInput, MaxDelay.Seconds(), r.AfterSeconds)

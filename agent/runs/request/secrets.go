@@ -11,18 +11,17 @@ import (
 // Bounds of the secrets of one run.
 const (
 	maxSecrets     = 64
-	maxSecretBytes = 64 << 10 // of one value
+	maxSecretBytes = 64 << 10 // limit of one value
 )
 
-// TakeSecrets moves context.secrets (also of config.context and config.configurable, the
-// first one found) out of what is stored with the run. Only the names stay there. Errors
-// are ErrInput and never show a value.
+// TakeSecrets moves context.secrets (also of config.context and config.configurable, the first one found) out of the
+// stored request. Only the names remain. Errors are ErrInput and never contain a value.
 func (r *Request) TakeSecrets() error {
 	var found json.RawMessage
 	take := func(raw json.RawMessage) (rest json.RawMessage, taken bool, err error) {
 		var obj map[string]json.RawMessage
 		if json.Unmarshal(raw, &obj) != nil {
-			return raw, false, nil // whoever reads it says what is wrong
+			return raw, false, nil // its parser reports the error
 		}
 		secrets, ok := obj["secrets"]
 		if !ok {
@@ -57,7 +56,7 @@ func (r *Request) TakeSecrets() error {
 			}
 		}
 	}
-	if found == nil || len(r.Secrets) > 0 { // those of the run win over those below it
+	if found == nil || len(r.Secrets) > 0 { // the run's take precedence over lower ones
 		return nil
 	}
 	if r.Secrets, err = parseSecrets(found); err != nil {
@@ -91,7 +90,7 @@ func parseSecrets(raw json.RawMessage) (agent.Secrets, error) {
 	return out, nil
 }
 
-// variable tells whether name can be the name of a variable.
+// variable reports whether name can be the name of a variable.
 func variable(name string) bool {
 	for i, c := range []byte(name) {
 		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {

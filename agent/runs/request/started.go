@@ -7,13 +7,13 @@ import (
 	"fawn/store"
 )
 
-// Started is what a run was started with.
+// Started is the input of a run.
 type Started struct {
 	Messages []StartMessage
-	Given    bool // false: the run goes on from the state as it is
+	Given    bool // false: the run continues from the existing state
 }
 
-// StartMessage is as much of a message as tells which turn it begins.
+// StartMessage is the part of a message that identifies the turn it begins.
 type StartMessage struct {
 	ID      string          `json:"id"`
 	Type    string          `json:"type"`
@@ -22,7 +22,7 @@ type StartMessage struct {
 	Raw     json.RawMessage `json:"-"` // all of it
 }
 
-// Human tells whether a person sent it.
+// Human reports whether a person sent it.
 func (m StartMessage) Human() bool { return m.Type == "human" || m.Role == "user" || m.Role == "human" }
 
 // StartOf reads the messages of a run's request; one it cannot read has none.
@@ -49,7 +49,7 @@ func StartOf(r store.Run) Started {
 	return in
 }
 
-// StartText is what a person wrote to start a run.
+// StartText returns the text that a person wrote to start a run.
 func StartText(r store.Run) string {
 	text := ""
 	for _, m := range StartOf(r).Messages {

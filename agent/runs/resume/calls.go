@@ -7,9 +7,8 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// CloseCalls answers the open calls of the last AI message in s: with the result that was
-// recorded, else as interrupted. It returns what it wrote, and sets where the thread goes
-// on: a question that was asked stays open.
+// CloseCalls answers the open calls of the last AI message in s: with the recorded result, else as interrupted. It
+// returns the written patch, and sets the node where the thread continues: an open question stays open.
 func CloseCalls(s *agent.State, results map[string]runevent.ToolEnd, step *agent.Step, newID func() string,
 	log *slog.Logger) (agent.State, error) {
 	var answers agent.State

@@ -11,15 +11,14 @@ import (
 	"fawn/store"
 )
 
-// Place says where a child works; it is stored with its row. Calls can have the same id in
-// different messages.
+// Place is the position of a child, stored with its row. Calls in different messages may have the same id.
 type Place struct {
 	Call    string `json:"task_id"`
 	NS      string `json:"checkpoint_ns"`
 	Message string `json:"message_id,omitempty"` // the message that calls
 }
 
-// Child is what a child of a run that was cut off had done.
+// Child is the progress of a child of an interrupted run.
 type Child struct {
 	Run     store.Run
 	patches []agent.State // of its steps, in order
@@ -28,12 +27,12 @@ type Child struct {
 	next    []string
 	final   bool // the last step said that none of next runs
 	Usage   recorder.Usage
-	Left    runevent.Unfinished // behind the last step
+	Left    runevent.Unfinished // after the last step
 	results map[string]agent.Result
 }
 
-// Children reads what the children of a run that was cut off had done from the run's open events,
-// and adds what they cost to p. Children that work for children are among them.
+// Children reads the progress of an interrupted run's children from its open events, and adds their cost to p. Nested
+// children are included.
 func Children(ctx context.Context, db *store.DB, run store.Run, p *Run, open []runevent.Event,
 	newID func() string) (map[Place]*Child, error) {
 	ids, err := db.ChildRuns(ctx, run.ID)
@@ -54,7 +53,7 @@ func Children(ctx context.Context, db *store.DB, run store.Run, p *Run, open []r
 		if err := c.read(open, at.NS, newID); err != nil {
 			return nil, fmt.Errorf("read child run %s: %w", id, err)
 		}
-		if ended(row) { // its events may be those of a step that is stored
+		if ended(row) { // its events may belong to a stored step
 			c.Usage = recorder.Usage{}
 			if err := json.Unmarshal(object(row.Usage), &c.Usage); err != nil {
 				return nil, fmt.Errorf("read usage of child run %s: %w", id, err)
@@ -95,7 +94,7 @@ func (c *Child) read(evs []runevent.Event, ns string, newID func() string) error
 	return err
 }
 
-// stepPatch is what a child's step wrote, without its hidden fields.
+// stepPatch returns a child's step without its hidden fields.
 func stepPatch(s *runevent.StepData) (p agent.State, err error) {
 	for _, body := range s.Messages {
 		msg, err := agent.ParseMessage(body)
@@ -114,8 +113,7 @@ func stepPatch(s *runevent.StepData) (p agent.State, err error) {
 	return p, nil
 }
 
-// StandOn gives the turn of a child, which has its input, what it had so far. on is false when
-// nothing is left to do.
+// StandOn restores a child's progress in its turn, which has its input. on is false if nothing is left to do.
 func (c *Child) StandOn(t *agent.Turn) (on bool, err error) {
 	for _, p := range c.patches {
 		if err := t.State.Apply(p); err != nil {
@@ -139,10 +137,10 @@ func (c *Child) StandOn(t *agent.Turn) (on bool, err error) {
 	return true, nil
 }
 
-// Broken tells whether the child was about to end in disorder: cancelled, or failed.
+// Broken reports whether the child was about to end in disorder: cancelled, or failed.
 func (c *Child) Broken() bool { return c.final && recorder.RunsNext(c.next) }
 
-// Open are the rows of children that have not ended, ready to be stored as cut off.
+// Open returns the rows of unended children, ready to be stored as interrupted.
 func Open(children map[Place]*Child) (list []store.Run) {
 	for _, c := range children {
 		if ended(c.Run) {
@@ -157,7 +155,7 @@ func Open(children map[Place]*Child) (list []store.Run) {
 	return list
 }
 
-// ended says that a run is neither at work nor waits.
+// ended reports whether a run is neither active nor waiting.
 func ended(r store.Run) bool { return r.Status != "pending" && r.Status != "running" }
 
 // object is raw, or an empty object for nothing.

@@ -16,7 +16,7 @@ import (
 	"fawn/store"
 )
 
-// Run is what the stored rows of a run tell about it.
+// Run is a run's state according to its stored rows.
 type Run struct {
 	Steps int    // of the model and of tools
 	Last  string // node of the last step, "" before the first
@@ -25,10 +25,10 @@ type Run struct {
 	Ended bool // a tool of it ended the run
 	Usage recorder.Usage
 	Row   int64            // least message row that its steps wrote, 0 when none
-	Open  []runevent.Event // behind the last step, over all attempts
+	Open  []runevent.Event // after the last step, over all attempts
 }
 
-// Read reads back what a run has stored.
+// Read reads a run's stored state.
 func Read(ctx context.Context, db *store.DB, run store.Run) (Run, error) {
 	var p Run
 	var rows []store.Event // the newest first
@@ -89,7 +89,7 @@ func (p *Run) step(ctx context.Context, db *store.DB, row store.Event) error {
 			p.Row = n
 		}
 		stored, err := db.Message(ctx, row.Thread, n)
-		if errors.Is(err, store.ErrNotFound) { // nobody can count it any more
+		if errors.Is(err, store.ErrNotFound) { // it can't be counted any more
 			continue
 		}
 		if err != nil {
@@ -104,13 +104,13 @@ func (p *Run) step(ctx context.Context, db *store.DB, row store.Event) error {
 	return nil
 }
 
-// AtBreakpoint tells whether a breakpoint ended the run behind its last step.
+// AtBreakpoint reports whether a breakpoint ended the run after its last step.
 func (p *Run) AtBreakpoint(r *request.Request) bool {
 	return p.Final && recorder.RunsNext(p.Next) && !p.Ended &&
 		(agent.Stops(r.InterruptAfter, p.Last) || agent.Stops(r.InterruptBefore, p.Next[0]))
 }
 
-// Ending tells whether the run was about to end in disorder: cancelled, or failed.
+// Ending reports whether the run was about to end in disorder: cancelled, or failed.
 func (p *Run) Ending(r *request.Request) bool {
 	return p.Final && recorder.RunsNext(p.Next) && !p.Ended && !p.AtBreakpoint(r)
 }

@@ -8,13 +8,13 @@ import (
 	"fawn/store"
 )
 
-// Files takes the files of a thread back to a version, with what a run has changed and not stored.
+// Files resets the files of a thread to a version, dropping a run's changes.
 type Files interface {
 	Undo(ctx context.Context, thread, run string, version int64) error
 }
 
-// Undo is the batch that takes a run back, with its events up to last. The files go back first, if files is not nil:
-// who is cut off in between does that again.
+// Undo returns the batch that reverts a run, with its events up to last. If files isn't nil, the files are reset first,
+// which is repeated after an interruption.
 func Undo(ctx context.Context, db *store.DB, files Files, run store.Run, last int64) (b store.Batch, err error) {
 	p, err := Read(ctx, db, run)
 	if err != nil {
@@ -76,8 +76,8 @@ func Undo(ctx context.Context, db *store.DB, files Files, run store.Run, last in
 	return b, nil
 }
 
-// treeBefore is the version that the files had before a run with a first checkpoint behind another one; 0 is not known.
-// A run from where the thread stood begins with the files as they are then, with what people changed since.
+// treeBefore returns the files' version before a run whose first checkpoint follows another; 0 is unknown. A run from
+// the current state begins with the current files, including people's changes.
 func treeBefore(before, first store.Checkpoint) int64 {
 	switch {
 	case first.ID == "": // no tool has worked
@@ -90,7 +90,7 @@ func treeBefore(before, first store.Checkpoint) int64 {
 	return before.Card.Tree
 }
 
-// titleAt is the title in the state at a checkpoint.
+// titleAt returns the title in the state at a checkpoint.
 func titleAt(ctx context.Context, db *store.DB, c store.Checkpoint) (string, error) {
 	v, ok := c.Card.Fields["title"]
 	if !ok {

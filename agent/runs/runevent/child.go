@@ -11,9 +11,8 @@ import (
 	"fawn/agent"
 )
 
-// A child of a run works in a namespace of its thread. Its steps have no checkpoints and no
-// rows of their own: they stand among the frames of the step its parent is in, and their
-// messages are folded with it, once.
+// A child of a run works in a namespace of its thread. Its steps have no checkpoints or rows of their own: they are
+// among the frames of its parent's step, and their messages are folded with it, once.
 
 // ChildStep is the stored form of a child's step.
 type ChildStep struct {
@@ -23,17 +22,17 @@ type ChildStep struct {
 	Fields   map[string]json.RawMessage `json:"fields,omitempty"`
 }
 
-// Data is the step as readers see it.
+// Data returns the step as readers see it.
 func (s ChildStep) Data() *StepData {
 	d := s.StepData
 	d.Messages, d.Whole, d.Fields = s.Messages, s.Shown, s.Fields
 	return &d
 }
 
-// inline finds the messages which the steps of children in frames hold, so that what streamed
-// of them, their calls and results refer to them. Their rows count down from -1.
+// inline finds the messages in the children's steps of frames, so that their streamed parts, calls and results can
+// refer to them. Their rows count down from -1.
 func (f *folder) inline(frames iter.Seq[[]byte]) {
-	slots := map[string]int{} // of messages that streamed in a namespace, by id
+	slots := map[string]int{} // messages streamed in a namespace, by id
 	f.byID = map[string]int{}
 	for frame := range frames {
 		p, err := split(frame)
@@ -82,7 +81,7 @@ func (f *folder) within(ns string) {
 	}
 }
 
-// shortStep writes a child's step without its messages, which stand in front of all records.
+// shortStep writes a child's step without its messages, which precede all records.
 func (f *folder) shortStep(p parts) bool {
 	var s ChildStep
 	if json.Unmarshal(p.payload, &s) != nil {
@@ -109,7 +108,7 @@ func (f *folder) shortStep(p parts) bool {
 	return true
 }
 
-// shortTold writes an event that tells of a child's message without that.
+// shortTold writes an event about a child's message without the message.
 func (f *folder) shortTold(p parts) bool {
 	var told struct{ Message json.RawMessage }
 	var m struct{ ID string }
@@ -150,7 +149,7 @@ func (f *folder) appendRows(dst []byte) []byte {
 	return dst
 }
 
-// readRows reads it back.
+// readRows decodes them.
 func (u *unfolder) readRows() error {
 	count, err := u.number()
 	if err != nil || count > len(u.data) {
@@ -202,7 +201,7 @@ func (u *unfolder) step(n int) (Event, error) {
 	return Event{Kind: KindStep, NS: u.ns, Step: s.Data()}, nil
 }
 
-// told reads an event that tells of a child's message.
+// told reads an event about a child's message.
 func (u *unfolder) told(n int) (Event, error) {
 	rest, err := u.take(n)
 	if err != nil {

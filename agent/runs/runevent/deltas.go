@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// deltas are the streamed parts of one slot beside its stored message.
+// deltas are the streamed parts of one slot besides its stored message.
 type deltas struct {
 	text, reasoning matcher
 	calls           map[int]*callDeltas // by index
@@ -18,7 +18,7 @@ type deltas struct {
 
 // matcher compares pieces with a text.
 type matcher struct {
-	left string // of the text, behind all pieces
+	left string // of the text, after all pieces
 	odd  bool   // they differ
 }
 
@@ -30,13 +30,13 @@ func (m *matcher) take(piece []byte) {
 	}
 }
 
-// whole tells whether the pieces are the text.
+// whole reports whether the pieces add up to the text.
 func (m *matcher) whole() bool { return !m.odd && m.left == "" }
 
 type callDeltas struct {
 	id, name string
 	args     strings.Builder
-	odd      bool // a shape that a reference cannot give back
+	odd      bool // a form that a reference can't reproduce
 }
 
 // sumDeltas adds up the deltas of every slot with a stored message.
@@ -105,7 +105,7 @@ func (d *deltas) match(m *agent.Message, into map[int]int) {
 	}
 }
 
-// messageTexts are the text and reasoning of a message as they streamed.
+// messageTexts returns the text and reasoning of a message as they streamed.
 func messageTexts(m *agent.Message) [2]string {
 	reasoning, _ := m.Kwargs["reasoning_content"].(string)
 	return [2]string{m.Content.Text, reasoning}

@@ -12,21 +12,21 @@ import (
 // Draft is an answer between its first event and the step that stores it, or its withdrawal.
 type Draft[T any] struct {
 	ID, NS string
-	Sofar  agent.Collector // what its reader has added of the pieces
-	Own    T               // what its reader keeps of it
+	Sofar  agent.Collector // the reader's sum of the pieces
+	Own    T               // the reader's own data
 }
 
 // DraftChange is the effect of an event. At most one of Message and Ended is set.
 type DraftChange[T any] struct {
 	Message *Draft[T]   // began or grew
-	Began   bool        // with this event
-	Ended   []*Draft[T] // are over, in the order in which they began
+	Began   bool        // at this event
+	Ended   []*Draft[T] // ended, in order of their start
 }
 
-// Drafts holds the messages under way in one run, of all namespaces. The zero value is ready. It
-// belongs to one goroutine.
+// Drafts holds the unfinished messages of one run, in all namespaces. The zero value is ready. It belongs to one
+// goroutine.
 type Drafts[T any] struct {
-	open []*Draft[T] // in the order in which they began
+	open []*Draft[T] // in order of their start
 	told *Msg        // the last event's, by which its message is found again
 	last *Draft[T]
 }
@@ -85,12 +85,12 @@ func (f *Drafts[T]) Reset() []*Draft[T] {
 	return f.end(func(*Draft[T]) bool { return true }).Ended
 }
 
-// within tells whether a namespace is another one or below it.
+// within reports whether a namespace is another one or below it.
 func within(ns, top string) bool {
 	return top == "" || ns == top || strings.HasPrefix(ns, top+"|")
 }
 
-// DraftPiece is an event's addition to its message.
+// DraftPiece returns an event's addition to its message.
 func DraftPiece(ev Event) (k agent.Chunk, err error) {
 	switch ev.Kind {
 	case KindText:

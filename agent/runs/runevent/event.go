@@ -8,7 +8,7 @@ import (
 	"fawn/store"
 )
 
-// Kind says which fields of an [Event] are set.
+// Kind determines which fields of an [Event] are set.
 type Kind uint8
 
 // Kinds of events, in no order.
@@ -27,12 +27,11 @@ const (
 	KindError                      // Data: Failure
 	KindEnd                        // Data: End; the last event of a run
 	KindWithdraw                   // Data: Withdrawal
-	KindHalt                       // Data: Halt; stands before the end
+	KindHalt                       // Data: Halt; precedes the end
 )
 
-// Event is one thing that happened in a run, as readers see it. Seq is its cursor. A step
-// covers Seq..To, one number for each frame it can expand to; so do a halt and the meta
-// event of a run without input.
+// Event is an event of a run, as seen by readers. Seq is its cursor. A step covers Seq..To, one number for each frame
+// it can expand to; so do a halt and the meta event of a run without input.
 type Event struct {
 	Seq, To int64
 	Kind    Kind
@@ -74,10 +73,9 @@ type StepData struct {
 	Checkpoint string                     `json:"cp"`
 	Number     int                        `json:"step"`
 	Next       []string                   `json:"next"`
-	Messages   []json.RawMessage          `json:"-"` // what the step wrote, removals included
+	Messages   []json.RawMessage          `json:"-"` // messages written by the step, removals included
 	Fields     map[string]json.RawMessage `json:"-"` // visible fields it wrote
-	// Whole tells which of Messages were not streamed before, so that a reader of deltas
-	// needs them as one whole frame.
+	// Whole marks those of Messages that weren't streamed before and are needed as whole frames by readers of deltas.
 	Whole []bool `json:"-"`
 	Last  bool   `json:"last,omitempty"` // none of Next runs in this run
 
@@ -85,13 +83,13 @@ type StepData struct {
 	Saved *store.Checkpoint `json:"saved,omitempty"`
 }
 
-// Halt says where a run stopped that is not complete: at a question or a breakpoint.
+// Halt is the reason why an incomplete run stopped: a question or a breakpoint.
 type Halt struct {
 	Checkpoint string   `json:"cp"`
 	Next       []string `json:"next"`
 }
 
-// Failure says why a run ended badly. Error is a class name clients match on.
+// Failure is the error of a failed run. Error is a class name that clients match.
 type Failure struct {
 	Error   string `json:"error"`
 	Name    string `json:"name"`
@@ -104,14 +102,13 @@ type End struct {
 	StopReason string `json:"stop_reason,omitempty"`
 }
 
-// Withdrawal says that a message which streamed is void: its run was cut off and goes on
-// with another one.
+// Withdrawal announces that a streamed message is void: its run was interrupted and continues with another one.
 type Withdrawal struct {
 	ID string `json:"id"`
 	NS string `json:"ns,omitempty"` // of a child's message
 }
 
-// Withdrawn is the id of the message a [KindWithdraw] event takes back.
+// Withdrawn returns the id of the message removed by a [KindWithdraw] event.
 func Withdrawn(ev Event) string {
 	var w Withdrawal
 	if json.Unmarshal(ev.Data, &w) != nil {
@@ -120,18 +117,17 @@ func Withdrawn(ev Event) string {
 	return w.ID
 }
 
-// EndsRun tells whether an event is the result of a tool after which nothing comes.
+// EndsRun reports whether an event is a tool result after which the run ends.
 func EndsRun(ev Event) bool {
 	var t ToolEnd
 	return ev.Kind == KindToolResult && ev.NS == "" && json.Unmarshal(ev.Data, &t) == nil && t.End
 }
 
-// Below is the namespace of a call inside another namespace.
+// Below returns the namespace of a call inside another namespace.
 func Below(ns, call string) string {
 	return strings.TrimPrefix(ns+"|"+agent.NodeTools+":"+call, "|")
 }
 
-// PlanEdited is the type of the custom event that shows a plan as a person has changed it, in
-// todos. It stands in the run's log before anybody sees it; the next step writes it to the
-// state, together with what the model wrote.
+// PlanEdited is the type of the custom event that contains a plan edited by a person, in todos. It is in the run's log
+// before it is visible; the next step writes it to the state, together with the model's changes.
 const PlanEdited = "todos_edited"

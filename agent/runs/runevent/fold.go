@@ -12,23 +12,22 @@ import (
 	"fawn/agent"
 )
 
-// The frames of a finished step are packed into one row. What a stored message repeats is
-// kept as a reference to it, so that an answer or a tool's output is on disk once.
+// The frames of a finished step are packed into one row. Content repeated by a stored message is a reference to it, so
+// an answer or a tool's output is on disk once.
 //
-// Layout: the number of messages referred to and their rows, then records. A message of a
-// child, which has no row, stands there itself. A record is
-// n<<4|code and what the code says; all numbers are uvarints.
+// Layout: the number of referenced messages and their rows, then records. A child's message, which has no row, is
+// embedded. A record is n<<4|code followed by the code's data; all numbers are uvarints.
 const (
 	foldFrame     = iota // n bytes follow: a whole frame
 	foldOpen             // KindMessage in slot n; the place of its row follows. Selects the slot
-	foldSelect           // what follows belongs to slot n
+	foldSelect           // slot n follows
 	foldText             // the next n bytes of the message's text
 	foldReasoning        // the next n bytes of its reasoning
 	foldCall             // the next n bytes of a call's arguments; call<<1|first and index follow
-	foldFinish           // n says which parts of Finish the message repeats
+	foldFinish           // n lists the parts of Finish repeated by the message
 	foldStart            // KindToolStart of call n; the place of the calling message's row follows
 	foldEnd              // KindToolResult; the place of the tool message's row is n, then flags and patch
-	foldWithin           // the namespace of what follows has n bytes
+	foldWithin           // a namespace of n bytes follows
 	foldStep             // KindStep of a child: n bytes, the number of its messages and their places
 	foldTold             // KindCustom that holds a child's message: n bytes around it, where it belongs, and its place
 )
@@ -56,23 +55,23 @@ type Stored struct {
 // Known are the messages of rows that the frames of a step may refer to.
 type Known struct {
 	Streamed map[int]Stored    // by slot: messages this step stores
-	Caller   Stored            // whose calls the step runs; row 0 when there is none
+	Caller   Stored            // the message whose calls the step runs; row 0 for none
 	Results  map[string]Stored // by id: tool messages this step stores
 }
 
 // folder packs the frames of one step.
 type folder struct {
-	streamed map[int]Stored    // by slot: messages this step stores, and those of children
-	caller   Stored            // whose calls the step runs; row 0 when there is none
+	streamed map[int]Stored    // by slot: messages stored by this step, and those of children
+	caller   Stored            // the message whose calls the step runs; row 0 for none
 	results  map[string]Stored // by namespace and id: tool messages
 	callers  map[string]Stored // by namespace and id of a call: messages of children
 	bodies   [][]byte          // of the children's messages
 	byID     map[string]int    // which of bodies is the newest of an id
-	told     int               // of bodies, those whose step was written
+	told     int               // number of bodies whose step was written
 
 	rows  []int64
 	place map[int64]int
-	used  map[[3]int]bool // calls and results referred to; each may be once
+	used  map[[3]int]bool // referenced calls and results; each at most once
 	slots map[int]*openSlot
 	cur   int // selected slot, -1 for none
 	ns    string
@@ -82,12 +81,12 @@ type folder struct {
 // openSlot is a slot with a stored message.
 type openSlot struct {
 	msg             *agent.Message
-	text, reasoning bool // the deltas are exactly what is stored
+	text, reasoning bool // the deltas equal the stored text exactly
 	calls           map[int]int
 }
 
-// Fold packs the frames of one step. Every reference is checked to give the same bytes again; a
-// frame that no stored message repeats is kept whole.
+// Fold packs the frames of one step. Every reference is verified to reproduce the same bytes; a frame that no stored
+// message repeats is kept whole.
 func Fold(frames iter.Seq[[]byte], known Known) []byte {
 	f := folder{streamed: map[int]Stored{}, caller: known.Caller, results: map[string]Stored{},
 		callers: map[string]Stored{}, place: map[int64]int{}, used: map[[3]int]bool{},
@@ -118,7 +117,7 @@ func (f *folder) record(code int, n uint64) {
 
 func (f *folder) number(n int) { f.out = binary.AppendUvarint(f.out, uint64(n)) }
 
-// rowPlace is where row stands in the list of rows.
+// rowPlace returns where row is in the list of rows.
 func (f *folder) rowPlace(row int64) int {
 	at, ok := f.place[row]
 	if !ok {
@@ -186,8 +185,7 @@ func (f *folder) shortOpen(p parts, sums map[int]*deltas) bool {
 	return true
 }
 
-// sound tells whether texts read the same after they were stored as JSON, which has no
-// room for broken characters.
+// sound reports whether texts read the same after they were stored as JSON, which has no room for broken characters.
 func sound(texts ...string) bool {
 	for _, s := range texts {
 		if !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {

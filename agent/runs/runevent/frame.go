@@ -52,7 +52,7 @@ func frameKind(b byte) (k Kind, slotted bool) {
 	return 0, false
 }
 
-// frameByte is the other way round.
+// frameByte returns the other way round.
 func frameByte(k Kind) byte {
 	switch k {
 	case KindText:
@@ -113,7 +113,7 @@ type Decoder struct {
 	slots map[int]*Msg
 }
 
-// Decode decodes one frame into an event without numbers. slot is that of a message's event.
+// Decode decodes one frame into an event without numbers. slot is the slot of a message's event.
 func (d *Decoder) Decode(b []byte) (ev Event, slot int, err error) {
 	p, err := split(b)
 	if err != nil {

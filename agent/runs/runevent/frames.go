@@ -11,15 +11,14 @@ const (
 	fullBlock  = 8 << 10 // bytes; a longer step has blocks of this size
 )
 
-// Frames are the frames of an open step as they came. They lie in blocks, each frame behind its
-// length, so that a long answer takes little more than its text and is never copied to make room.
-// The zero value is empty.
+// Frames are the received frames of an open step. They are in blocks, each frame after its length, so a long answer
+// takes little more than its text and is never copied as a whole. The zero value is empty.
 type Frames struct {
 	blocks [][]byte
 	n      int
 }
 
-// Len is how many there are.
+// Len returns the number of frames.
 func (f *Frames) Len() int { return f.n }
 
 // Delta adds the frame of an event of the message in a slot: KindMessage opens it. The frame that
@@ -43,10 +42,10 @@ func (f *Frames) Named(k Kind, ns string, payload []byte) []byte {
 	return f.put(append(b, payload...), size)
 }
 
-// Add adds a frame that was made before.
+// Add adds an existing frame.
 func (f *Frames) Add(frame []byte) { f.put(append(f.room(len(frame)), frame...), len(frame)) }
 
-// All are the frames in their order.
+// All returns the frames in their order.
 func (f *Frames) All() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for _, b := range f.blocks {
@@ -64,12 +63,12 @@ func (f *Frames) All() iter.Seq[[]byte] {
 
 // Reset forgets all frames.
 func (f *Frames) Reset() {
-	if f.n = 0; len(f.blocks) > 0 { // most runs go on with a short step
+	if f.n = 0; len(f.blocks) > 0 { // most runs continue with a short step
 		f.blocks = append(f.blocks[:0:0], f.blocks[0][:0])
 	}
 }
 
-// room is the last block with space behind it for a frame of that size, whose length it holds.
+// room returns the last block with space for a frame of that size, whose length it records.
 func (f *Frames) room(size int) []byte {
 	need := uvarintLen(uint64(size)) + size
 	last := len(f.blocks) - 1

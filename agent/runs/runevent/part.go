@@ -1,10 +1,9 @@
 package runevent
 
-// Part is a frame that a step can expand to, in wire order behind its whole messages.
+// Part is a frame that a step can expand to, in wire order after its whole messages.
 type Part int
 
-// Parts of a step. Those about a task come before and behind the checkpoint: the node that
-// ran, and the nodes which run next.
+// Parts of a step. Task events come before and after the checkpoint: the node that ran, and the next nodes.
 const (
 	PartUpdates Part = iota
 	PartResult
@@ -21,12 +20,12 @@ const (
 	StepFrames = int64(PartTaskDebug) + 1 // the parts of a step
 	HaltFrames = 2                        // of a halt: updates and values
 
-	// MetaFrames come behind the own number of the meta event of a run without input: the state it
-	// goes on from, the task it starts with, and that for debuggers.
+	// MetaFrames is the number of frames after the meta event of a run without input: the state it continues from, its
+	// first task, and the same for debuggers.
 	MetaFrames = 3
 )
 
-// PartSeq is the cursor of a part of a step.
+// PartSeq returns the cursor of a part of a step.
 func (e Event) PartSeq(p Part) int64 {
 	first := e.Seq
 	for _, whole := range e.Step.Whole {
@@ -37,13 +36,13 @@ func (e Event) PartSeq(p Part) int64 {
 	return min(first+int64(p), e.To)
 }
 
-// UpdatesSeq is the cursor of the step's updates frame.
+// UpdatesSeq returns the cursor of the step's updates frame.
 func (e Event) UpdatesSeq() int64 { return e.PartSeq(PartUpdates) }
 
-// ValuesSeq is the cursor of the step's values frame.
+// ValuesSeq returns the cursor of the step's values frame.
 func (e Event) ValuesSeq() int64 { return e.PartSeq(PartValues) }
 
-// Width is how many numbers a frame's event covers.
+// Width returns the number of event numbers that a frame covers.
 func (e *Event) Width() int64 {
 	if e.Step == nil {
 		return 1

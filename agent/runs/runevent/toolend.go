@@ -6,7 +6,7 @@ import (
 	"fawn/agent"
 )
 
-// EncodeToolEnd is the stored form of a finished tool call: a [ToolEnd].
+// EncodeToolEnd returns the stored form of a finished tool call: a [ToolEnd].
 func EncodeToolEnd(ev agent.Event) ([]byte, error) {
 	msg, err := agent.Encode(ev.Result.Message(ev.Message, ev.Call))
 	if err != nil {
@@ -24,7 +24,7 @@ func EncodeToolEnd(ev agent.Event) ([]byte, error) {
 		Hidden: hidden})
 }
 
-// hiddenFields are the fields of a patch which its JSON leaves out, or nil.
+// hiddenFields returns the fields of a patch which its JSON leaves out, or nil.
 func hiddenFields(p *agent.State) (json.RawMessage, error) {
 	var out map[string]json.RawMessage
 	for _, f := range agent.Fields {
@@ -46,7 +46,7 @@ func hiddenFields(p *agent.State) (json.RawMessage, error) {
 	return agent.Encode(out)
 }
 
-// Result reads a stored tool end back, for a run that goes on after a crash.
+// Result restores a stored tool end, for a run resumed after a crash.
 func (t ToolEnd) Result() (agent.Result, error) {
 	m, err := agent.ParseMessage(t.Message)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 type Unfinished struct {
 	Said    []*Partial         // answers that were shown, never stored and not withdrawn
 	Results map[string]ToolEnd // by id of the call
-	started map[string]bool    // ids of calls whose tool began
+	started map[string]bool    // ids of calls whose tool started
 }
 
-// Partial is an answer as far as it was shown.
+// Partial is the shown part of an answer.
 type Partial struct {
 	ID, NS string
 	sofar  agent.Collector
 }
 
-// Gather puts the open events of a namespace together: "" is that of the run itself. Errors: ErrDamaged.
+// Gather collects the open events of a namespace: "" is the run itself. Errors: ErrDamaged.
 func Gather(evs []Event, ns string) (Unfinished, error) {
 	u := Unfinished{started: map[string]bool{}, Results: map[string]ToolEnd{}}
 	for _, ev := range evs {
@@ -63,8 +63,8 @@ func (u *Unfinished) add(id string, k agent.Chunk) {
 	}
 }
 
-// Answered are the results of calls that a run which goes on does not make again: those
-// that were recorded, and for tools that began and did not end that they were cut off, with messages that get new ids.
+// Answered returns the results of calls that a resumed run doesn't repeat: recorded results, and for tools that started
+// but didn't end an interruption notice, in messages with new ids.
 func (u *Unfinished) Answered(newID func() string) (map[string]agent.Result, error) {
 	out := make(map[string]agent.Result, len(u.started))
 	for id := range u.started {
@@ -82,7 +82,7 @@ func (u *Unfinished) Answered(newID func() string) (map[string]agent.Result, err
 	return out, nil
 }
 
-// Partial is the last answer that was shown and is not in s, or nil.
+// Partial returns the last answer that was shown and is not in s, or nil.
 func (u *Unfinished) Partial(s *agent.State) *agent.Message {
 	if len(u.Said) == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (u *Unfinished) Partial(s *agent.State) *agent.Message {
 	return u.Said[len(u.Said)-1].message(s)
 }
 
-// message is the shown part of an answer that is not in s, or nil.
+// message returns the shown part of an answer that is not in s, or nil.
 func (p *Partial) message(s *agent.State) *agent.Message {
 	if p.ID == "" || p.sofar.Empty() || s.Message(p.ID) != nil {
 		return nil

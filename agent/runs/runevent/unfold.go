@@ -20,8 +20,8 @@ type unfolder struct {
 	stored  map[int]*body // by slot
 	cur     int
 	at      map[[3]int]int  // bytes used of (code, slot, call)
-	used    map[[3]int]bool // references that may come once
-	ns      string          // of what comes next
+	used    map[[3]int]bool // references that may occur once
+	ns      string          // namespace of the next events
 	inline  [][]byte        // messages without rows, the first has row -1
 }
 
@@ -33,8 +33,8 @@ type body struct {
 	args  []string // of the calls
 }
 
-// Unfold reads a folded row, numbering events from seq. load fetches the body of a
-// stored message. Errors: ErrDamaged, and what load returns.
+// Unfold reads a folded row, numbering events from seq. load fetches the body of a stored message. Errors: ErrDamaged,
+// and load's.
 func Unfold(data []byte, seq int64, load func(row int64) ([]byte, error)) ([]Event, error) {
 	u := &unfolder{load: load, data: data, bodies: map[int64]*body{}, stored: map[int]*body{}, cur: -1,
 		at: map[[3]int]int{}, used: map[[3]int]bool{}}
@@ -84,7 +84,7 @@ func (u *unfolder) take(n int) ([]byte, error) {
 	return out, nil
 }
 
-// record reads one record; an event without a kind means that it makes none.
+// record reads one record; an event without a kind means that it has none.
 func (u *unfolder) record() (Event, error) {
 	head, err := u.number()
 	if err != nil {
@@ -131,7 +131,7 @@ func (u *unfolder) record() (Event, error) {
 	return Event{}, fmt.Errorf("%w: record %d", ErrDamaged, head&15)
 }
 
-// row is the message at a place of the list of rows.
+// row returns the message at a place of the list of rows.
 func (u *unfolder) row(place int) (*body, error) {
 	if place >= len(u.rows) {
 		return nil, fmt.Errorf("%w: row %d of %d", ErrDamaged, place, len(u.rows))
@@ -156,7 +156,7 @@ func (u *unfolder) row(place int) (*body, error) {
 	return b, nil
 }
 
-// body is the content of a row.
+// body returns the content of a row.
 func (u *unfolder) body(row int64) ([]byte, error) {
 	if row < 0 {
 		return u.inline[-row-1], nil
@@ -164,7 +164,7 @@ func (u *unfolder) body(row int64) ([]byte, error) {
 	return u.load(row)
 }
 
-// once refuses a second reference to the same thing, which only damage makes.
+// once refuses a repeated reference, a sign of damage.
 func (u *unfolder) once(code, a, b int) error {
 	key := [3]int{code, a, b}
 	if u.used[key] {
@@ -189,7 +189,7 @@ func (u *unfolder) open(slot int) (Event, error) {
 	return Event{Kind: KindMessage, NS: m.NS, Msg: m}, nil
 }
 
-// slot is the selected slot's stored message.
+// slot returns the selected slot's stored message.
 func (u *unfolder) slot() (*body, *Msg, error) {
 	b, m := u.stored[u.cur], u.decoder.slots[u.cur]
 	if b == nil || m == nil {
@@ -302,7 +302,7 @@ func (u *unfolder) end(place int) (Event, error) {
 	return Event{Kind: KindToolResult, NS: u.ns, Data: data}, nil
 }
 
-// finishOf is the Finish a stored message repeats, with the parts of has.
+// finishOf returns the Finish a stored message repeats, with the parts of has.
 func finishOf(m *agent.Message, has int) (json.RawMessage, error) {
 	var f Finish
 	if has&finishUsage != 0 && m.Usage != nil {
@@ -321,7 +321,7 @@ func finishOf(m *agent.Message, has int) (json.RawMessage, error) {
 	return agent.Encode(f)
 }
 
-// endOf is the ToolEnd of a stored tool message.
+// endOf returns the ToolEnd of a stored tool message.
 func endOf(message []byte, flags int, patch, hidden []byte) (json.RawMessage, error) {
 	var m struct {
 		Name   *string `json:"name"`

@@ -1,4 +1,4 @@
-// Package trace defines the observers of runs: of their model calls, their tool calls and how long they take.
+// Package trace defines the observers of runs: of their model calls, their tool calls and their durations.
 //
 // agent/tracestore stores spans for the pages, web/traceexport sends them to OpenTelemetry collectors.
 package trace
@@ -10,18 +10,17 @@ import (
 	"fawn/store"
 )
 
-// Observer is told what runs and their calls take. See [agent.Observer] for how it is called.
+// Observer receives measurements of runs and their calls. [agent.Observer] describes how it is called.
 type Observer interface {
 	agent.Observer
-	// Run is told that a run starts to work; one with a Parent is a helper. It returns the context
-	// the run works in, and what is to be called with the run as it ended. A run that the next
-	// server goes on with is still running then.
+	// Run is called when a run starts; one with a Parent is a helper. It returns the run's context, and a function to
+	// call with the ended run. A run that another server continues is still running then.
 	Run(ctx context.Context, run store.Run) (context.Context, func(store.Run))
 }
 
 type traceKey struct{}
 
-// WithParent adds the traceparent of the request that made the run to ctx.
+// WithParent adds the traceparent of the request that created the run to ctx.
 func WithParent(ctx context.Context, trace string) context.Context {
 	if trace == "" {
 		return ctx
@@ -29,7 +28,7 @@ func WithParent(ctx context.Context, trace string) context.Context {
 	return context.WithValue(ctx, traceKey{}, trace)
 }
 
-// Parent returns the traceparent of the request that made the run of ctx, or "".
+// Parent returns the traceparent of the request that created ctx's run, or "".
 func Parent(ctx context.Context) string {
 	s, _ := ctx.Value(traceKey{}).(string)
 	return s
@@ -38,7 +37,7 @@ func Parent(ctx context.Context) string {
 // Observers are several observers as one.
 type Observers []Observer
 
-// calls are the observers of calls.
+// calls returns the observers of calls.
 func (o Observers) calls() agent.Observers {
 	out := make(agent.Observers, len(o))
 	for i, one := range o {
@@ -60,7 +59,7 @@ func (o Observers) Tool(ctx context.Context, t *agent.Turn, c agent.ToolCall,
 	return o.calls().Tool(ctx, t, c, known)
 }
 
-// Run implements Observer. The last of the observers is told first how the run ended.
+// Run implements Observer. The outcome is reported to the observers in reverse order.
 func (o Observers) Run(ctx context.Context, run store.Run) (context.Context, func(store.Run)) {
 	ends := make([]func(store.Run), len(o))
 	for i, one := range o {

@@ -1,4 +1,4 @@
-// Package bundled has the skills that come with the program.
+// Package bundled contains the skills bundled with the program.
 package bundled
 
 import (
@@ -9,7 +9,7 @@ import (
 //go:embed public
 var files embed.FS
 
-// Files are the skills, one folder each.
+// Files returns the skills, one folder each.
 func Files() fs.FS {
 	sub, err := fs.Sub(files, "public")
 	if err != nil {

@@ -15,19 +15,19 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// Bounds of what is brought.
+// Limits of a download.
 const (
-	maxFiles = 4096 // of a skill; the Library has the same bound
+	maxFiles = 4096 // of a skill; the Library has the same limit
 	maxTime  = 2 * time.Minute
 )
 
-// Client is for addresses that people give: it reaches the public internet and nothing else.
+// Client returns the client for people's addresses: it only reaches the public internet.
 func Client() *http.Client {
 	return netguard.Client(&netguard.Guard{}, netguard.ClientLimits{Body: skills.MaxArchive, Time: maxTime})
 }
 
-// Write writes the archive of a skill on the web to out. It works below the folder temp. What is
-// wrong with the source is a [*skills.Refused].
+// Write writes the archive of a skill on the web to out, using temporary files below temp. Problems with the source are
+// a [*skills.Refused].
 func (s Source) Write(ctx context.Context, client *http.Client, temp string, out io.Writer) error {
 	if s.Archive == "" {
 		return s.clone(ctx, client, temp, out)
@@ -57,7 +57,7 @@ func (s Source) Write(ctx context.Context, client *http.Client, temp string, out
 func unreachable(err error) error {
 	var asked *url.Error
 	if errors.As(err, &asked) {
-		err = asked.Err // without the address, which whoever gave it knows
+		err = asked.Err // without the address, which the caller knows
 	}
 	switch {
 	case errors.As(err, new(*netguard.Refused)):
@@ -126,7 +126,7 @@ func addFile(z *zip.Writer, name string, mode fs.FileMode, in io.Reader) error {
 	return err
 }
 
-// failing remembers that reading failed, to tell it from writing.
+// failing records read errors, to distinguish them from write errors.
 type failing struct {
 	r   io.Reader
 	err error

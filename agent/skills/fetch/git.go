@@ -28,7 +28,7 @@ import (
 	"fawn/agent/skills"
 )
 
-// objectCache is how many bytes of a repository's objects are kept in memory.
+// objectCache limits the memory for a repository's objects, in bytes.
 const objectCache = 16 << 20
 
 // clone writes the archive of a skill in a repository: its newest commit is fetched, nothing older.
@@ -58,7 +58,7 @@ func (s Source) cloneIn(ctx context.Context, client *http.Client, dir string, ou
 type checkout struct {
 	commit plumbing.Hash
 	folder string       // that the source names
-	tree   *object.Tree // nil where the commit is known
+	tree   *object.Tree // nil if the commit is known
 	close  func()
 }
 
@@ -155,7 +155,7 @@ func notRepository(err error) error {
 	return unreachable(err)
 }
 
-// find is the commit that a source names, and the folder in it.
+// find returns the commit that a source names, and the folder in it.
 func (s Source) find(refs *packp.AdvRefs) (plumbing.Hash, string, error) {
 	if s.tree != "" {
 		parts := strings.Split(s.tree, "/")
@@ -180,7 +180,7 @@ func (s Source) find(refs *packp.AdvRefs) (plumbing.Hash, string, error) {
 	return plumbing.ZeroHash, "", refuse("the repository has no branch or tag called %s", shorten(s.Ref))
 }
 
-// lookUp is the commit of a branch or a tag; "" is where HEAD is.
+// lookUp returns the commit of a branch or tag; "" is HEAD.
 func lookUp(refs *packp.AdvRefs, name string) (plumbing.Hash, bool) {
 	if name == "" {
 		if refs.Head == nil {
@@ -199,7 +199,7 @@ func lookUp(refs *packp.AdvRefs, name string) (plumbing.Hash, bool) {
 	return plumbing.ZeroHash, false
 }
 
-// fetchPack keeps the objects of one commit in a file, and looks at their sizes before any is unpacked.
+// fetchPack stores the objects of one commit in a file, and checks their sizes before unpacking any.
 func fetchPack(ctx context.Context, session transport.UploadPackSession, refs *packp.AdvRefs, commit plumbing.Hash,
 	dir string) (*os.File, error) {
 	req := packp.NewUploadPackRequest()
@@ -248,8 +248,8 @@ func treeOf(store *filesystem.Storage, commit plumbing.Hash) (*object.Tree, erro
 	return c.Tree()
 }
 
-// walk calls visit with each entry below a tree until it returns an error. A few objects can make any number of entries,
-// as one tree may stand in many places: there are as many as there may be objects.
+// walk calls visit with each entry below a tree until it returns an error. A few objects can produce any number of
+// entries, since a tree may occur in many places: entries are limited like objects.
 func walk(ctx context.Context, tree *object.Tree, visit func(name string, e object.TreeEntry) error) error {
 	w := object.NewTreeWalker(tree, true, nil)
 	defer w.Close()
@@ -271,7 +271,7 @@ func walk(ctx context.Context, tree *object.Tree, visit func(name string, e obje
 	}
 }
 
-// skillIn is the folder of the skill: the one named or, without a name, the only one.
+// skillIn returns the folder of the skill: the one named or, without a name, the only one.
 func skillIn(ctx context.Context, tree *object.Tree, folder string) (*object.Tree, error) {
 	if folder != "" {
 		sub, err := tree.Tree(folder)
@@ -308,7 +308,7 @@ func skillIn(ctx context.Context, tree *object.Tree, folder string) (*object.Tre
 		found[0], shortenTo(strings.Join(found, ", "), 800), more)
 }
 
-// archiveTree writes the files of a folder. Links are passed on, for the Library to tell of.
+// archiveTree writes the files of a folder. Links are included, so that the Library can report them.
 func archiveTree(ctx context.Context, tree *object.Tree, out io.Writer) error {
 	z := zip.NewWriter(out)
 	files := 0

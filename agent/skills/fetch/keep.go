@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Archive is an archive in a file of its own, which nobody changes while it is looked at.
+// Archive is an archive in a private file, unchanged while it is inspected.
 type Archive struct {
 	*os.File
 	Size int64  // bytes
@@ -37,7 +37,7 @@ func (a *Archive) Take(from io.Reader) (err error) {
 	})
 }
 
-// Fill has write fill the archive.
+// Fill lets write fill the archive.
 func (a *Archive) Fill(write func(io.Writer) error) error {
 	h := sha256.New()
 	err := write(io.MultiWriter(a.File, h))
@@ -57,17 +57,17 @@ func (a *Archive) Drop() error {
 	return errors.Join(a.Close(), err)
 }
 
-// Bounds of what waits.
+// Limits of pending archives.
 const (
 	maxWaiting  = 4 // archives
 	waitingTime = time.Hour
 )
 
-// Waiting is a folder with archives that somebody is asked about.
+// Waiting is a folder of archives pending a person's decision.
 type Waiting string
 
-// Put lets an archive wait under its sum. The oldest ones, and those that nobody has answered for in
-// an hour, go.
+// Put stores a pending archive under its checksum. The oldest ones, and those without a decision for an hour, are
+// removed.
 func (w Waiting) Put(a *Archive) error {
 	if err := os.MkdirAll(string(w), 0o700); err != nil {
 		return fmt.Errorf("keep an archive: %w", err)
@@ -98,7 +98,7 @@ func (w Waiting) sweep() error {
 	return err
 }
 
-// Open is the archive of a sum. One that does not wait (any more) is fs.ErrNotExist.
+// Open returns the archive with a checksum. A missing or removed one is fs.ErrNotExist.
 func (w Waiting) Open(sum string) (*Archive, error) {
 	if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
 		return nil, fs.ErrNotExist

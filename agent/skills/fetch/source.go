@@ -1,6 +1,5 @@
-// Package fetch brings skills from elsewhere as archives that a [skills.Library] can install:
-// folders of this machine, archives at an address, and folders of git repositories. What comes is
-// bounded here and judged there.
+// Package fetch downloads skills as archives that a [skills.Library] can install, from folders of this machine,
+// archives at an address, and folders of git repositories. It limits their size; the library checks the content.
 package fetch
 
 import (
@@ -17,7 +16,7 @@ import (
 type Source struct {
 	Archive string // address of a .skill or .zip file; "" with a repository
 	Repo    string // address of a git repository
-	Ref     string // branch, tag or commit; "" is what the repository shows first
+	Ref     string // branch, tag or commit; "" is the default
 	Folder  string // of the skill in the repository; "" looks for the only one
 
 	tree string // ref and folder in one, the way forges write addresses: main/skills/pdf
@@ -27,12 +26,11 @@ func refuse(format string, args ...any) error {
 	return &skills.Refused{Why: fmt.Sprintf(format, args...)}
 }
 
-// views are what forges put between a repository and the ref of a page.
+// views are path elements of forges between a repository and the ref of a page.
 var views = []string{"/-/tree/", "/-/blob/", "/tree/", "/blob/", "/src/branch/", "/src/tag/", "/src/commit/"}
 
-// Parse reads an address: of an archive, of a repository (with "#ref:folder" behind it if need be,
-// as container builders have it), or of the page of a folder on a forge. The error is a
-// [*skills.Refused].
+// Parse parses an address: of an archive, of a repository (optionally followed by "#ref:folder", as in container
+// builds), or of a folder's page on a forge. The error is a [*skills.Refused].
 func Parse(address string) (Source, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
@@ -73,7 +71,7 @@ func Parse(address string) (Source, error) {
 	return s, nil
 }
 
-// shorten bounds what is repeated of an address.
+// shorten limits the quoted part of an address.
 func shorten(s string) string { return shortenTo(s, 160) }
 
 func shortenTo(s string, n int) string {

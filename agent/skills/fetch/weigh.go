@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// Bounds of a repository's objects. A pack of a megabyte can say that it holds terabytes.
+// Limits of a repository's objects. A pack of one megabyte can expand to terabytes.
 const (
 	maxObjects = 100_000
 	maxObject  = 64 << 20  // bytes of one
@@ -18,8 +18,7 @@ const (
 var errHeavy = refuse("the repository is too large: more than %d objects, one of more than %d MiB, or %d MiB in all",
 	maxObjects, maxObject>>20, maxUnpack>>20)
 
-// weigh reads a pack from its beginning and adds up what its objects will hold, those included that
-// are made from others, without keeping any.
+// weigh reads a pack from its start and adds up the sizes of its objects, including deltas, without storing any.
 func weigh(r io.ReadSeeker) error {
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -64,7 +63,7 @@ func weigh(r io.ReadSeeker) error {
 	return nil
 }
 
-// beginning keeps the first bytes of what is written.
+// beginning keeps the first bytes written to it.
 type beginning struct {
 	b [20]byte // two numbers of at most ten bytes
 	n int
@@ -77,7 +76,7 @@ func (b *beginning) Write(p []byte) (int, error) {
 
 var errDelta = errors.New("a delta has no size")
 
-// target is the size of what a delta makes: the second number in it, after the size of its base.
+// target returns the size of a delta's result: the second number in it, after the size of its base.
 func (b *beginning) target() (int64, error) {
 	rest := b.b[:b.n]
 	var size int64

@@ -67,8 +67,8 @@ func loadBook(file, only string) (out []grid, err error) {
 	return out, nil
 }
 
-// values are the cells of a row with empty ones between them, nil where all are empty; left is how
-// many cells may still come.
+// values returns the cells of a row with empty ones in between, nil if all are empty; left is the number of cells still
+// allowed.
 func values(cells []workbook.Cell, left int) (row []string, still int) {
 	for _, c := range cells {
 		text := c.Value()

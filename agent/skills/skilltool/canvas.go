@@ -21,7 +21,7 @@ import (
 // point is a place on a canvas.
 type point struct{ x, y float64 }
 
-// canvas is what charts are drawn on.
+// canvas is a drawing surface for charts.
 type canvas interface {
 	area(color.NRGBA, []point)
 	line(color.NRGBA, float64, []point)
@@ -187,7 +187,7 @@ type stretch struct {
 	face font.Face
 }
 
-// stretches splits text where another face has the next letter. What none has becomes a question mark.
+// stretches splits text at changes of the font. A letter missing in all fonts becomes a question mark.
 func (r *raster) stretches(s string, size float64, bold bool) (out []stretch) {
 	usual, err := r.face(size, btoi(bold))
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 	maxValue             = 1e15
 )
 
-// hues are told apart by people who do not see all colours, as well as in print.
+// hues are distinguishable with color blindness and in print.
 func hues() []color.NRGBA {
 	return []color.NRGBA{{0x2f, 0x6f, 0xb7, 255}, {0xe0, 0x8a, 0x2e, 255}, {0x3b, 0x9c, 0x6f, 255},
 		{0xb5, 0x49, 0x5b, 255}, {0x7a, 0x5f, 0xa8, 255}, {0x5b, 0x67, 0x73, 255}, {0xc2, 0xa8, 0x3e, 255},
@@ -37,11 +37,11 @@ type series struct {
 	values []float64 // NaN where a cell is empty
 }
 
-// chart is what is drawn, and where.
+// chart is a chart's data and layout.
 type chart struct {
 	canvas
 	kind, title string
-	axis        string // name of what goes to the right
+	axis        string // label of the horizontal axis
 	unit        string // of the values
 	labels      []string
 	xs          []float64 // of a scatter chart
@@ -265,7 +265,7 @@ func label(v, top float64) string {
 	return fmt.Sprintf("%g", math.Round(v*1e6)/1e6)
 }
 
-// extent are the least and the greatest value, with those of stacks.
+// extent returns the smallest and largest value, including stacks.
 func (c *chart) extent() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i := range c.labels {
@@ -288,10 +288,10 @@ func (c *chart) extent() (low, high float64) {
 	return low, high
 }
 
-// labelled tells whether the values of bars are written at them.
+// labelled reports whether the values of bars are written at them.
 func (c *chart) labelled() bool { return len(c.labels)*len(c.series) <= mostLabels }
 
-// written is a value as it stands in the chart.
+// written returns a value as it stands in the chart.
 func (c *chart) written(v float64) string { return grouped(v, c.decimals()) }
 
 // scale draws the axis of values.

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/image/font/sfnt"
 )
 
-// maxFont bounds a font of the machine, in bytes.
+// maxFont limits a font of the machine, in bytes.
 const maxFont = 64 << 20
 
-// machineFont finds a font of this machine with Chinese, Japanese and Korean letters, nil if there is none.
+// machineFont returns a font of this machine with Chinese, Japanese and Korean letters, nil if there is none.
 var machineFont = sync.OnceValue(func() *sfnt.Font {
 	best, rank := "", len(cjkNames())
 	for _, dir := range fontFolders() {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
-				return nil // what can't be read has no fonts
+				return nil // unreadable files have no fonts
 			}
 			if d.IsDir() && strings.Count(path, string(filepath.Separator))-strings.Count(dir, string(filepath.Separator)) > 5 {
 				return fs.SkipDir
@@ -72,7 +72,7 @@ var machineFont = sync.OnceValue(func() *sfnt.Font {
 	return first
 })
 
-// cjkNames are the beginnings of names of such fonts, the best first.
+// cjkNames returns the beginnings of names of such fonts, the best first.
 func cjkNames() []string {
 	return []string{"notosanscjk", "notosanssc", "notosanscjksc", "sourcehansans", "msyh", "pingfang", "wqy-microhei", "wqy-zenhei",
 		"droidsansfallback", "hiragino", "simhei", "simsun", "notoserifcjk", "sourcehanserif", "stheiti", "arial unicode", "unifont"}

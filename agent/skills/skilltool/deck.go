@@ -19,7 +19,7 @@ import (
 // maxSlides bounds a deck.
 const maxSlides = 300
 
-// slide is one slide: a title and what is below it.
+// slide is one slide: a title and its content.
 type slide struct {
 	title  []span
 	cover  bool // has nothing but a title and some lines
@@ -68,7 +68,7 @@ func (d *doc) slides() (out []slide, err error) {
 	return out, nil
 }
 
-// notesLine tells whether what follows on a slide is for its speaker.
+// notesLine reports whether the rest of a slide is speaker notes.
 func notesLine(line string) bool {
 	line = strings.ToLower(strings.Trim(line, "* _"))
 	return line == "notes:" || line == "speaker notes:" || line == "备注：" || line == "备注:"
@@ -83,7 +83,7 @@ func onlyText(blocks []block) bool {
 	return len(blocks) <= 4
 }
 
-// cutAt splits a text at lines outside of code; keep leaves the line at the beginning of what follows.
+// cutAt splits a text at lines outside of code; keep includes the line in the following part.
 func cutAt(source []byte, at func(line string) bool, keep bool) (out [][]byte) {
 	var now bytes.Buffer
 	fence := ""
@@ -109,7 +109,7 @@ func cutAt(source []byte, at func(line string) bool, keep bool) (out [][]byte) {
 	return append(out, now.Bytes())
 }
 
-// inside puts pictures into the page, as what it shows must not depend on other files.
+// inside embeds images in the page, which must not depend on other files.
 type inside struct {
 	doc *doc
 }

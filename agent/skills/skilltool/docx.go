@@ -33,7 +33,7 @@ func zipped(parts []part) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// esc makes text safe for XML; what XML cannot hold becomes a replacement character.
+// esc escapes text for XML; invalid characters become replacement characters.
 func esc(s string) string {
 	var b bytes.Buffer
 	_ = xml.EscapeText(&b, []byte(s)) // a buffer takes all
@@ -65,7 +65,7 @@ func rootRels(main string) part {
 		`Target="docProps/core.xml"/></Relationships>`)}
 }
 
-// relations are what a part refers to.
+// relations are the references of a part.
 type relations struct {
 	rows []string
 }
@@ -90,10 +90,10 @@ type word struct {
 	body  strings.Builder
 	rels  relations
 	media []part
-	lists []int // whose items are numbered, in the order of their numbers
-	// charts is how many there are; their types are written beside those of other parts.
+	lists []int // start numbers of the ordered lists
+	// charts is the number of charts; their types are declared with those of other parts.
 	charts int
-	next   kind // of the block behind the one that is written, -1 at the end
+	next   kind // kind of the following block, -1 at the end
 }
 
 const textWidth = 451.0 // points between the margins of A4
@@ -159,7 +159,7 @@ func (w *word) block(b block, first bool) error {
 			props = `<w:pStyle w:val="Quote"/>`
 		}
 		if w.next == table || w.next == picture || w.next == graph || w.next == item && strings.HasSuffix(plain(b.spans), ":") {
-			props += `<w:keepNext/>` // what leads to a table stays with it
+			props += `<w:keepNext/>` // keep introductory text with its table
 		}
 		w.para(props, b.spans)
 	case item:
@@ -211,7 +211,7 @@ func (w *word) chart(c *chart) error {
 	return nil
 }
 
-// wordFooter is the title and the number of the page.
+// wordFooter returns the title and the number of the page.
 func wordFooter(title string) string {
 	field := func(name string) string {
 		return `<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve"> ` + name + ` </w:instrText></w:r>` +
@@ -222,7 +222,7 @@ func wordFooter(title string) string {
 		`<w:r><w:t xml:space="preserve"> / </w:t></w:r>` + field("NUMPAGES") + `</w:p></w:ftr>`
 }
 
-// list is the number of a list: 1 is that of all bullets.
+// list returns the number of a list: 1 is shared by all bulleted lists.
 func (w *word) list(b block) int {
 	if !b.ordered {
 		return 1
@@ -367,7 +367,7 @@ func (w *word) picture(p *pic) error {
 	return nil
 }
 
-// fit is the size in points of a picture that has at most so much room. A pixel is 3/4 of a point.
+// fit returns the size in points of a picture that has at most so much room. A pixel is 3/4 of a point.
 func fit(p *pic, wide, high float64) (float64, float64) {
 	w, h := float64(p.width)*0.75, float64(p.height)*0.75
 	scale := min(1, wide/w, high/h)

@@ -37,7 +37,7 @@ func info(c call) error {
 	return nil
 }
 
-// describe is one line on a column.
+// describe returns a line about a column.
 func (g grid) describe(i int) string {
 	values, all := g.numbers(i)
 	empty, kinds := 0, map[string]int{}

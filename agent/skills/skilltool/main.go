@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// Name is what the program is called where it works as this tool.
+// Name is the program's name when it runs as this tool.
 const Name = "skilltool"
 
 // maxInput bounds one file that is read.
 const maxInput = 256 << 20
 
-// memory is how much the tool tries to stay under.
+// memory is the tool's soft memory limit.
 const memory = 512 << 20
 
 // Main does not return where the program was started as the tool. It comes early in main: nothing of the
@@ -59,7 +59,7 @@ type command struct {
 	do          func(c call) error
 }
 
-// call is what a command was asked for.
+// call holds the arguments of a command.
 type call struct {
 	args           []string
 	out, warn      io.Writer
@@ -134,7 +134,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// document is a command that turns Markdown into something.
+// document returns a command that turns Markdown into something.
 func document(write func(c call, d *doc) ([]byte, error)) func(call) error {
 	return func(c call) error {
 		text, err := readFile(c.args[0])
@@ -166,7 +166,7 @@ func readFile(name string) ([]byte, error) {
 	return b, err
 }
 
-// save writes a product, whole or not at all, and tells of it.
+// save writes a product atomically and reports it.
 func save(c call, name string, data []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(name), ".skilltool-*")
 	if err != nil {

@@ -16,13 +16,13 @@ const chartNS = `xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart
 	`xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" ` +
 	`xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"`
 
-// Types of those parts.
+// Types of chart parts.
 const (
 	chartType = "application/vnd.openxmlformats-officedocument.drawingml.chart+xml"
 	bookType  = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
-// office makes the parts. book is where the chart finds its numbers, from its own place; size is that of its letters in points.
+// office creates the parts. book is the path of the chart's workbook relative to it; size is the font size in points.
 func (c *chart) office(bookAt string, size int) (officeChart, error) {
 	data, err := book([]grid{c.table()})
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *chart) office(bookAt string, size int) (officeChart, error) {
 	return officeChart{chart: []byte(xmlHead + c.chartXML(id, size)), rels: rels.part("").data, book: data}, nil
 }
 
-// table are the numbers of the chart.
+// table returns the numbers of the chart.
 func (c *chart) table() grid {
 	g := grid{name: "Sheet1", head: []string{c.axis}}
 	for _, s := range c.series {
@@ -79,10 +79,10 @@ func (c *chart) chartXML(book string, size int) string {
 	return b.String()
 }
 
-// round tells whether the chart has no axes.
+// round reports whether the chart has no axes.
 func (c *chart) round() bool { return c.kind == "pie" || c.kind == "donut" }
 
-// format is how the numbers are written, as Office says it.
+// numbers returns the number format in Office's notation.
 func (c *chart) numbers() string {
 	f := "#,##0"
 	if n := c.decimals(); n > 0 {
@@ -178,7 +178,7 @@ func (c *chart) plot(b *strings.Builder, size int) {
 	c.axes(b)
 }
 
-// mean is that of a series.
+// mean returns the mean of a series.
 func (c *chart) mean(i int) float64 {
 	sum, n := 0.0, 0
 	for _, v := range c.series[i].values {
@@ -189,8 +189,8 @@ func (c *chart) mean(i int) float64 {
 	return sum / float64(max(1, n))
 }
 
-// ticks is the format of the axis of values: that of large numbers, while steps between small ones may have more places
-// than they do.
+// ticks returns the format of the axis of values: that of large numbers, while steps between small ones may have more
+// places than they do.
 func (c *chart) ticks() string {
 	for _, s := range c.series {
 		for _, v := range s.values {
@@ -238,7 +238,7 @@ func (c *chart) axes(b *strings.Builder) {
 		`<c:numFmt formatCode="General" sourceLinked="0"/><c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="low"/>%s`+
 		`<c:crossAx val="222"/><c:crosses val="autoZero"/>%s</c:%[1]s>`, first, order, low, title(name, false), line, between)
 	where, names := "autoZero", "low"
-	if c.kind == "hbar" { // whose labels run downwards
+	if c.kind == "hbar" { // its labels run downwards
 		where, names = "max", "nextTo"
 	}
 	fmt.Fprintf(b, `<c:valAx><c:axId val="222"/><c:scaling><c:orientation val="minMax"/></c:scaling><c:delete val="0"/><c:axPos val="%s"/>%s%s`+

@@ -13,7 +13,7 @@ import (
 	"fawn/agent/skills"
 )
 
-// pack makes a .skill file of a folder, if it could be installed.
+// pack creates a .skill file from a folder, if it is installable.
 func pack(c call) error {
 	dir := filepath.Clean(c.args[0])
 	if !strings.HasSuffix(c.args[1], ".skill") {

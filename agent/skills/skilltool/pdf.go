@@ -69,7 +69,7 @@ func (p *paper) need(high float64) {
 	}
 }
 
-// together is how much room headings need with the beginning of what they are above, in points.
+// together returns the space in points that headings need together with the start of the following content.
 func (p *paper) together(list []block) (high float64) {
 	for _, b := range list {
 		switch b.kind {
@@ -162,7 +162,7 @@ func (c *pdfCanvas) path(list []point) string {
 	return b.String()
 }
 
-// tint is a colour on white.
+// tint returns a colour on white.
 func tint(c color.NRGBA) string {
 	part := func(v uint8) float64 { return (float64(v)*float64(c.A) + 255*(255-float64(c.A))) / 255 / 255 }
 	return fmt.Sprintf("%.3f %.3f %.3f", part(c.R), part(c.G), part(c.B))
@@ -272,7 +272,7 @@ const (
 	tableLine = 12.6
 )
 
-// tableHigh is how much room a table takes.
+// tableHigh returns how much room a table takes.
 func (p *paper) tableHigh(b block) (high float64) {
 	widths := p.columns(b.rows, tableSize)
 	for i, row := range b.rows {
@@ -347,7 +347,7 @@ func (p *paper) table(b block) {
 	p.y -= 12
 }
 
-// columns shares the width by what the cells hold.
+// columns divides the width by the content of the cells.
 func (p *paper) columns(rows [][][]span, size float64) []float64 {
 	widths := make([]float64, len(rows[0]))
 	sum := 0.0
@@ -366,7 +366,7 @@ func (p *paper) columns(rows [][][]span, size float64) []float64 {
 	return widths
 }
 
-// wide tells characters that have the width of their height.
+// wide reports whether a character is as wide as high.
 func wide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) ||
 		r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff

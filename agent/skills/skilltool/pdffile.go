@@ -130,7 +130,7 @@ type letter struct {
 	bold bool
 }
 
-// perFont is how many letters a font of drawings has: their codes are bytes.
+// perFont limits the letters of a drawing font, whose codes are bytes.
 const perFont = 250
 
 type pdfImage struct {
@@ -163,7 +163,7 @@ func (f *pdfFile) glyph(font int, r rune) sfnt.GlyphIndex {
 
 func (f *pdfFile) has(font int, r rune) bool { return f.glyph(font, r) != 0 }
 
-// advance is the width of a character in thousandths of its size.
+// advance returns the width of a character in thousandths of its size.
 func (f *pdfFile) advance(i int, r rune) float64 {
 	if i == machine || i == machineBold {
 		own := machineFont()
@@ -291,7 +291,7 @@ func (f *pdfFile) drawnFont(o *objects, n int) int {
 		procs.String(), names.String(), len(list)-1, widths.String(), cmap))
 }
 
-// outline is the drawing of a letter, 1000 units to its size.
+// outline returns the drawing of a letter, 1000 units to its size.
 func outline(own *sfnt.Font, buf *sfnt.Buffer, l letter, wide float64) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%.0f 0 -100 -300 1200 1000 d1\n", wide)
@@ -434,7 +434,7 @@ func hex(s string) string {
 	return b.String()
 }
 
-// bytes is the whole file.
+// bytes returns the whole file.
 func (f *pdfFile) bytes(d *doc) ([]byte, error) {
 	o := &objects{}
 	o.out.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")

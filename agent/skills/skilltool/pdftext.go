@@ -72,7 +72,7 @@ func (f *pdfFile) sorted(list []piece) (out []piece) {
 	return out
 }
 
-// pick is the font for a character, and the character to show.
+// pick returns the font for a character, and the character to show.
 func (f *pdfFile) pick(want int, r rune) (int, rune) {
 	switch {
 	case r == '\n':
@@ -95,7 +95,7 @@ func (f *pdfFile) pick(want int, r rune) (int, rune) {
 	return want, '?'
 }
 
-// ofMachine tells whether the machine's font has a letter that stands by itself. Others would have to be joined.
+// ofMachine reports whether the machine's font has a letter that doesn't need joining.
 func (f *pdfFile) ofMachine(r rune) bool {
 	if !wide(r) && !unicode.In(r, unicode.Bopomofo) && (r < 0x2000 || r > 0x33ff) {
 		return false

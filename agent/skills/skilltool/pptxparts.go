@@ -10,7 +10,7 @@ const (
 	emptyTree = `<p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>`
 )
 
-// parts are all files of a presentation but its pictures.
+// parts returns all files of a presentation but its pictures.
 func (w *show) parts(d *doc) []part {
 	const ml = "application/vnd.openxmlformats-officedocument.presentationml."
 	types := `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
@@ -81,7 +81,7 @@ func (w *show) parts(d *doc) []part {
 	return append(out, parts...)
 }
 
-// holder is a shape of a master or a layout where slides put text.
+// holder returns a shape of a master or a layout where slides put text.
 func holder(id int, kind string, at box, body string) string {
 	return fmt.Sprintf(`<p:sp><p:nvSpPr><p:cNvPr id="%d" name="Holder %[1]d"/><p:cNvSpPr><a:spLocks noGrp="1"/></p:cNvSpPr>`+
 		`<p:nvPr><p:ph %s/></p:nvPr></p:nvSpPr><p:spPr>%s<a:prstGeom prst="rect"><a:avLst/></a:prstGeom></p:spPr><p:txBody>%s`+
@@ -91,7 +91,7 @@ func holder(id int, kind string, at box, body string) string {
 const bar = `<p:sp><p:nvSpPr><p:cNvPr id="9" name="Bar"/><p:cNvSpPr/><p:nvPr userDrawn="1"/></p:nvSpPr><p:spPr>%s` +
 	`<a:prstGeom prst="rect"><a:avLst/></a:prstGeom><a:solidFill><a:schemeClr val="accent1"/></a:solidFill><a:ln><a:noFill/></a:ln></p:spPr></p:sp>`
 
-// feet are the places of the footer and of the number.
+// feet returns the places of the footer and of the number.
 func feet() string {
 	style := func(side string) string {
 		return `<a:bodyPr lIns="0" rIns="0" anchor="ctr"/><a:lstStyle><a:lvl1pPr marL="0" indent="0" algn="` + side + `"><a:buNone/><a:defRPr sz="1100"><a:solidFill><a:schemeClr val="accent6"/></a:solidFill><a:latin typeface="+mn-lt"/><a:ea typeface="+mn-ea"/></a:defRPr></a:lvl1pPr></a:lstStyle>`
@@ -128,7 +128,7 @@ func slideMaster(layouts ...string) string {
 	return b.String()
 }
 
-// notesMasterXML is the page that notes are printed on: the slide, and the text below it.
+// notesMasterXML returns the page that notes are printed on: the slide, and the text below it.
 func notesMasterXML() string {
 	return `<p:notesMaster ` + drawNS + `><p:cSld><p:bg><p:bgPr><a:solidFill><a:schemeClr val="bg1"/></a:solidFill><a:effectLst/></p:bgPr></p:bg><p:spTree>` +
 		emptyTree + slideImage + holder(3, `type="body" sz="quarter" idx="3"`, box{54, 346, 432, 283}, `<a:bodyPr/><a:lstStyle/>`) +

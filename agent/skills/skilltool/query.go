@@ -13,13 +13,13 @@ import (
 	_ "modernc.org/sqlite" // answers the queries
 )
 
-// maxShown is how many rows of an answer are written out.
+// maxShown limits the rows of an answer.
 const maxShown = 50
 
-// queryTime bounds one query.
+// queryTime limits one query.
 const queryTime = 5 * time.Minute
 
-// tableName is what a query calls a table.
+// tableName is the name of a table in queries.
 func tableName(file, sheet string, several bool) string {
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	if several {
@@ -40,7 +40,7 @@ func tableName(file, sheet string, several bool) string {
 	return name
 }
 
-// quoted is a name as SQL has it.
+// quoted returns a name as SQL has it.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // query answers a question in SQL.
@@ -81,7 +81,7 @@ func query(c call) (err error) {
 	return nil
 }
 
-// fill makes a table.
+// fill creates a table.
 func fill(ctx context.Context, db *sql.DB, name string, g grid) (err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -120,7 +120,7 @@ func fill(ctx context.Context, db *sql.DB, name string, g grid) (err error) {
 	return tx.Commit()
 }
 
-// value is a cell as SQL has it: empty ones are NULL.
+// value returns a cell as SQL has it: empty ones are NULL.
 func value(cell string, numeric bool) any {
 	s := strings.TrimSpace(cell)
 	switch {

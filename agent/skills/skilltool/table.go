@@ -29,12 +29,11 @@ type grid struct {
 	head     []string
 	rows     [][]string
 	encoding string // of a text file
-	// decimalComma says that columns may be written as 1.234,50: the file's separator leaves the
-	// comma free for it.
+	// decimalComma means that columns may contain 1.234,50: the file's separator isn't a comma.
 	decimalComma bool
 }
 
-// load reads the tables of a file; sheet is the only one that is wanted, or "".
+// load reads the tables of a file; sheet selects one, "" all.
 func load(file, sheet string) ([]grid, error) {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".xlsx", ".xlsm":
@@ -84,7 +83,7 @@ func loadText(data []byte) (grid, error) {
 	return g.tidy(), nil
 }
 
-// tidy takes the first row as names, which become unique, and makes all rows as long.
+// tidy uses the first row as names, made unique, and makes all rows equally long.
 func (g grid) tidy() grid {
 	width := 0
 	for _, row := range g.rows {
@@ -148,7 +147,7 @@ func (g *grid) pointDecimals() {
 	}
 }
 
-// number reads a cell; thousands may be grouped by commas. What begins with zeros is a code, not a number.
+// number parses a cell; commas may group thousands. Leading zeros make it a code rather than a number.
 func number(cell string) (float64, bool) {
 	s := strings.TrimSpace(cell)
 	digits := strings.TrimLeft(s, "+-")
@@ -168,7 +167,7 @@ func number(cell string) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(s, "xXpP_nN")
 }
 
-// numbers are the values of a column, and whether all that are there are numbers.
+// numbers returns the values of a column, and whether all present values are numbers.
 func (g grid) numbers(i int) (out []float64, all bool) {
 	all = true
 	for _, row := range g.rows {

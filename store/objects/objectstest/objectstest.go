@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// Key and Secret are those of every store that this package starts.
+	// Key and Secret are the credentials of every store started by this package.
 	Key, Secret = "fawn-test", "fawn-test-secret"
 	bucketName  = "files"
 )
@@ -64,7 +64,7 @@ func program() (string, error) {
 	return exec.LookPath(filepath.Join(string(path[:len(path)-1]), "bin", "versitygw"))
 }
 
-// freeAddr is an address where no other process takes the port before the server starts, or while it is down.
+// freeAddr returns an address where no other process takes the port before the server starts, or while it is down.
 func freeAddr(tb testing.TB) string {
 	tb.Helper()
 	host := "127.0.0.1"
@@ -85,25 +85,25 @@ func freeAddr(tb testing.TB) string {
 	}
 }
 
-// given are the addresses of all servers of this process, also of those that are down.
+// given are the addresses used by servers of this process, including stopped ones.
 var given sync.Map
 
 // Endpoint is its address.
 func (s *Server) Endpoint() string { return "http://" + s.addr }
 
-// Config is how to reach its bucket.
+// Config returns the configuration of its bucket.
 func (s *Server) Config() objects.Config {
 	return objects.Config{Bucket: bucketName, Prefix: "some/prefix", Endpoint: s.Endpoint(), PathStyle: true, Key: Key,
 		Secret: Secret}
 }
 
-// URL is the address of its bucket, for a configuration.
+// URL returns the address of its bucket, for a configuration.
 func (s *Server) URL() string { return "s3://" + bucketName + "/some/prefix" }
 
-// Objects counts what is in the bucket.
+// Objects counts the objects in the bucket.
 func (s *Server) Objects() int { return len(s.Names()) }
 
-// Names are the objects in the bucket.
+// Names returns the objects in the bucket.
 func (s *Server) Names() (names []string) {
 	root := filepath.Join(s.dir, bucketName, "some", "prefix")
 	err := filepath.WalkDir(root, func(at string, e os.DirEntry, err error) error {
@@ -118,7 +118,7 @@ func (s *Server) Names() (names []string) {
 	return names
 }
 
-// Again starts it after [Server.Stop], with what it had.
+// Again restarts it after [Server.Stop] with its content.
 func (s *Server) Again() {
 	s.tb.Helper()
 	s.mu.Lock()
@@ -148,7 +148,7 @@ func (s *Server) Again() {
 	}
 }
 
-// Stop ends it at once.
+// Stop stops it at once.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package factor keeps what proves a user besides a password: an authenticator app, recovery codes
-// for when it is not at hand, and passkeys.
+// Package factor manages a user's proofs besides the password: an authenticator app, recovery codes as its replacement,
+// and passkeys.
 package factor
 
 import (
@@ -30,10 +30,10 @@ const (
 	kindPasskey  = "passkey"
 )
 
-// maxPasskeys bounds those of a user.
+// maxPasskeys limits a user's passkeys.
 const maxPasskeys = 20
 
-// Factors keeps them in the store. Its methods may be called from any goroutine.
+// Factors keeps them in the store. It is safe for concurrent use.
 type Factors struct {
 	DB  *store.DB
 	Now func() time.Time // nil is the clock of DB
@@ -48,7 +48,7 @@ func (f Factors) now() time.Time {
 	return f.DB.Now()
 }
 
-// app is the authenticator app of a user, set up or about to be; nil without one.
+// app returns the authenticator app of a user, set up or about to be; nil without one.
 func (f Factors) app(ctx context.Context, user string, confirmed bool) (*store.Factor, error) {
 	list, err := f.DB.Factors(ctx, user, kindTOTP)
 	if err != nil {
@@ -62,7 +62,7 @@ func (f Factors) app(ctx context.Context, user string, confirmed bool) (*store.F
 	return nil, nil
 }
 
-// Required tells whether a password is not enough for a user, and how many recovery codes are left.
+// Required reports whether a user needs a second factor, and the number of remaining recovery codes.
 func (f Factors) Required(ctx context.Context, user string) (required bool, recovery int, err error) {
 	app, err := f.app(ctx, user, true)
 	if err != nil || app == nil {
@@ -72,8 +72,7 @@ func (f Factors) Required(ctx context.Context, user string) (required bool, reco
 	return true, len(list), err
 }
 
-// Begin makes the secret of an authenticator app, in place of one that was never confirmed. It
-// counts for nothing until Confirm.
+// Begin creates the secret of an authenticator app, replacing an unconfirmed one. It isn't valid until Confirm.
 func (f Factors) Begin(ctx context.Context, user string) (secret string, err error) {
 	for {
 		app, err := f.app(ctx, user, false)
@@ -92,7 +91,7 @@ func (f Factors) Begin(ctx context.Context, user string) (secret string, err err
 		Data: f.Seal.close(user, secret)})
 }
 
-// Pending is the secret that waits for Confirm; empty without one.
+// Pending returns the secret that waits for Confirm; empty without one.
 func (f Factors) Pending(ctx context.Context, user string) (string, error) {
 	app, err := f.app(ctx, user, false)
 	if err != nil || app == nil {
@@ -136,12 +135,12 @@ func (f Factors) use(ctx context.Context, app store.Factor, code string) error {
 	app.Step, app.UsedAt = step, f.now()
 	err = f.DB.UseFactor(ctx, app, before)
 	if errors.Is(err, store.ErrConflict) {
-		return ErrCode // somebody else has used it in the meantime
+		return ErrCode // it was used concurrently
 	}
 	return err
 }
 
-// Recovery makes new recovery codes in place of the old ones.
+// Recovery replaces the recovery codes with new ones.
 func (f Factors) Recovery(ctx context.Context, user string) ([]string, error) {
 	if err := f.DB.DeleteFactors(ctx, user, kindRecovery); err != nil {
 		return nil, err
@@ -187,12 +186,12 @@ func (f Factors) Off(ctx context.Context, user string) error {
 	return f.DB.DeleteFactors(ctx, user, kindRecovery)
 }
 
-// Passkeys lists those of a user, oldest first.
+// Passkeys returns a user's passkeys, oldest first.
 func (f Factors) Passkeys(ctx context.Context, user string) ([]store.Factor, error) {
 	return f.DB.Factors(ctx, user, kindPasskey)
 }
 
-// Keys are the passkeys of a user in the form that passkey takes.
+// Keys returns the passkeys of a user in the form that passkey takes.
 func (f Factors) Keys(ctx context.Context, user string) ([]passkey.Key, error) {
 	list, err := f.Passkeys(ctx, user)
 	var out []passkey.Key

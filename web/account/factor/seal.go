@@ -23,11 +23,11 @@ var ErrSealed = errors.New("the secrets of authenticator apps were sealed with a
 	" back into the data folder, or FAWN_SECRET_KEY into the environment; or turn the second step off with " +
 	"`fawn user reset EMAIL --second-factor`, and set it up again")
 
-// sealed begins what was sealed. The secret of an app, in base32, has no such letter.
+// sealed is the prefix of sealed secrets. An app's secret, in base32, has no such letter.
 const sealed = '$'
 
-// Seal keeps the secrets of authenticator apps unreadable in the database, so that who gets a copy of it
-// can make no codes. The nil one seals nothing.
+// Seal encrypts the secrets of authenticator apps in the database, so that a copy of it is useless for creating codes.
+// A nil Seal encrypts nothing.
 type Seal struct{ keys []cipher.AEAD } // the first closes, each opens
 
 // NewSeal takes keys of 32 bytes, the current one first.
@@ -43,14 +43,14 @@ func NewSeal(keys ...[]byte) (*Seal, error) {
 	return s, nil
 }
 
-// LocalKey is the key in a data folder, made when there is none.
+// LocalKey returns the key in a data folder, creating it if necessary.
 func LocalKey(dir string) ([]byte, error) { return NamedKey(dir, KeyFile) }
 
-// NamedKey is a key of 32 bytes in a file of a data folder, made when there is none.
+// NamedKey returns a 32-byte key in a file of a data folder, creating it if necessary.
 func NamedKey(dir, file string) ([]byte, error) {
 	name := filepath.Join(dir, file)
 	key, err := os.ReadFile(name)
-	if err == nil && len(key) != chacha20poly1305.KeySize { // it opens nothing, and must not keep everybody out
+	if err == nil && len(key) != chacha20poly1305.KeySize { // it opens nothing, and must not lock everyone out
 		if err = os.Rename(name, name+".damaged"); err == nil {
 			err = fs.ErrNotExist
 		}
@@ -63,7 +63,7 @@ func NamedKey(dir, file string) ([]byte, error) {
 	return key, keep(name, key)
 }
 
-// keep writes a file as a whole, or not at all, also when the power fails: what is sealed with a lost key is lost.
+// keep writes a file atomically, even if the power fails: secrets sealed with a lost key are lost.
 func keep(name string, data []byte) error {
 	f, err := os.OpenFile(name+".tmp", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -111,15 +111,14 @@ func (s *Seal) open(user string, data []byte) (string, error) {
 	return "", ErrSealed
 }
 
-// current says that a secret is sealed with the current key.
+// current reports whether a secret is sealed with the current key.
 func (s *Seal) current(user string, data []byte) bool {
 	one := Seal{s.keys[:1]}
 	_, err := one.open(user, data)
 	return err == nil && len(data) > 0 && data[0] == sealed
 }
 
-// SealAll seals what was stored before secrets were sealed, or is sealed with an older key. It counts the secrets that
-// no key opens.
+// SealAll seals secrets stored unsealed or with an older key. It counts those that no key opens.
 func (f Factors) SealAll(ctx context.Context) (unreadable int, err error) {
 	users, err := f.DB.Users(ctx)
 	if err != nil || f.Seal == nil {

@@ -1,5 +1,4 @@
-// Package passkey registers passkeys and signs people in with them (WebAuthn, with credentials
-// that the browser finds by itself).
+// Package passkey registers passkeys and signs people in with them (WebAuthn, with discoverable credentials).
 package passkey
 
 import (
@@ -19,17 +18,17 @@ var (
 	ErrPlace = errors.New("passkeys need a host name, and HTTPS unless it is localhost")
 	// ErrRefused marks an answer of a browser that proves nothing.
 	ErrRefused = errors.New("the passkey was not accepted")
-	// ErrUnknown marks a passkey that nobody has registered here.
+	// ErrUnknown means that a passkey isn't registered here.
 	ErrUnknown = errors.New("no account has this passkey")
 )
 
-// Site is where the browser is. Passkeys belong to the host name.
+// Site is the site of a browser. Passkeys are bound to its host name.
 type Site struct {
 	w *webauthn.WebAuthn
 }
 
-// At is the site of an origin such as https://fawn.example:8443. The error is [ErrPlace] where
-// browsers allow no passkeys.
+// At returns the site of an origin such as https://fawn.example:8443. The error is [ErrPlace] where browsers allow no
+// passkeys.
 func At(origin, name string) (*Site, error) {
 	scheme, rest, _ := strings.Cut(origin, "://")
 	host := rest
@@ -67,7 +66,7 @@ type Key struct {
 	Data []byte
 }
 
-// account is a User in the form that the library wants.
+// account adapts a User to the library.
 type account struct {
 	User
 	keys []webauthn.Credential
@@ -100,10 +99,10 @@ func stored(c *webauthn.Credential) (Key, error) {
 	return Key{ID: base64.RawURLEncoding.EncodeToString(c.ID), Data: data}, err
 }
 
-// Ceremony is what must be kept between the two halves, sealed, and used once.
+// Ceremony is the state kept, sealed, between the two halves, to be used once.
 type Ceremony []byte
 
-// BeginRegister returns what the browser needs to make a passkey, as JSON.
+// BeginRegister returns the browser's options for creating a passkey, as JSON.
 func (s *Site) BeginRegister(u User) (options []byte, c Ceremony, err error) {
 	a, err := open(u)
 	if err != nil {
@@ -138,7 +137,7 @@ func (s *Site) FinishRegister(u User, c Ceremony, answer []byte) (Key, error) {
 	return stored(made)
 }
 
-// BeginSignIn returns what the browser needs to find a passkey of this site, as JSON.
+// BeginSignIn returns the browser's options for finding a passkey of this site, as JSON.
 func (s *Site) BeginSignIn() (options []byte, c Ceremony, err error) {
 	assertion, session, err := s.w.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
@@ -147,9 +146,9 @@ func (s *Site) BeginSignIn() (options []byte, c Ceremony, err error) {
 	return both(assertion.Response, session)
 }
 
-// FinishSignIn checks the browser's answer. Find returns the account that has the id of a user,
-// with its passkeys, or an error. The key comes back as it is to be stored from now on: it counts
-// its uses. Errors wrap [ErrRefused], [ErrUnknown] or are those of find.
+// FinishSignIn checks the browser's response. Find returns the account with a user id and its passkeys, or an error.
+// The returned key has an updated use count and must be stored. Errors wrap [ErrRefused], [ErrUnknown] or are those of
+// find.
 func (s *Site) FinishSignIn(c Ceremony, answer []byte, find func(user string) (User, error)) (User, Key, error) {
 	var session webauthn.SessionData
 	if err := json.Unmarshal(c, &session); err != nil {
@@ -160,7 +159,7 @@ func (s *Site) FinishSignIn(c Ceremony, answer []byte, find func(user string) (U
 		return User{}, Key{}, refused(err)
 	}
 	var who account
-	var failed error // of find: the library makes a text of it
+	var failed error // error of find, which the library converts to text
 	_, used, err := s.w.ValidatePasskeyLogin(func(_, handle []byte) (webauthn.User, error) {
 		u, err := find(string(handle))
 		if err == nil {

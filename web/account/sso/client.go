@@ -12,7 +12,7 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// Bounds of what services answer.
+// Limits of services' responses.
 const (
 	maxAnswer = 1 << 20 // bytes of a body
 	patience  = 15 * time.Second

@@ -22,13 +22,13 @@ import (
 )
 
 var (
-	// ErrState marks an answer that does not belong to what the browser began.
+	// ErrState means that a response doesn't belong to the sign-in that the browser began.
 	ErrState = errors.New("this sign-in was not started in this browser, or too long ago")
-	// ErrDenied marks a person whom the service did not let through.
+	// ErrDenied means that the service refused a person.
 	ErrDenied = errors.New("the service refused")
-	// ErrEmail marks a person whose address is unknown, unverified or not allowed here.
+	// ErrEmail means that a person's address is unknown, unverified or not allowed here.
 	ErrEmail = errors.New("the e-mail address is not accepted")
-	// ErrToken marks a token that was not made for this server, or is about nobody.
+	// ErrToken means that a token isn't for this server, or names nobody.
 	ErrToken = errors.New("the token is not accepted")
 )
 
@@ -44,7 +44,7 @@ type Provider struct {
 	Domains                []string // of addresses; empty accepts all
 }
 
-// Pending is what the browser keeps while somebody is at the service. It must be sealed.
+// Pending is the state kept by the browser during a sign-in at a service. It must be sealed.
 type Pending struct {
 	Provider string `json:"p"`
 	State    string `json:"s"`
@@ -55,15 +55,15 @@ type Pending struct {
 	User     string `json:"u,omitempty"` // the account that the identity is added to; empty signs in
 }
 
-// Identity is a person as a service knows it. Subject is stable, the address may change.
+// Identity is a person's identity at a service. Subject is stable, the address may change.
 type Identity struct {
 	Issuer, Subject string
 	Email           string
-	Verified        bool // the service says that the address is theirs
+	Verified        bool // the service has verified the address
 	Name            string
 }
 
-// Client keeps what it learned about services. Its methods may be called from any goroutine.
+// Client caches metadata of services. It is safe for concurrent use.
 type Client struct {
 	guard *netguard.Guard
 
@@ -80,21 +80,20 @@ type known struct {
 	until       time.Time
 }
 
-// fresh is how long the description of a service is used.
+// fresh is the lifetime of a service's metadata.
 const fresh = time.Hour
 
-// maxKnown bounds what is kept, in services. The configuration names them, so this is never
-// reached but by an owner who changes it many times.
+// maxKnown limits the cached services. The configuration names them, so only repeated changes by its owner reach it.
 const maxKnown = 64
 
-// New makes a client. The owner chose the addresses of issuers, which may be private ones; where
-// issuers send us to, the guard judges.
+// New returns a client. The owner chose the addresses of issuers, which may be private ones; where issuers send us to,
+// the guard judges.
 func New(guard *netguard.Guard) *Client {
 	return &Client{guard: guard, known: map[string]*known{}}
 }
 
-// Begin is the address at the service that the browser goes to. Of pending, Redirect, Next and
-// User are given; the rest is set.
+// Begin returns the address at the service that the browser goes to. Of pending, Redirect, Next and User are given; the
+// rest is set.
 func (c *Client) Begin(ctx context.Context, p Provider, pending *Pending) (string, error) {
 	k, err := c.discover(ctx, p.Issuer)
 	if err != nil {
@@ -113,8 +112,7 @@ func (c *Client) Begin(ctx context.Context, p Provider, pending *Pending) (strin
 	return oauthConfig(p, k, pending.Redirect).AuthCodeURL(pending.State, more...), nil
 }
 
-// Finish reads what the service sent the browser back with. Errors wrap [ErrState], [ErrDenied],
-// [ErrEmail] or say what went wrong on the way.
+// Finish processes the service's redirect. Errors wrap [ErrState], [ErrDenied], [ErrEmail] or describe other failures.
 func (c *Client) Finish(ctx context.Context, p Provider, pending Pending, query url.Values) (Identity, error) {
 	var id Identity
 	if pending.Provider != p.Name || pending.State == "" ||
@@ -158,8 +156,8 @@ func (c *Client) Finish(ctx context.Context, p Provider, pending Pending, query 
 	return c.identity(ctx, p, k, token, verified)
 }
 
-// answered checks who sent a browser back, as RFC 9207 has it: a service that names itself in its answers must do so in
-// each, and a name that is there must be its own, else another service could pass off its answer as this one's.
+// answered checks the issuer of a response, see RFC 9207: a service that includes its name must do so in each response,
+// and a name must be its own; otherwise another service could inject its response.
 func (k *known) answered(query url.Values) error {
 	switch given := query["iss"]; {
 	case len(given) == 0 && !k.namesItself:
@@ -172,8 +170,8 @@ func (k *known) answered(query url.Values) error {
 	return nil
 }
 
-// meant checks what go-oidc leaves to its callers: a token is about somebody, and if it names the client that asked for
-// it, or is for several, that is this one.
+// meant makes the checks that go-oidc leaves to its callers: a token names a person, and if it names an authorized
+// party, or several audiences, the party is this client.
 func meant(token *oidc.IDToken, client string) error {
 	var got struct {
 		Party *string `json:"azp"`
@@ -192,7 +190,7 @@ func meant(token *oidc.IDToken, client string) error {
 	return nil
 }
 
-// claims are what is read of a person. Some services send booleans as text.
+// claims are the used claims about a person. Some services send booleans as text.
 type claims struct {
 	Email    string `json:"email"`
 	Verified any    `json:"email_verified"`
@@ -201,8 +199,7 @@ type claims struct {
 
 func (c claims) verified() bool { return c.Verified == true || c.Verified == "true" }
 
-// identity is the person a token is about. Services may leave addresses out of tokens; then they
-// are asked.
+// identity returns the person a token is about. Services may leave addresses out of tokens; then they are asked.
 func (c *Client) identity(ctx context.Context, p Provider, k *known, token *oauth2.Token,
 	id *oidc.IDToken) (Identity, error) {
 	out := Identity{Issuer: id.Issuer, Subject: id.Subject}

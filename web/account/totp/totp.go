@@ -1,5 +1,5 @@
-// Package totp is the second step of signing in: the codes of authenticator apps (RFC 6238, with
-// SHA-1, six digits and 30 seconds, which is what the apps agree on), and recovery codes.
+// Package totp implements the second step of signing in: the codes of authenticator apps (RFC 6238, with SHA-1, six
+// digits and 30 seconds, which all apps support), and recovery codes.
 package totp
 
 import (
@@ -23,32 +23,31 @@ const (
 	modulus   = 1_000_000
 	secretLen = 20 // bytes, the length of the hash
 
-	// skew is how many periods the clock of a phone may be off.
+	// skew is the tolerance for a phone's clock, in periods.
 	skew = 1
 
-	// Recoveries is how many recovery codes people get.
+	// Recoveries is the number of recovery codes.
 	Recoveries = 10
 )
 
 func encoding() *base32.Encoding { return base32.StdEncoding.WithPadding(base32.NoPadding) }
 
-// NewSecret is a new shared secret in the form that apps take.
+// NewSecret returns a new shared secret in the form that apps take.
 func NewSecret() string {
 	b := make([]byte, secretLen)
 	rand.Read(b) //nolint:errcheck // never fails
 	return encoding().EncodeToString(b)
 }
 
-// URI is what the picture that apps scan says. Issuer and account are shown in the app.
+// URI returns the text of the QR code scanned by apps. Apps show issuer and account.
 func URI(secret, issuer, account string) string {
 	label := url.PathEscape(issuer) + ":" + url.PathEscape(account)
 	q := "secret=" + secret + "&issuer=" + url.QueryEscape(issuer) + "&algorithm=SHA1&digits=6&period=30"
 	return "otpauth://totp/" + label + "?" + strings.ReplaceAll(q, "+", "%20")
 }
 
-// Check tells whether code is right at a time, give or take one period, and of which period it
-// is. A code counts only once: last is the period of the last one that was taken, and neither it
-// nor an older one is taken again.
+// Check reports whether code is valid at a time, plus or minus one period, and returns its period. A code is valid
+// once: last is the period of the last accepted one, and codes up to it are rejected.
 func Check(secret, code string, at time.Time, last int64) (step int64, ok bool) {
 	key, err := encoding().DecodeString(secret)
 	code = Tidy(code)
@@ -64,7 +63,7 @@ func Check(secret, code string, at time.Time, last int64) (step int64, ok bool) 
 	return 0, false
 }
 
-// Code is the code of a secret at a time, as an app shows it. The error is about the secret.
+// Code returns the code of a secret at a time, as an app shows it. The error is about the secret.
 func Code(secret string, at time.Time) (string, error) {
 	key, err := encoding().DecodeString(secret)
 	if err != nil {
@@ -73,7 +72,7 @@ func Code(secret string, at time.Time) (string, error) {
 	return at6(key, at.Unix()/period), nil
 }
 
-// at6 is the code of a period: RFC 4226, section 5.3.
+// at6 returns the code of a period: RFC 4226, section 5.3.
 func at6(key []byte, step int64) string {
 	mac := hmac.New(sha1.New, key)
 	_ = binary.Write(mac, binary.BigEndian, step) // a hash takes everything
@@ -82,7 +81,7 @@ func at6(key []byte, step int64) string {
 	return fmt.Sprintf("%06d", n%modulus)
 }
 
-// Tidy is a code without the spaces and dashes that people type.
+// Tidy returns a code without the spaces and dashes that people type.
 func Tidy(code string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -109,13 +108,12 @@ func NewRecovery() []string {
 	return out
 }
 
-// HashRecovery is what is stored of a recovery code. The codes are random, so a plain hash cannot
-// be turned around.
+// HashRecovery returns the stored form of a recovery code. The codes are random, so a plain hash can't be reversed.
 func HashRecovery(code string) string {
 	plain := strings.NewReplacer("o", "0", "i", "1", "l", "1").Replace(strings.ToLower(Tidy(code)))
 	sum := sha256.Sum256([]byte(plain))
 	return hex.EncodeToString(sum[:])
 }
 
-// IsRecovery tells whether what somebody typed has the form of a recovery code.
+// IsRecovery reports whether an input has the form of a recovery code.
 func IsRecovery(code string) bool { return len(Tidy(code)) == 10 }

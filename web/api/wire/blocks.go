@@ -7,8 +7,8 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// blockLog is a growing message as the thread protocol tells it: one content block after
-// the other, each begun, added to and finished.
+// blockLog writes a growing message in the thread protocol: one content block after the other, each started, extended
+// and finished.
 type blockLog struct {
 	id     string
 	ns     []string
@@ -27,7 +27,7 @@ type block struct {
 	shown    int    // bytes of arguments told so far
 }
 
-// message adds one messages frame of b. run_id tells the client which frames belong together.
+// message adds one messages frame of b. run_id groups the frames for the client.
 func (p *ProtocolEncoder) message(b *blockLog, data map[string]any) error {
 	data["run_id"] = b.id
 	return p.put("messages", "messages", b.ns, agent.NodeModel, data)
@@ -56,7 +56,7 @@ func (p *ProtocolEncoder) piece(b *blockLog, ev runevent.Event) error {
 		}
 		return p.arguments(b, piece.Calls[0])
 	}
-	var f runevent.Finish // whose usage is told as it came
+	var f runevent.Finish // only its usage is needed
 	if err := json.Unmarshal(ev.Data, &f); err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func (p *ProtocolEncoder) text(b *blockLog, kind, piece string) error {
 		"delta": map[string]any{"type": kind + "-delta", kind: piece}})
 }
 
-// arguments adds to a tool call. A delta repeats the arguments so far, so only those that make
-// them noticeably longer are told: the whole stays linear in the length of the arguments.
+// arguments adds a delta to a tool call. A delta repeats the arguments so far, so only those that lengthen them
+// noticeably are sent: the total stays linear in the length of the arguments.
 func (p *ProtocolEncoder) arguments(b *blockLog, d agent.CallDelta) error {
 	one := b.calls[d.Index]
 	if one == nil {
@@ -130,7 +130,7 @@ func orNull(s string) any {
 	return s
 }
 
-// closeBlock tells the open block as a whole.
+// closeBlock sends the complete open block.
 func (p *ProtocolEncoder) closeBlock(b *blockLog) error {
 	one := b.open
 	if one == nil {
@@ -140,7 +140,7 @@ func (p *ProtocolEncoder) closeBlock(b *blockLog) error {
 	return p.message(b, map[string]any{"event": "content-block-finish", "index": one.index, "content": one.content()})
 }
 
-// content is a finished block.
+// content returns a finished block.
 func (o *block) content() map[string]any {
 	if o.kind != "tool_call" {
 		return map[string]any{"type": o.kind, o.kind: string(o.text)}
@@ -185,7 +185,7 @@ func (p *ProtocolEncoder) finishAll(grown []*runevent.Draft[*blockLog]) error {
 	return nil
 }
 
-// settle tells a stored message of the model nobody saw grow.
+// settle sends a stored message of the model that wasn't streamed.
 func (p *ProtocolEncoder) settle(ns string, body json.RawMessage, whole bool) error {
 	if !whole {
 		return nil

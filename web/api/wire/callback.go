@@ -67,7 +67,7 @@ func (e *Encoder) runEnd(ctx context.Context, seq int64) error {
 		map[string]any{"output": s.values, "input": input})
 }
 
-// input is what the run was started with.
+// input returns the run's input.
 func (e *Encoder) input() (json.RawMessage, error) {
 	var kw struct {
 		Input json.RawMessage `json:"input"`
@@ -76,7 +76,7 @@ func (e *Encoder) input() (json.RawMessage, error) {
 	return kw.Input, err
 }
 
-// valuesAt reads the values of a checkpoint, {} where there are none any more.
+// valuesAt reads the values of a checkpoint, {} if they no longer exist.
 func (e *Encoder) valuesAt(ctx context.Context, checkpoint string) (json.RawMessage, error) {
 	if checkpoint != "" {
 		s, err := e.load(ctx, checkpoint)
@@ -90,7 +90,7 @@ func (e *Encoder) valuesAt(ctx context.Context, checkpoint string) (json.RawMess
 	return json.RawMessage(`{}`), nil
 }
 
-// asked is the input of a model's call: the conversation at a checkpoint, empty for a helper's.
+// asked returns the input of a model's call: the conversation at a checkpoint, empty for a helper's.
 func (e *Encoder) asked(ctx context.Context, checkpoint, ns string) (any, error) {
 	list := json.RawMessage(`[]`)
 	if ns == "" {
@@ -116,11 +116,10 @@ func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
 		e.run.ID)
 }
 
-// nodeEnd tells what a node wrote: as a piece of its own, as its result, and as a piece of the
-// graph.
+// nodeEnd reports a node's output: as a chunk, as its result, and as a chunk of the graph.
 func (e *Encoder) nodeEnd(ctx context.Context, s *runevent.StepData, before string, seq int64) error {
 	name := updateName(s.Node)
-	if !e.modes.has(ModeEvents) || name != s.Node { // hooks behind the answer are no node of the graph
+	if !e.modes.has(ModeEvents) || name != s.Node { // hooks after the answer are no node of the graph
 		return nil
 	}
 	patch, err := patchBody(s)
@@ -146,7 +145,7 @@ func (e *Encoder) nodeEnd(ctx context.Context, s *runevent.StepData, before stri
 		map[string]any{"chunk": map[string]json.RawMessage{name: patch}})
 }
 
-// task is the id of the node that runs now, which events inside it name as their parent.
+// task returns the id of the node that runs now, which events inside it name as their parent.
 func (e *Encoder) task(node string) string { return taskID(e.base(), node) }
 
 // modelStart opens a call of the model, with the conversation as far as it goes.
@@ -162,8 +161,8 @@ func (e *Encoder) modelStart(ctx context.Context, ev runevent.Event) error {
 		map[string]any{"input": input}, e.run.ID, e.task(agent.NodeModel))
 }
 
-// modelChunk is a piece of an answer. It comes before the messages frame of the same piece, as callbacks
-// run first: clients that ask for both show the first word twice otherwise.
+// modelChunk writes a piece of an answer. It precedes the messages frame of the same piece, as callbacks run first:
+// otherwise clients that request both show the first word twice.
 func (e *Encoder) modelChunk(ev runevent.Event) error {
 	at := part(ev.Seq-1, partAhead)
 	if !e.modes.has(ModeEvents) || !e.fresh(at) {
@@ -206,7 +205,7 @@ func (e *Encoder) modelEnds(ctx context.Context, ev runevent.Event, before strin
 	return nil
 }
 
-// toolEvent is the callback event of a tool's frame.
+// toolEvent writes the callback event of a tool's frame.
 func (e *Encoder) toolEvent(f toolFrame, ev runevent.Event) error {
 	data := map[string]any{}
 	input := toolInput(e.calls[f.Call].args)
@@ -224,7 +223,7 @@ func (e *Encoder) toolEvent(f toolFrame, ev runevent.Event) error {
 		e.run.ID, e.task(agent.NodeTools))
 }
 
-// toolInput is the arguments of a call as an object; text that is none is its member "input", as LangChain has it.
+// toolInput returns the arguments of a call as an object; other text is its member "input", as in LangChain.
 func toolInput(args json.RawMessage) any {
 	var object map[string]json.RawMessage
 	if len(args) == 0 || json.Unmarshal(args, &object) == nil && object != nil {
@@ -233,7 +232,7 @@ func toolInput(args json.RawMessage) any {
 	return map[string]string{"input": string(args)}
 }
 
-// customEvent is what a stage or a tool told on its own.
+// customEvent is a custom event of a stage or tool.
 func (e *Encoder) customEvent(ev runevent.Event) error {
 	if !e.modes.has(ModeEvents) {
 		return nil

@@ -26,9 +26,9 @@ type Encoder struct {
 	open    runevent.Drafts[*splicer]
 	calls   map[string]toolCall // the open step's, by id
 	step    int                 // number of the last step, -2 before one was seen
-	cp      string              // its checkpoint, or the one the run goes on from
+	cp      string              // its checkpoint, or the run's starting point
 	running string              // the node that runs now, when a step or the start told
-	ended   bool                // the end frame is in or behind buf
+	ended   bool                // the end frame is in or after buf
 	among   bool                // others follow in the same stream
 	saved   *store.Checkpoint   // of the last step, if no longer stored
 
@@ -36,16 +36,16 @@ type Encoder struct {
 	waitingAt int64  // number of that start
 }
 
-// NewEncoder makes an encoder of a run's events for a reader that has had the frames up to one.
+// NewEncoder returns an encoder of a run's events for a reader that has had the frames up to one.
 func NewEncoder(db *store.DB, run store.Run, m Modes, subgraphs bool, after httpx.ID) *Encoder {
 	return &Encoder{db: db, run: run, modes: m, subgraphs: subgraphs, after: after, calls: map[string]toolCall{},
 		step: -2}
 }
 
-// After is what its reader has had.
+// After is the reader's last position.
 func (e *Encoder) After() httpx.ID { return e.after }
 
-// Anew is an encoder for the same reader once it has had the frames up to another one.
+// Anew returns an encoder for the same reader once it has had the frames up to another one.
 func (e *Encoder) Anew(after httpx.ID) *Encoder {
 	n := NewEncoder(e.db, e.run, e.modes, e.subgraphs, after)
 	n.among = e.among
@@ -63,7 +63,7 @@ func (e *Encoder) Resume(ctx context.Context, reader *eventlog.Reader) (int64, e
 	return to, nil
 }
 
-// nodeBehind is the node which runs behind a checkpoint, or "".
+// nodeBehind returns the node that runs after a checkpoint, or "".
 func nodeBehind(next []string) string {
 	if len(next) == 0 || next[0] == agent.NodeInterrupt {
 		return ""
@@ -122,7 +122,7 @@ func (e *Encoder) Add(ctx context.Context, ev runevent.Event) error {
 	return nil
 }
 
-// meta opens the run, and shows the state that one without input goes on from.
+// meta opens the run and, for a run without input, shows the initial state.
 func (e *Encoder) meta(ctx context.Context, ev runevent.Event) error {
 	if e.fresh(one(ev.Seq)) {
 		e.buf = httpx.AppendFrame(e.buf, "metadata", ev.Data, one(ev.Seq))
@@ -155,14 +155,14 @@ func (e *Encoder) meta(ctx context.Context, ev runevent.Event) error {
 	return nil
 }
 
-// Among says that others follow in the same stream.
+// Among means that other runs follow in the same stream.
 func (e *Encoder) Among() { e.among = true }
 
-// Done tells whether the end of the stream was added.
+// Done reports whether the end of the stream was added.
 func (e *Encoder) Done() bool { return e.ended }
 
-// End closes the stream, once. Its number is not compared with the cursor: a reader that
-// comes back after the end gets told again.
+// End closes the stream, once. Its number isn't compared with the cursor: a reader that returns after the end gets it
+// again.
 func (e *Encoder) End(seq int64) {
 	if !e.ended {
 		name, data := "end", []byte("null")
@@ -173,7 +173,7 @@ func (e *Encoder) End(seq int64) {
 	}
 }
 
-// name is the event name for a namespace, and whether the reader wants it.
+// name returns the event name for a namespace, and whether the reader wants it.
 func (e *Encoder) name(mode, ns string) (string, bool) {
 	if ns == "" {
 		return mode, true
@@ -181,7 +181,7 @@ func (e *Encoder) name(mode, ns string) (string, bool) {
 	return mode + "|" + ns, e.subgraphs
 }
 
-// delta is the hot path: one frame for a piece of an answer, without encoding/json for text.
+// delta is the hot path: it writes one frame for a piece of an answer, without encoding/json for text.
 func (e *Encoder) delta(m *growing, ev *runevent.Event) error {
 	if !e.modes.has(ModeMessages) && !e.modes.has(ModePartialMessages) || ev.NS != "" && !e.subgraphs {
 		return nil
@@ -203,7 +203,7 @@ func (e *Encoder) delta(m *growing, ev *runevent.Event) error {
 	return err
 }
 
-// announce tells readers of whole messages that one begins.
+// announce tells readers of whole messages that a message begins.
 func (e *Encoder) announce(ev runevent.Event) error {
 	return e.put(ModePartialMessages, "messages/metadata", ev.NS, one(ev.Seq), func() (any, error) {
 		return map[string]any{ev.Msg.ID: map[string]any{"metadata": e.place(agent.NodeModel, ev.NS)}}, nil
@@ -213,7 +213,7 @@ func (e *Encoder) announce(ev runevent.Event) error {
 // growing is a message under way, with its splicer once a piece of it is shown.
 type growing = runevent.Draft[*splicer]
 
-// splicer makes the splicer of a message.
+// splicer returns the splicer of a message.
 func (e *Encoder) splicer(m *growing) (*splicer, error) {
 	meta, err := e.metadata(agent.NodeModel, m.NS)
 	if err != nil {
@@ -226,10 +226,10 @@ func (e *Encoder) splicer(m *growing) (*splicer, error) {
 	return newSplicer(m.ID, suffix, meta), nil
 }
 
-// metadata is the second half of a messages frame.
+// metadata returns the second half of a messages frame.
 func (e *Encoder) metadata(node, ns string) ([]byte, error) { return agent.Encode(e.place(node, ns)) }
 
-// base is what ids of tasks are made from.
+// base is the basis of task ids.
 func (e *Encoder) base() string {
 	if e.cp == "" {
 		return e.run.ID
@@ -237,7 +237,7 @@ func (e *Encoder) base() string {
 	return e.cp
 }
 
-// place says where in the graph something happens.
+// place reports where in the graph something happens.
 func (e *Encoder) place(node, ns string) map[string]any {
 	at := node + ":" + e.task(node)
 	if ns != "" {
@@ -253,8 +253,7 @@ func (e *Encoder) place(node, ns string) map[string]any {
 	return meta
 }
 
-// finished sends what a step makes: whole messages, updates, values. grown are the messages
-// that are over with it.
+// finished sends the output of a step: whole messages, updates, values. grown are the streamed messages it completes.
 func (e *Encoder) finished(ctx context.Context, ev runevent.Event, grown []*growing) error {
 	s := ev.Step
 	if s.Node != agent.NodeInput {
@@ -304,7 +303,7 @@ func (e *Encoder) finished(ctx context.Context, ev runevent.Event, grown []*grow
 	return nil
 }
 
-// whole sends a message nobody saw grow.
+// whole sends a message that wasn't streamed.
 func (e *Encoder) whole(node, ns string, body json.RawMessage, seq int64) error {
 	suffix := ""
 	if ns != "" {
@@ -354,8 +353,8 @@ func appendList(dst []byte, event string, body []byte, id httpx.ID) []byte {
 	return httpx.AppendFrame(dst, event, append(append(append(list, '['), body...), ']'), id)
 }
 
-// updateName is the node a step's updates are shown under. The steps which are no nodes of
-// the graph get names of their own.
+// updateName returns the node a step's updates are shown under. The steps which are no nodes of the graph get names of
+// their own.
 func updateName(node string) string {
 	switch node {
 	case agent.NodeEnd:
@@ -366,7 +365,7 @@ func updateName(node string) string {
 	return node
 }
 
-// patchBody is what a step wrote.
+// patchBody returns a step's output.
 func patchBody(s *runevent.StepData) (json.RawMessage, error) {
 	patch := make(map[string]json.RawMessage, len(s.Fields)+1)
 	for k, v := range s.Fields {

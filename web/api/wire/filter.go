@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Filter is what one reader of a thread's events wants.
+// Filter selects the events for one reader of a thread.
 type Filter struct {
 	Channels   []string   `json:"channels"`
 	Namespaces [][]string `json:"namespaces"`
@@ -13,7 +13,7 @@ type Filter struct {
 	Since      *int64     `json:"since"`
 }
 
-// wants tells whether an event of a channel at a place in the tree is asked for.
+// wants reports whether events of a channel at a place in the tree are requested.
 func (f *Filter) wants(channel string, ns []string) bool {
 	group, _, _ := strings.Cut(channel, ":")
 	if !slices.Contains(f.Channels, channel) && !slices.Contains(f.Channels, group) {
@@ -27,8 +27,8 @@ func (f *Filter) wants(channel string, ns []string) bool {
 	})
 }
 
-// below tells whether ns begins with prefix. A segment of the prefix without a colon also
-// stands for every segment of that name.
+// below reports whether ns begins with prefix. A segment of the prefix without a colon also stands for every segment of
+// that name.
 func below(ns, prefix []string) bool {
 	if len(prefix) > len(ns) {
 		return false

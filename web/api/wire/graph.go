@@ -12,19 +12,18 @@ import (
 // GraphID is short for that of package request.
 const GraphID = request.GraphID
 
-// LeadAssistant is the id of the graph's assistant.
+// LeadAssistant returns the id of the graph's assistant.
 func LeadAssistant() string { return request.LeadAssistant }
 
-// taskID is the id of a node that would run behind a checkpoint: the same whenever it is
-// asked for.
+// taskID returns the id of a node that would run after a checkpoint: the same for each call.
 func taskID(checkpoint, node string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(checkpoint+node)).String()
 }
 
-// BuiltIn tells whether an assistant id, a graph id or nothing names the graph's assistant.
+// BuiltIn reports whether an assistant id, a graph id or nothing names the graph's assistant.
 func BuiltIn(id string) bool { return request.BuiltIn(id) }
 
-// Canonical is how an assistant is named in answers: the graph's own always by its id.
+// Canonical returns an assistant's name in responses: the graph's own always by its id.
 func Canonical(id string) string {
 	if BuiltIn(id) {
 		return LeadAssistant()
@@ -32,7 +31,7 @@ func Canonical(id string) string {
 	return id
 }
 
-// Stamp is a time as clients read it.
+// Stamp returns a time as clients read it.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func object(raw json.RawMessage) json.RawMessage {

@@ -28,13 +28,13 @@ var modeNames = [...]struct {
 	{"tools", ModeTools},
 }
 
-// has tells whether any of some modes is in the set.
+// has reports whether any of some modes is in the set.
 func (m Modes) has(some Modes) bool { return m&some != 0 }
 
-// Custom tells whether custom events are asked for.
+// Custom reports whether custom events are asked for.
 func (m Modes) Custom() bool { return m.has(ModeCustom) }
 
-// ModeOf is the mode of a name, 0 when there is none.
+// ModeOf returns the mode with a name, 0 for none.
 func ModeOf(name string) Modes {
 	for _, m := range modeNames {
 		if m.name == name {
@@ -44,7 +44,7 @@ func ModeOf(name string) Modes {
 	return 0
 }
 
-// ModeNames are the names of all modes.
+// ModeNames returns the names of all modes.
 func ModeNames() []string {
 	var names []string
 	for _, m := range modeNames {

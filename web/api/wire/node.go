@@ -14,7 +14,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// modesOfSteps are those which show checkpoints and the nodes around them.
+// modesOfSteps are the modes that show checkpoints and nodes.
 const modesOfSteps = ModeTasks | ModeCheckpoints | ModeDebug | ModeEvents
 
 // taskStart is a node that begins to run.
@@ -36,7 +36,7 @@ type taskEnd struct {
 	Interrupts []Interrupt     `json:"interrupts"`
 }
 
-// debugFrame wraps what a debugger is told.
+// debugFrame wraps the data for debuggers.
 type debugFrame struct {
 	Step    int    `json:"step"`
 	Type    string `json:"type"` // checkpoint, task, task_result
@@ -74,8 +74,7 @@ type checkpointFrame struct {
 	Parent       *Pointer        `json:"parent_checkpoint"`
 }
 
-// put appends a frame of one mode when its reader wants it and has not had it. make is
-// called only then.
+// put appends a frame of one mode if its reader wants it and hasn't had it. make is called only then.
 func (e *Encoder) put(mode Modes, event, ns string, id httpx.ID, make func() (any, error)) error {
 	name, ok := e.name(event, ns)
 	if !ok || !e.modes.has(mode) || !e.fresh(id) {
@@ -107,8 +106,8 @@ type saved struct {
 	snap   store.Snapshot
 }
 
-// shownAt reads a checkpoint for readers of a run. saved is that of a step which the next one
-// may have taken the place of; nil is none.
+// shownAt reads a checkpoint for readers of a run. saved is the checkpoint of a step that the next one may have
+// replaced; nil for none.
 func shownAt(ctx context.Context, db *store.DB, thread, id string, saved *store.Checkpoint) (store.Snapshot, error) {
 	if saved != nil && saved.ID == id {
 		return db.SnapshotOf(ctx, *saved)
@@ -116,8 +115,7 @@ func shownAt(ctx context.Context, db *store.DB, thread, id string, saved *store.
 	return db.Snapshot(ctx, thread, id)
 }
 
-// load reads a checkpoint; nil when it is gone, rolled back or pruned: what it said is
-// history.
+// load reads a checkpoint; nil if it was rolled back or pruned.
 func (e *Encoder) load(ctx context.Context, checkpoint string) (*saved, error) {
 	snap, err := shownAt(ctx, e.db, e.run.ThreadID, checkpoint, e.saved)
 	if errors.Is(err, store.ErrNotFound) {
@@ -129,7 +127,7 @@ func (e *Encoder) load(ctx context.Context, checkpoint string) (*saved, error) {
 	return &saved{cp: snap.Checkpoint, values: runs.Values(snap, false), snap: snap}, nil
 }
 
-// checkpoint shows a checkpoint to those who watch them.
+// checkpoint shows a checkpoint to readers of checkpoints.
 func (e *Encoder) checkpoint(s *saved, seq, debugSeq int64) error {
 	if !e.modes.has(ModeCheckpoints | ModeDebug) {
 		return nil
@@ -153,7 +151,7 @@ func (e *Encoder) checkpoint(s *saved, seq, debugSeq int64) error {
 	return e.debug(one(debugSeq), s.cp.Step, "checkpoint", s.cp.At, f)
 }
 
-// starts shows the nodes which begin behind a checkpoint.
+// starts shows the nodes that begin after a checkpoint.
 func (e *Encoder) starts(s *saved, seq, debugSeq int64) error {
 	list := make([]taskStart, len(s.cp.Next))
 	for i, node := range s.cp.Next {
@@ -177,7 +175,7 @@ func (e *Encoder) starts(s *saved, seq, debugSeq int64) error {
 	return nil
 }
 
-// goesOn shows the node a run without input starts with, at the first thing it does.
+// goesOn shows the node with which a run without input starts, at its first event.
 func (e *Encoder) goesOn() error {
 	if e.waiting == nil {
 		return nil
@@ -187,8 +185,7 @@ func (e *Encoder) goesOn() error {
 	return e.starts(s, e.waitingAt, e.waitingAt+1)
 }
 
-// result shows what the node of a step wrote. The hooks behind an answer were no task
-// anybody saw begin.
+// result shows the output of a step's node. Hooks after an answer weren't announced as tasks.
 func (e *Encoder) result(ctx context.Context, ev runevent.Event, before string) error {
 	s := ev.Step
 	if s.Node == agent.NodeInput || !e.modes.has(ModeTasks|ModeDebug|ModeEvents) {
@@ -238,8 +235,7 @@ func (e *Encoder) failed(ev runevent.Event) error {
 	})
 }
 
-// around shows what follows the messages and updates of a step: the new checkpoint and what
-// runs behind it.
+// around shows the frames after a step's messages and updates: the new checkpoint and the next tasks.
 func (e *Encoder) around(ctx context.Context, ev runevent.Event) error {
 	if !e.modes.has(modesOfSteps|ModeValues) || ev.To < e.after.Seq {
 		return nil
@@ -267,7 +263,7 @@ func (e *Encoder) around(ctx context.Context, ev runevent.Event) error {
 	return e.starts(now, ev.PartSeq(runevent.PartTask), ev.PartSeq(runevent.PartTaskDebug))
 }
 
-// first shows the empty checkpoint a thread begins with, which comes with its first input.
+// first shows a thread's initial empty checkpoint, which precedes its first input.
 func (e *Encoder) first(ctx context.Context, parent string, ev runevent.Event) error {
 	if parent == "" {
 		return nil
@@ -286,8 +282,7 @@ func (e *Encoder) first(ctx context.Context, parent string, ev runevent.Event) e
 	return e.checkpoint(s, ev.PartSeq(runevent.PartUpdates), ev.PartSeq(runevent.PartResult))
 }
 
-// halted tells where the run stopped that is not complete: at a question, or with an empty
-// list at a breakpoint.
+// halted reports where the run stopped that is not complete: at a question, or with an empty list at a breakpoint.
 func (e *Encoder) halted(ctx context.Context, ev runevent.Event) error {
 	var h runevent.Halt
 	if err := json.Unmarshal(ev.Data, &h); err != nil {

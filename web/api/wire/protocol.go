@@ -17,8 +17,8 @@ import (
 	"fawn/web/httpx"
 )
 
-// ProtocolEncoder turns the events of one run into events of the thread protocol, those of one
-// reader's filter past its cursor. It belongs to one goroutine.
+// ProtocolEncoder converts the events of one run to events of the thread protocol: those matching a reader's filter
+// after its cursor. It belongs to one goroutine.
 type ProtocolEncoder struct {
 	frames
 	db    *store.DB
@@ -28,18 +28,18 @@ type ProtocolEncoder struct {
 
 	seq     int64    // number of the event at hand
 	sub     int32    // frames it has made already
-	helpers []string // namespaces of subagents whose start was told, in order
+	helpers []string // namespaces of announced subagents, in order
 	open    runevent.Drafts[*blockLog]
 	halted  bool // the run stops before its end
 	failure string
 }
 
-// NewProtocolEncoder makes one for a reader that has had the frames up to one.
+// NewProtocolEncoder returns an encoder for a reader that has received the frames up to one.
 func NewProtocolEncoder(db *store.DB, run store.Run, f *Filter, after httpx.ID) *ProtocolEncoder {
 	return &ProtocolEncoder{db: db, run: run, want: f, after: after}
 }
 
-// Add appends what ev tells.
+// Add appends the events for ev.
 func (p *ProtocolEncoder) Add(ctx context.Context, ev runevent.Event) error {
 	p.seq, p.sub = ev.Seq, 0
 	if err := p.start(ev.NS); err != nil {
@@ -77,8 +77,8 @@ func (p *ProtocolEncoder) Add(ctx context.Context, ev runevent.Event) error {
 	return nil
 }
 
-// names is a namespace as a list. The graph itself is the empty one: clients take what they
-// show as the answer from there only. What happens in the call of a subagent has its name.
+// names returns a namespace as a list. The graph itself is the empty one, the only one whose output clients show as the
+// answer. A subagent's call has its name.
 func names(ns string) []string {
 	if ns == "" {
 		return []string{}
@@ -98,11 +98,10 @@ func (p *ProtocolEncoder) put(channel, method string, ns []string, node string, 
 	return p.raw(method, ns, node, body)
 }
 
-// id is that of the frame at hand.
+// id returns the id of the current frame.
 func (p *ProtocolEncoder) id() httpx.ID { return httpx.ID{Seq: p.seq, Part: p.sub} }
 
-// shown tells whether the frame at hand goes out. One that does not counts too, so that ids
-// are the same for all readers.
+// shown reports whether the current frame is sent. Unsent frames count too, so ids are the same for all readers.
 func (p *ProtocolEncoder) shown(channel string, ns []string) bool {
 	if p.id().Compare(p.after) > 0 && p.want.wants(channel, ns) {
 		return true
@@ -111,8 +110,7 @@ func (p *ProtocolEncoder) shown(channel string, ns []string) bool {
 	return false
 }
 
-// raw is put for data that is JSON and wanted. A first frame has the number of its event as
-// its id, those behind it a further one.
+// raw is put for wanted JSON data. The first frame has the number of its event as its id, later ones have a suffix.
 func (p *ProtocolEncoder) raw(method string, ns []string, node string, data []byte) error {
 	id := p.id()
 	p.sub++
@@ -142,8 +140,7 @@ func (p *ProtocolEncoder) lifecycle(ns []string, event, graph string, more ...st
 	return p.put("lifecycle", "lifecycle", ns, "", data)
 }
 
-// begin opens the run, and again after a restart: what an earlier attempt had begun to say
-// is withdrawn.
+// begin opens the run, and again after a restart, where it withdraws incomplete messages of the earlier attempt.
 func (p *ProtocolEncoder) begin(ctx context.Context, ev runevent.Event) error {
 	for _, m := range p.open.Reset() {
 		if err := p.message(m.Own, map[string]any{"event": "error",
@@ -155,7 +152,7 @@ func (p *ProtocolEncoder) begin(ctx context.Context, ev runevent.Event) error {
 	if err := p.lifecycle([]string{}, "running", GraphID); err != nil || ev.To == ev.Seq {
 		return err
 	}
-	run, err := p.db.Run(ctx, p.run.ID) // a run without input shows what it goes on from
+	run, err := p.db.Run(ctx, p.run.ID) // a run without input shows its initial state
 	if errors.Is(err, store.ErrNotFound) || err == nil && run.BaseCheckpoint == "" {
 		return nil
 	}
@@ -166,7 +163,7 @@ func (p *ProtocolEncoder) begin(ctx context.Context, ev runevent.Event) error {
 	return p.state(ctx, run.BaseCheckpoint, nil)
 }
 
-// start tells that the subagent of a namespace works, once.
+// start announces a namespace's subagent, once.
 func (p *ProtocolEncoder) start(ns string) error {
 	if ns == "" || slices.Contains(p.helpers, ns) {
 		return nil
@@ -180,7 +177,7 @@ func (p *ProtocolEncoder) start(ns string) error {
 	return p.lifecycle(names(ns), "started", agent.NodeTools)
 }
 
-// stop tells that the subagents at and below a namespace are done.
+// stop reports the end of the subagents at and below a namespace.
 func (p *ProtocolEncoder) stop(ns, event string) error {
 	kept := p.helpers[:0]
 	for _, helper := range p.helpers {
@@ -196,7 +193,7 @@ func (p *ProtocolEncoder) stop(ns, event string) error {
 	return nil
 }
 
-// tool tells of a tool call.
+// tool reports a tool call.
 func (p *ProtocolEncoder) tool(ev runevent.Event) error {
 	switch ev.Kind {
 	case runevent.KindToolStart:
@@ -252,7 +249,7 @@ func (p *ProtocolEncoder) call(ev runevent.Event, data map[string]any) error {
 	return p.put("tools", "tools", names(ev.NS), agent.NodeTools, data)
 }
 
-// step ends what was open, and tells what the step wrote and the state behind it.
+// step closes open messages, and sends a step's output and resulting state.
 func (p *ProtocolEncoder) step(ctx context.Context, ev runevent.Event, grown []*runevent.Draft[*blockLog]) error {
 	s := ev.Step
 	for i, body := range s.Messages {
@@ -282,7 +279,7 @@ func (p *ProtocolEncoder) step(ctx context.Context, ev runevent.Event, grown []*
 	return p.state(ctx, s.Checkpoint, s.Saved)
 }
 
-// state tells a checkpoint and its values. One that is gone is skipped.
+// state sends a checkpoint and its values. A missing one is skipped.
 func (p *ProtocolEncoder) state(ctx context.Context, checkpoint string, saved *store.Checkpoint) error {
 	root := []string{}
 	if p.seq < p.after.Seq || !p.want.wants("checkpoints", root) && !p.want.wants("values", root) {
@@ -319,7 +316,7 @@ func (p *ProtocolEncoder) snapshot(ctx context.Context, checkpoint string,
 	return &snap, nil
 }
 
-// custom tells an event of the graph's own, which can also be asked for by its type.
+// custom sends an event of the graph, which can also be requested by its type.
 func (p *ProtocolEncoder) custom(ev runevent.Event) error {
 	var typed struct {
 		Type string `json:"type"`
@@ -331,8 +328,7 @@ func (p *ProtocolEncoder) custom(ev runevent.Event) error {
 	return p.put(channel, "custom", names(ev.NS), "", data)
 }
 
-// halt tells what the run waits for, if it waits for an answer. What is asked has two names:
-// clients read one or the other.
+// halt sends the run's open question, if there is one. It has two names, since clients read one or the other.
 func (p *ProtocolEncoder) halt(ctx context.Context, ev runevent.Event) error {
 	p.halted = true
 	var h runevent.Halt

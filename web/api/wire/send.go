@@ -8,19 +8,19 @@ import (
 	"fawn/web/httpx"
 )
 
-// keepAtMost is the size in bytes of a buffer that is kept for what comes next.
+// keepAtMost is the size in bytes up to which a buffer is reused.
 const keepAtMost = 256 << 10
 
-// ErrLeft means that nobody reads the answer any more.
+// ErrLeft means that the reader is gone.
 var ErrLeft = errors.New("the client left")
 
 // frames are frames on their way to a reader.
 type frames struct{ buf []byte }
 
-// Len is the size in bytes of what waits to be sent.
+// Len returns the size of the unsent data in bytes.
 func (f *frames) Len() int { return len(f.buf) }
 
-// Send hands over what there is. A buffer that grew for a large state is given back.
+// Send writes the buffered data. A buffer that grew for a large state is released.
 func (f *frames) Send(out *httpx.Stream, flush bool) error {
 	if err := out.Write(f.buf, flush); err != nil {
 		return fmt.Errorf("%w: %w", ErrLeft, err)
@@ -32,7 +32,7 @@ func (f *frames) Send(out *httpx.Stream, flush bool) error {
 	return nil
 }
 
-// Events hands over what there is, the data of each event by itself.
+// Events writes the buffered data of each event separately.
 func (f *frames) Events(take func(data []byte) error) error {
 	for line := range bytes.SplitSeq(f.buf, []byte("\n")) {
 		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
@@ -48,8 +48,8 @@ func (f *frames) Events(take func(data []byte) error) error {
 	return nil
 }
 
-// WaitFrame tells readers of custom events that commits have to be waited for, as the disk or the database stands still,
-// or that this is over. It is no event of a run, so it has no id to go on behind.
+// WaitFrame tells readers of custom events that commits are delayed, because the disk or the database stalls, or no
+// longer. It isn't an event of a run, so it has no id for resuming.
 func WaitFrame(waiting bool) []byte {
 	return httpx.AppendFrame(nil, "custom",
 		fmt.Appendf(nil, `{"type": "storage_waiting", "waiting": %t}`, waiting), httpx.ID{})

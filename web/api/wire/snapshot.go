@@ -39,7 +39,7 @@ type Pointer struct {
 	At     string  `json:"ts,omitempty"`
 }
 
-// Tail parses the messages behind and including the last one that is not a tool's.
+// Tail parses the messages from the last one that isn't a tool's.
 func Tail(snap store.Snapshot) []*agent.Message {
 	var out []*agent.Message
 	for _, row := range slices.Backward(snap.Messages) {
@@ -56,7 +56,7 @@ func Tail(snap store.Snapshot) []*agent.Message {
 	return out
 }
 
-// Tasks lists what would run next, with the open question and the failure if there are.
+// Tasks lists the next tasks, with the open question and the failure if there are any.
 func Tasks(snap store.Snapshot, failed *runevent.Failure) []Task {
 	list := []Task{}
 	for _, node := range snap.Checkpoint.Next {
@@ -85,8 +85,8 @@ func Tasks(snap store.Snapshot, failed *runevent.Failure) []Task {
 	return list
 }
 
-// reviewed adds to a question what inboxes for LangChain's human-in-the-loop requests read: the call that waits as
-// action_requests, and in review_configs how it can be answered.
+// reviewed adds to a question the fields read by inboxes for LangChain's human-in-the-loop requests: the waiting call
+// as action_requests, and in review_configs the possible answers.
 func reviewed(tool string, question json.RawMessage) json.RawMessage {
 	var asked struct {
 		Question string            `json:"question"`
@@ -107,7 +107,7 @@ func reviewed(tool string, question json.RawMessage) json.RawMessage {
 	return append(append(slices.Clip(question[:len(question)-1]), ','), more[1:]...)
 }
 
-// CheckpointMetadata is what clients read beside a checkpoint's values.
+// CheckpointMetadata returns the data that clients read next to a checkpoint's values.
 func CheckpointMetadata(cp store.Checkpoint) (map[string]any, error) {
 	var stored map[string]json.RawMessage // verbatim: large numbers keep their digits
 	if err := json.Unmarshal(object(cp.Meta), &stored); err != nil {
@@ -130,8 +130,7 @@ func CheckpointMetadata(cp store.Checkpoint) (map[string]any, error) {
 	return meta, nil
 }
 
-// Interrupted adds what a thread waits for to its values: the open questions, none at a
-// breakpoint. It is also returned alone.
+// Interrupted adds a thread's open questions to its values, none at a breakpoint. They are also returned alone.
 func Interrupted(values json.RawMessage, snap store.Snapshot) (all, alone json.RawMessage, err error) {
 	asked := []Interrupt{}
 	for _, t := range Tasks(snap, nil) {

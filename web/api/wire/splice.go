@@ -15,7 +15,7 @@ type splicer struct {
 	meta   []byte
 
 	text      []byte // up to the piece of text
-	textEnd   []byte // behind it, up to the number
+	textEnd   []byte // after it, up to the number
 	reason    []byte
 	reasonEnd []byte
 
@@ -56,7 +56,7 @@ func (s *splicer) append(dst []byte, ev *runevent.Event) ([]byte, error) {
 	return httpx.AppendFrame(dst, "messages"+s.suffix, pair, one(ev.Seq)), nil
 }
 
-// chunkOf is one delta as a message of its own.
+// chunkOf returns one delta as a separate message.
 func chunkOf(id string, ev runevent.Event) (chunkJSON, error) {
 	chunk := chunkJSON{Type: "AIMessageChunk", ID: id, Kwargs: map[string]any{}, Meta: map[string]any{},
 		Calls: []agent.ToolCall{}, Invalid: []agent.InvalidCall{}, Chunks: []callChunk{}}

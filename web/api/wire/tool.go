@@ -7,7 +7,7 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// toolFrame is what happens to one tool call.
+// toolFrame is an event of a tool call.
 type toolFrame struct {
 	Event  string          `json:"event"` // on_tool_start, on_tool_event, on_tool_end, on_tool_error
 	Call   string          `json:"toolCallId"`

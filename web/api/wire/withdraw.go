@@ -7,8 +7,7 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// withdraw takes a message back from readers of deltas: its run was cut off in the middle
-// and says it again under another id.
+// withdraw removes a message for readers of deltas: its run was interrupted and repeats it under another id.
 func (e *Encoder) withdraw(ev runevent.Event) error {
 	var w runevent.Withdrawal
 	if err := json.Unmarshal(ev.Data, &w); err != nil {

@@ -1,6 +1,6 @@
-// Package gate chooses the length of tests. `make test` runs the short version of everything that needs nothing but this
-// machine. FAWN_NIGHTLY=1, which the parts of `make nightly` set, adds what takes minutes: several servers, PostgreSQL
-// beneath all of runs, second users, many rounds. FAWN_SOAK=1, set by `make nightly-soak`, makes that long.
+// Package gate selects the length of tests. `make test` runs the short version of everything that needs only this
+// machine. FAWN_NIGHTLY=1, set by the parts of `make nightly`, adds tests that take minutes: several servers,
+// PostgreSQL for all of runs, second users, many rounds. FAWN_SOAK=1, set by `make nightly-soak`, makes those long.
 package gate
 
 import (
@@ -24,7 +24,7 @@ func Nightly() bool { return os.Getenv("FAWN_NIGHTLY") == "1" || Soaking() }
 // Soaking reports whether they run in their longest version.
 func Soaking() bool { return os.Getenv("FAWN_SOAK") == "1" }
 
-// In skips a test of a part of `make nightly` where that doesn't run, and says why it isn't in `make test`.
+// In skips a test of a part of `make nightly` if that part doesn't run, with the reason why it isn't in `make test`.
 func In(tb testing.TB, part Part, why string) {
 	tb.Helper()
 	if part == Soak && !Soaking() || !Nightly() {
@@ -32,7 +32,7 @@ func In(tb testing.TB, part Part, why string) {
 	}
 }
 
-// Pick chooses between the versions of a test: how often, how many, how long.
+// Pick selects between the versions of a test: repetitions, sizes and durations.
 func Pick[T any](short, nightly, soak T) T {
 	switch {
 	case Soaking():

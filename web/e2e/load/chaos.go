@@ -15,11 +15,11 @@ import (
 	"fawn/web/e2e/scriptmodel"
 )
 
-// limitChaos is how many ms later a run may call its model beside bad MCP servers.
+// limitChaos is the maximum delay in ms of a run's first model call caused by bad MCP servers.
 const limitChaos = 50
 
-// chaos measures how much later a run first calls its model where an MCP server of each bad kind is
-// configured, in turns with a Fawn that has none: at once after a start, and later on.
+// chaos measures the delay of a run's first model call caused by each kind of bad MCP server, alternating with a Fawn
+// without any: right after a start, and later.
 func (b *bench) chaos(ctx context.Context) error {
 	servers := map[string]any{}
 	for _, kind := range mcptest.Kinds() {
@@ -42,7 +42,7 @@ func (b *bench) chaos(ctx context.Context) error {
 		}
 		for _, data := range []string{without, with} {
 			later[data] = append(later[data], rest[data]...)
-			if round > 0 { // the first run of all gives new servers a moment
+			if round > 0 { // the very first run waits for new servers
 				early[data] = append(early[data], first[data])
 			}
 		}
@@ -57,7 +57,7 @@ func (b *bench) chaos(ctx context.Context) error {
 	return nil
 }
 
-// chaosRound starts a Fawn for each data folder, and lets them run in turns.
+// chaosRound starts a Fawn for each data folder, and runs them in turns.
 func (b *bench) chaosRound(ctx context.Context, folders ...string) (first map[string]float64, rest map[string][]float64,
 	err error) {
 	started := make([]*Target, len(folders))
@@ -85,7 +85,7 @@ func (b *bench) chaosRound(ctx context.Context, folders ...string) (first map[st
 	return first, rest, nil
 }
 
-// firstCall is how long after a message was sent the model is called, in ms.
+// firstCall returns the delay in ms between sending a message and the model call.
 func (b *bench) firstCall(ctx context.Context, t *Target) (float64, error) {
 	thread, err := t.Thread(ctx)
 	if err != nil {

@@ -1,7 +1,5 @@
-// Package load drives a running Fawn with the scripted model and measures what
-// a token costs. Every figure is taken in interleaved rounds next to a bare
-// relay that has the same wire shape and none of the work, so that a slow or
-// noisy machine shows in both columns.
+// Package load drives a running Fawn with the scripted model and measures the cost of a token. Every figure is measured
+// in rounds interleaved with a bare relay of the same wire format, so a slow or noisy machine affects both columns.
 package load
 
 import (
@@ -17,8 +15,8 @@ import (
 	"time"
 )
 
-// Word is the one word the scripted model repeats; a driver counts tokens by it. The space
-// behind it may come with the next piece.
+// Word is the one word the scripted model repeats; a driver counts tokens by it. The space after it may come with the
+// next piece.
 const Word = "lorem"
 
 // Target is a server under load. Direct means the model itself, asked without
@@ -43,8 +41,7 @@ func NewTarget(name, base string) *Target {
 	}}}
 }
 
-// Stream is what one run looked like to its reader. Times count from the moment
-// the request was sent.
+// Stream is a run as seen by its reader. Times count from sending the request.
 type Stream struct {
 	Tokens int
 	First  time.Duration   // first token
@@ -97,7 +94,7 @@ func (t *Target) Thread(ctx context.Context) (string, error) {
 	return body.ID, nil
 }
 
-// count tells how many threads there are of a kind.
+// count returns the number of threads of a kind.
 func (t *Target) count(ctx context.Context, filter map[string]any) (int, error) {
 	res, err := t.post(ctx, "/threads/count", filter)
 	if err != nil {
@@ -111,7 +108,7 @@ func (t *Target) count(ctx context.Context, filter map[string]any) (int, error) 
 	return n, nil
 }
 
-// say sends one message to a thread; the answer is a stream.
+// say sends one message to a thread; the response is a stream.
 func (t *Target) say(ctx context.Context, thread, text string) (*http.Response, error) {
 	path, body := "/threads/"+thread+"/runs/stream", any(map[string]any{
 		"assistant_id": "lead_agent",
@@ -148,7 +145,7 @@ func read(body io.Reader, begin time.Time, direct bool) (Stream, error) {
 	for {
 		line, err := br.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			// The rest of a line longer than the buffer holds no chunk of ours.
+			// The rest of a line longer than the buffer contains no chunk.
 			continue
 		}
 		if event, ok := bytes.CutPrefix(line, []byte("event: ")); ok {

@@ -15,13 +15,13 @@ import (
 
 // Limits of the crowd and of lists.
 const (
-	limitOK   = 10  // ms, p99 of the smallest request beside 64 quick streams
+	limitOK   = 10  // ms, p99 of the smallest request during 64 fast streams
 	limitList = 1.5 // ms, p50 of the newest 50 of 10,000 threads
 	limitFlat = 1.5 // times that of 1,000 threads
 )
 
-// crowd has 64 runs speak at 200 tokens a second each, and asks small things meanwhile: what
-// counts is that no run fails and nobody waits for the database.
+// crowd runs 64 answers at 200 tokens per second each, with small requests in between: no run may fail, and no request
+// may wait for the database.
 func (b *bench) crowd(ctx context.Context) error {
 	const n, rate = 64, 200
 	data, err := os.MkdirTemp(b.Dir, "crowd-")
@@ -52,8 +52,7 @@ func (b *bench) crowd(ctx context.Context) error {
 	return nil
 }
 
-// ask makes the same request again and again until ctx ends, and returns how long each took
-// in ms.
+// ask repeats a request until ctx ends, and returns each duration in ms.
 func ask(ctx context.Context, url string, every time.Duration) ([]float64, error) {
 	var took []float64
 	client := &http.Client{Transport: &http.Transport{}}
@@ -80,7 +79,7 @@ func ask(ctx context.Context, url string, every time.Duration) ([]float64, error
 	}
 }
 
-// lists looks at the newest 50 threads of a thousand and of ten thousand.
+// lists reads the newest 50 threads of a thousand and of ten thousand.
 func (b *bench) lists(ctx context.Context) error {
 	few, many := 1000, 10_000
 	if b.Quick {
@@ -134,7 +133,7 @@ func (b *bench) lists(ctx context.Context) error {
 	return nil
 }
 
-// fill makes n more threads, a few at a time.
+// fill creates n more threads, a few at a time.
 func fill(ctx context.Context, t *Target, n int) error {
 	const atOnce = 8
 	errs := make([]error, atOnce)

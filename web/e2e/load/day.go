@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// limitDay is what a server at rest may have, in MB, over what it had before its day's work.
+// limitDay is the memory in MB that an idle server may have gained since before its day's work.
 const limitDay = 25
 
-// day is the work of a day in a minute: every thread gets a file and messages that make the agent call
-// tools, pages are opened and searched. What counts is what the server keeps of it once it rests.
+// day performs a day's work in a minute: every thread gets a file and messages with tool calls, pages are opened and
+// searched. It measures the memory that the idle server keeps.
 func (b *bench) day(ctx context.Context) error {
 	threads, turns := 100, 3
 	if b.Quick {
@@ -29,7 +29,7 @@ func (b *bench) day(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, p, err := b.server(ctx, "day", data) // the first start sets the folder up, which is not what is measured
+	_, p, err := b.server(ctx, "day", data) // the first start creates the folder, which isn't measured
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (t *Target) workThrough(ctx context.Context, k, turns int) error {
 	return nil
 }
 
-// task sends a message that has the agent look at a file, write one and answer at some length.
+// task sends a message that makes the agent read a file, write one and give a long answer.
 func (t *Target) task(ctx context.Context, thread, name string, turn int) error {
 	call := func(tool string, args map[string]any) map[string]any {
 		args["description"] = "do the work"
@@ -165,7 +165,7 @@ func (t *Target) search(ctx context.Context) error {
 	return err
 }
 
-// done makes a request whose answer nobody needs.
+// done makes a request and discards the response.
 func (t *Target) done(req *http.Request) error {
 	res, err := t.client.Do(req)
 	if err != nil {
@@ -179,8 +179,7 @@ func (t *Target) done(req *http.Request) error {
 	return err
 }
 
-// rested waits until a process has given back what it does not need, and returns its memory: when its
-// least has been the same for a while.
+// rested waits until a process has released unneeded memory, and returns its memory once the minimum is stable.
 func rested(ctx context.Context, pid int) (Memory, error) {
 	const (
 		quiet   = 40 * time.Second // connections to the database close after half a minute

@@ -86,8 +86,8 @@ func (b *bench) documents(ctx context.Context) error {
 	return nil
 }
 
-// reading is how a conversion went: the time in ms until the first pages were read and until
-// all was done, and the most memory of the process in MB, NaN where it was not seen.
+// reading is the measurement of a conversion: ms until the first pages were read and until the end, and the process's
+// peak memory in MB, NaN if unknown.
 type reading struct{ begun, all, memory float64 }
 
 // converted uploads a document and waits until it is Markdown.
@@ -177,8 +177,7 @@ func (t *Target) ask(req *http.Request, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// converterPeak is the most memory that a running converter has had, in bytes; 0 where there is
-// none, or none can be seen.
+// converterPeak returns the peak memory of a running converter in bytes; 0 without one, or if unknown.
 func converterPeak() (peak int64) {
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -197,12 +196,12 @@ func converterPeak() (peak int64) {
 	return peak
 }
 
-// searchBooks has the model search the thread's documents and returns how long the run took, in ms.
+// searchBooks makes the model search the thread's documents and returns the duration of the run in ms.
 func (t *Target) searchBooks(ctx context.Context, thread, words string) (float64, error) {
 	return t.call(ctx, thread, "search_documents", map[string]string{"query": words}, `\"passages\":[{`)
 }
 
-// call has the model call a tool, whose result must have some text in it.
+// call makes the model call a tool whose result must contain a text.
 func (t *Target) call(ctx context.Context, thread, tool string, args map[string]string, want string) (float64, error) {
 	script, err := json.Marshal(map[string]any{"turns": []any{
 		map[string]any{"tool_calls": []any{map[string]any{"name": tool, "args": args}}},
@@ -225,7 +224,7 @@ func (t *Target) call(ctx context.Context, thread, tool string, args map[string]
 	return took, err
 }
 
-// book is a PDF with text on each of its pages, and on each a word of its own.
+// book returns a PDF with text and a unique word on each page.
 func book(pages, n int) []byte {
 	words := strings.Fields("the harbour light keeps ships away from rocks when fog comes in at night and nobody sees land but one man who counts seconds between flashes writes them down each hour wind turns north before rain")
 	r := rand.New(rand.NewPCG(uint64(n), 1))

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// grouped gives a program a process group of its own.
+// grouped runs a program in its own process group.
 func grouped(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // endGroup ends all processes of a group that may be gone.

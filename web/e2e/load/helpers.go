@@ -16,11 +16,11 @@ import (
 // Limits of a server with many helpers at work.
 const (
 	limitAnswer      = 100 // ms, p99 of GET /ok and of a page
-	limitHelpersOver = 150 // MB resident over what it took before
+	limitHelpersOver = 150 // MB of resident memory over the baseline
 )
 
-// helpers lets 32 helpers speak at once, four in each of eight runs whose readers want to see
-// all of it, and measures how soon the server answers others meanwhile, and what it keeps.
+// helpers runs 32 helpers concurrently, four in each of eight runs with full streams, and measures the server's
+// response times meanwhile, and its memory.
 func (b *bench) helpers(ctx context.Context) error {
 	const runs, each, rate = 8, 4, 50
 	data, err := os.MkdirTemp(b.Dir, "helpers-")
@@ -32,7 +32,7 @@ func (b *bench) helpers(ctx context.Context) error {
 		return err
 	}
 	defer p.Stop()
-	if _, err := firstTokens(ctx, t, 3); err != nil { // what any answer takes is there before
+	if _, err := firstTokens(ctx, t, 3); err != nil { // warm up everything that any answer needs
 		return err
 	}
 	idle, err := memory(t.PID)
@@ -75,7 +75,7 @@ func (b *bench) helpers(ctx context.Context) error {
 	return nil
 }
 
-// sending is a message whose answer sends helpers, each of which says so many words.
+// sending returns a message whose answer starts helpers, each with an answer of this length.
 func sending(helpers, tokens, rate int) (string, error) {
 	type call struct {
 		Name string            `json:"name"`
@@ -92,7 +92,7 @@ func sending(helpers, tokens, rate int) (string, error) {
 	return "SCRIPT" + string(script), err
 }
 
-// sendHelpers runs a message on a thread of its own, and reads all that happens in it.
+// sendHelpers runs a message on a new thread, and reads all its events.
 func (t *Target) sendHelpers(ctx context.Context, message string, helpers int) error {
 	thread, err := t.Thread(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func (t *Target) sendHelpers(ctx context.Context, message string, helpers int) e
 	return nil
 }
 
-// askAll gets each of the paths again and again until ctx ends, and notes how long each took, in ms.
+// askAll requests each of the paths repeatedly until ctx ends, and records each duration in ms.
 func (t *Target) askAll(ctx context.Context, took map[string][]float64) error {
 	for ctx.Err() == nil {
 		for path := range took {

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// burst is what N streams at once looked like.
+// burst is the measurement of N concurrent streams.
 type burst struct {
 	cpuPerToken float64 // µs; 0 when the target has no PID
 	delivered   float64 // tokens that were there on time / tokens ordered
 	gaps        []float64
-	endLag      []float64 // ms behind the model's own schedule, one per stream
+	endLag      []float64 // ms after the model's own schedule, one per stream
 }
 
-// streams runs n answers at once, each of so many tokens at a rate (0 = unpaced),
-// every one in a thread of its own that exists before the clock starts.
+// streams runs n concurrent answers, each with this number of tokens and rate (0 = unpaced), in separate threads
+// created before the clock starts.
 func streams(ctx context.Context, t *Target, n, tokens int, rate float64) (burst, error) {
 	threads := make([]string, n)
 	for i := range threads {
@@ -72,7 +72,7 @@ func streams(ctx context.Context, t *Target, n, tokens int, rate float64) (burst
 	return b, nil
 }
 
-// onTimeSlack is how late, in ms, a token may be and still count as delivered on time.
+// onTimeSlack is the tolerated delay of a token in ms.
 const onTimeSlack = 250
 
 // firstTokens asks for n short answers one after another and returns the times

@@ -14,9 +14,8 @@ import (
 // prefixTurns is the length of the thread whose requests are compared.
 const prefixTurns = 20
 
-// prefix measures how much of a request the next one does not begin with, in a thread with
-// a tool call in each turn. Providers keep the beginning of a request and charge little for
-// it when it comes again.
+// prefix measures the part of a request not shared with the next one, in a thread with a tool call in each turn.
+// Providers cache the beginning of a request and charge little for it.
 func (b *bench) prefix(ctx context.Context) error {
 	data, err := os.MkdirTemp(b.Dir, "prefix-")
 	if err != nil {
@@ -57,7 +56,7 @@ func (b *bench) prefix(ctx context.Context) error {
 	return nil
 }
 
-// script reads or forgets what the model was sent.
+// script reads or clears the model's recorded requests.
 func (b *bench) script(ctx context.Context, method string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, b.model+"/script/requests", nil)
 	if err != nil {
@@ -74,8 +73,8 @@ func (b *bench) script(ctx context.Context, method string, into any) error {
 	return json.NewDecoder(res.Body).Decode(into)
 }
 
-// unshared is the part of the requests, but for the last, that the one after each does not
-// begin with: tools first, then messages, as providers read them.
+// unshared returns the part of the requests, but for the last, that the one after each does not begin with: tools
+// first, then messages, as providers read them.
 func unshared(sent []scriptmodel.Request) (float64, error) {
 	if len(sent) < 2 {
 		return 0, fmt.Errorf("the model got %d requests", len(sent))

@@ -46,7 +46,7 @@ func start(logPath string, env []string, name string, args ...string) (*Process,
 	return p, nil
 }
 
-// PID is the child's process id.
+// PID returns the child's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Stop asks the child to end, waits up to ten seconds, and then kills its group.
@@ -95,7 +95,7 @@ func (p *Process) answers(ctx context.Context, url string) error {
 	}
 }
 
-// freeAddr returns a loopback address nobody listens on at this moment.
+// freeAddr returns a currently unused loopback address.
 func freeAddr() (string, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -105,9 +105,8 @@ func freeAddr() (string, error) {
 	return ln.Addr().String(), nil
 }
 
-// Memory is what a process keeps in RAM, in bytes. PSS counts shared pages by share. Binary is
-// the part of RSS that is the program itself and other files, which the system drops when it
-// needs room. Peak is the largest RSS so far.
+// Memory is a process's memory in bytes. PSS counts shared pages proportionally. Binary is the part of RSS for the
+// program and other files, which the system can evict. Peak is the largest RSS so far.
 type Memory struct{ RSS, PSS, Binary, Peak int64 }
 
 func memory(pid int) (Memory, error) {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// limitRecovery is how long, in ms, the start after a crash may take with a thousand runs to
-// take up.
+// limitRecovery limits the start after a crash with a thousand interrupted runs, in ms.
 const limitRecovery = 2000
 
 // recovery kills a server in the middle of many answers and measures how soon the next one
@@ -56,9 +55,9 @@ func (b *bench) recovery(ctx context.Context) error {
 	return nil
 }
 
-// speaking begins n answers that go on for hours and returns when each has shown a word.
+// speaking begins n answers that continue for hours and returns when each has shown a word.
 func speaking(ctx context.Context, t *Target, n int) error {
-	const atOnce = 250 // a word comes after five seconds
+	const atOnce = 250 // a word arrives after five seconds
 	errs := make([]error, atOnce)
 	var wg sync.WaitGroup
 	for i := range atOnce {
@@ -74,7 +73,7 @@ func speaking(ctx context.Context, t *Target, n int) error {
 	return errors.Join(errs...)
 }
 
-// begin starts an answer on a thread of its own and leaves when it has shown a word.
+// begin starts an answer on a new thread and disconnects after its first word.
 func (t *Target) begin(ctx context.Context) error {
 	thread, err := t.Thread(ctx)
 	if err != nil {

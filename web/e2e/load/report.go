@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Row is one line of the report. Figures are NaN where they make no sense.
+// Row is one line of the report. Inapplicable figures are NaN.
 type Row struct {
 	Name  string
 	Unit  string
@@ -17,8 +17,8 @@ type Row struct {
 	Least bool    // the limit is the least that is wanted, not the most
 }
 
-// Failed says whether the figure is on the wrong side of its limit or, where there is a limit,
-// could not be taken at all.
+// Failed reports whether the figure is on the wrong side of its limit or, where there is a limit, could not be taken at
+// all.
 func (r Row) Failed() bool {
 	if r.Least {
 		return !(r.Fawn >= r.Limit)

@@ -93,7 +93,7 @@ func (b *bench) sandboxRow(name, unit string, ours, bare, limit float64) {
 	b.report.Sandboxes = append(b.report.Sandboxes, Row{name, unit, ours, bare, limit, false})
 }
 
-// run returns what runs a command that does nothing in the sandbox of a thread.
+// run returns a function that runs a no-op command in a thread's sandbox.
 func run(ctx context.Context, p sandbox.Provider, thread, lifetime string) (func(context.Context) error, error) {
 	policy := sandbox.DefaultPolicy()
 	policy.Lifetime = lifetime
@@ -116,7 +116,7 @@ func program(name string, args ...string) func(context.Context) error {
 	}
 }
 
-// bubblewrap returns what does the same in bubblewrap, or nil and why not.
+// bubblewrap returns the equivalent with bubblewrap, or nil and the reason.
 func bubblewrap(ctx context.Context) (do func(context.Context) error, why string) {
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		return nil, "not installed"
@@ -129,7 +129,7 @@ func bubblewrap(ctx context.Context) (do func(context.Context) error, why string
 	return do, ""
 }
 
-// idleSandboxes measures what sandboxes cost that have nothing to do.
+// idleSandboxes measures the cost of idle sandboxes.
 func (b *bench) idleSandboxes(ctx context.Context, p sandbox.Provider, root string) error {
 	var all sync.WaitGroup
 	errs := make(chan error, idleSandboxes)
@@ -188,7 +188,7 @@ func (b *bench) idleSandboxes(ctx context.Context, p sandbox.Provider, root stri
 	return nil
 }
 
-// resident is what a process keeps in RAM with all it shares, in bytes.
+// resident returns a process's resident memory including shared pages, in bytes.
 func resident(pid int) int64 {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

@@ -15,9 +15,8 @@ func quantile[T int64 | float64](list []T, q float64) T {
 	return s[min(int(q*float64(len(s))), len(s)-1)]
 }
 
-// order returns the slope of log y over log x by least squares: 1 means that y
-// grows in step with x, 2 that it grows with its square. Points that are not
-// positive are left out; fewer than two give NaN.
+// order returns the slope of log y over log x by least squares: 1 means that y grows linearly with x, 2 quadratically.
+// Non-positive points are left out; fewer than two return NaN.
 func order(x, y []float64) float64 {
 	var n, sx, sy, sxx, sxy float64
 	for i := range x {

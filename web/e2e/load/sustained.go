@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// paced measures streams at the speed of a real model: what counts is that
-// every token is on time, how evenly they come, and what each costs.
+// paced measures streams at a real model's speed: punctuality, evenness and cost of each token.
 func (b *bench) paced(ctx context.Context) error {
 	const rate = 50
 	for _, n := range []int{50, 200} {
@@ -75,9 +74,9 @@ func (b *bench) pacedRows(n int, relay, fawn *burst, relayCost, fawnCost float64
 	b.add(title("CPU"), "µs/token", fawnCost, relayCost, none)
 }
 
-// storeRow reports what writing the events costs: the median of what the two servers differ by in each round, as
-// a machine that is slow for a while is slow for both. Both writing the same amount means that the switch did
-// nothing: then there is no figure, which fails.
+// storeRow reports the cost of storing events: the median of the two servers' differences per round, since a
+// temporarily slow machine affects both. If both write the same amount, the switch had no effect: there is no figure
+// then, which fails.
 func (b *bench) storeRow(storing, bare []float64, with, without int64) {
 	differences := make([]float64, len(storing))
 	for i := range storing {
@@ -91,8 +90,7 @@ func (b *bench) storeRow(storing, bare []float64, with, without int64) {
 	b.add("200 paced streams, CPU of the event store", "µs/token", cost, math.NaN(), limitStore)
 }
 
-// storageWrites returns the bytes a process caused to be written to disk, 0
-// where the kernel does not say.
+// storageWrites returns the bytes that a process caused to be written to disk, 0 if the kernel doesn't report it.
 func storageWrites(pid int) int64 {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 	if err != nil {
@@ -110,9 +108,8 @@ func storageWrites(pid int) int64 {
 	return 0
 }
 
-// longThread has one conversation of many turns and looks at how disk and time
-// grow. The server is stopped at each measuring point, which folds its journal
-// into the database file, so that sizes are exact.
+// longThread runs one conversation of many turns and measures the growth of disk usage and time. The server is stopped
+// at each measuring point, which moves its journal into the database file, so sizes are exact.
 func (b *bench) longThread(ctx context.Context) error {
 	points := []int{25, 50, 100, 200}
 	if b.Quick {

@@ -195,8 +195,7 @@ func (a *answer) paced(n int) bool {
 	return pause(a.r.Context(), time.Until(a.due))
 }
 
-// delta sends one frame and reports whether the stream goes on. It drops the
-// connection when the script says so.
+// delta sends one frame and reports whether the stream continues. It drops the connection when the script demands it.
 func (a *answer) delta(d string) bool {
 	a.buf = append(a.buf[:0], a.head...)
 	a.buf = append(a.buf, d...)

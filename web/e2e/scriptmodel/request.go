@@ -11,7 +11,7 @@ type chatMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// chatRequest is what the protocol sends, as far as it matters for the choice of an answer.
+// chatRequest is the part of a request that matters for selecting an answer.
 type chatRequest struct {
 	Model         string            `json:"model"`
 	Messages      []chatMessage     `json:"messages"`
@@ -44,7 +44,7 @@ func (c *chatMessage) text() string {
 	return b.String()
 }
 
-// typed is a text without the lines that stand around what a person typed.
+// typed returns a person's text without the marker lines.
 func typed(s string) string {
 	front, rest, ok := strings.Cut(s, "--- BEGIN USER INPUT ---\n")
 	words, whole := strings.CutSuffix(rest, "\n--- END USER INPUT ---")

@@ -75,7 +75,7 @@ type Script struct {
 	Final *Turn  `json:"final,omitempty"`
 }
 
-// Turn is one scripted answer; the package comment says what each field does.
+// Turn is one scripted answer; the package comment describes the fields.
 type Turn struct {
 	Text            string   `json:"text,omitempty"`
 	Tokens          int      `json:"tokens,omitempty"`
@@ -107,7 +107,7 @@ type Call struct {
 	ID   string          `json:"id,omitempty"`
 }
 
-// Failure makes a turn answer with an HTTP error.
+// Failure makes a turn respond with an HTTP error.
 type Failure struct {
 	Status     int     `json:"status"`
 	Message    string  `json:"message,omitempty"`
@@ -131,10 +131,8 @@ var shorthand = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`echo (\d{1,7}) tokens at (\d{1,7}(?:\.\d{1,3})?) tok/s`)
 })
 
-// Find looks for a script in a message text and says at which byte it begins.
-// It returns nil and -1 when there is none; a script that is there but cannot
-// be read is answered with a text that says so, so that a typing error in a
-// test shows in its output.
+// Find returns the script in a message text and its byte offset, or nil and -1 without one; an invalid script is
+// answered with an error text, so that a typo in a test shows in its output.
 func Find(text string) (*Script, int) {
 	for _, word := range [...]string{"SCRIPT{", "STUB{"} {
 		at := strings.Index(text, word)

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Bounds of what the server takes and keeps.
+// Limits of the server.
 const (
 	maxBody       = 64 << 20
 	maxKept       = 256
@@ -35,7 +35,7 @@ const (
 type Model struct {
 	mux *http.ServeMux
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	rules    []Rule
 	attempts map[string]int
 	gates    map[string]chan struct{} // closed when open
@@ -44,8 +44,7 @@ type Model struct {
 	count    int
 }
 
-// Rule gives a script to user messages which contain Match and carry no script
-// of their own. The first rule that matches wins.
+// Rule assigns a script to user messages that contain Match and no script of their own. The first matching rule wins.
 type Rule struct {
 	Match  string `json:"match"`
 	Script Script `json:"script"`
@@ -113,7 +112,7 @@ func (m *Model) Replace(rules []Rule) {
 	m.rules = slices.Clone(rules)
 }
 
-// Open lets answers past a gate, those that wait there and those to come.
+// Open opens a gate for waiting and future answers.
 func (m *Model) Open(gate string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,7 +131,7 @@ func (m *Model) gate(name string) chan struct{} {
 	return m.gates[name]
 }
 
-// passed waits at a gate and says whether the client is still there.
+// passed waits at a gate and reports whether the client is still connected.
 func (m *Model) passed(r *http.Request, name string) bool {
 	m.mu.Lock()
 	gate := m.gate(name)
@@ -256,7 +255,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	a.whole(w, r)
 }
 
-// fails counts an attempt and says whether it is one of those that must fail.
+// fails counts an attempt and reports whether it must fail.
 func (m *Model) fails(key string, f *Failure) bool {
 	if f.Times <= 0 {
 		return true
@@ -336,7 +335,7 @@ func mustJSON(s string) json.RawMessage {
 	return b
 }
 
-// pause waits and says whether the client is still there.
+// pause waits and reports whether the client is still connected.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

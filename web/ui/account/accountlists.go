@@ -34,7 +34,7 @@ func (h *Handlers) Sessions(c echo.Context) (out []views.Session, err error) {
 	return out, err
 }
 
-// changeSessions is POST of the section: one session ends, or all others.
+// changeSessions handles POST of the section: one session ends, or all others.
 func (h *Handlers) changeSessions(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -56,7 +56,7 @@ func (h *Handlers) changeSessions(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("sessions"))
 }
 
-// tokenDays are for how long a token can be good; 0 is for ever.
+// tokenDays are the possible lifetimes of a token; 0 is unlimited.
 func tokenDays() []int { return []int{30, 90, 365, 7, 0} }
 
 // Tokens lists the API tokens.
@@ -78,7 +78,7 @@ func (h *Handlers) Tokens(c echo.Context) (views.Tokens, error) {
 	return out, err
 }
 
-// changeTokens is POST of the section: a token is made or revoked.
+// changeTokens handles POST of the section: a token is made or revoked.
 func (h *Handlers) changeTokens(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Section is the section of one's own account.
+// Section returns the section of one's own account.
 func (h *Handlers) Section(c echo.Context) (views.Account, error) {
 	ctx := c.Request().Context()
 	user, err := h.Accounts.ByID(ctx, principal.Owner(ctx))
@@ -48,7 +48,7 @@ func (h *Handlers) Section(c echo.Context) (views.Account, error) {
 	return a, h.linkedServices(ctx, user.ID, &a)
 }
 
-// linkedServices are the accounts at other services that are linked, and those that can be.
+// linkedServices fills in the linked accounts at other services, and the available services.
 func (h *Handlers) linkedServices(ctx context.Context, user string, a *views.Account) error {
 	list, err := h.DB.Identities(ctx, user)
 	if err != nil {
@@ -75,7 +75,7 @@ func (h *Handlers) linkedServices(ctx context.Context, user string, a *views.Acc
 	return nil
 }
 
-// showAccount answers with the section after edit has changed what it shows.
+// showAccount responds with the section after edit changed its data.
 func (h *Handlers) showAccount(c echo.Context, status int, edit func(*views.Account)) error {
 	p, err := h.Settings(c, "account")
 	if err != nil {
@@ -93,12 +93,12 @@ func (h *Handlers) accountProblem(c echo.Context, status int, form, problem stri
 	return h.showAccount(c, status, func(a *views.Account) { a.Wrong, a.Problem = form, problem })
 }
 
-// accountDone goes back to the section, which says that a form was saved.
+// accountDone redirects to the section with a confirmation.
 func accountDone(c echo.Context, form string) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("account")+"?saved="+form)
 }
 
-// changeAccount is POST /ui/account: one of the forms of the section.
+// changeAccount handles POST /ui/account: one of the forms of the section.
 func (h *Handlers) changeAccount(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -225,7 +225,7 @@ func (h *Handlers) confirmTOTP(c echo.Context, user store.User, form url.Values)
 	return h.showAccount(c, http.StatusOK, func(a *views.Account) { a.Recovery = recovery })
 }
 
-// changeTOTP turns the app off, or makes new recovery codes.
+// changeTOTP turns the app off, or creates new recovery codes.
 func (h *Handlers) changeTOTP(c echo.Context, user store.User, form url.Values) error {
 	ctx := c.Request().Context()
 	if err := h.proves(c, user, form.Get("current")); err != nil {
@@ -258,7 +258,7 @@ func (h *Handlers) removePasskey(c echo.Context, user store.User, form url.Value
 	return accountDone(c, "passkey")
 }
 
-// unlink takes an account at another service away, unless nothing would be left to sign in with.
+// unlink removes a linked account unless it is the only way to sign in.
 func (h *Handlers) unlink(c echo.Context, user store.User, form url.Values) error {
 	ctx := c.Request().Context()
 	issuer, subject, _ := strings.Cut(form.Get("id"), " ")

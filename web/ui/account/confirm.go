@@ -16,7 +16,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// confirmNeeded is what somebody has to prove before they can add a way to sign in.
+// confirmNeeded returns the proof a person must give before adding a way to sign in.
 func (h *Handlers) confirmNeeded(c echo.Context, user store.User, section string) (views.Confirm, error) {
 	ctx := c.Request().Context()
 	v := views.Confirm{Password: user.Password != "", Back: section}
@@ -37,7 +37,7 @@ func (h *Handlers) unconfirmed(c echo.Context, section string, err error) error 
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL(section)+"#confirm")
 }
 
-// confirm takes the password, and the code of who has an authenticator app, and begins the session anew.
+// confirm checks the password, and the code if the person has an authenticator app, and renews the session.
 func (h *Handlers) confirm(c echo.Context, user store.User, form url.Values) error {
 	ctx := c.Request().Context()
 	section := "account"
@@ -64,7 +64,7 @@ func (h *Handlers) confirm(c echo.Context, user store.User, form url.Values) err
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL(section))
 }
 
-// refuseConfirm shows the section again with what was wrong.
+// refuseConfirm shows the section again with the error.
 func (h *Handlers) refuseConfirm(c echo.Context, section string, err error) error {
 	text := page.Say(c, "account.code.wrong")
 	if !errors.Is(err, account.ErrSecondFactor) {

@@ -6,8 +6,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// device is what a User-Agent says, as people call it: Firefox on Linux. What is no browser is
-// called as it calls itself.
+// device describes a User-Agent: Firefox on Linux. Other programs are shown by their own name.
 func device(agent string) string {
 	browser := firstOf(agent, [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"},
 		{"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"}, {"HeadlessChrome/", "Chrome"},

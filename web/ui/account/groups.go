@@ -21,7 +21,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// groupForm bounds the form of a group, in bytes: it names people and things one by one.
+// groupForm limits the form of a group, in bytes: it names people and things one by one.
 const groupForm = 1 << 20
 
 // groupKinds are the lists of a group, by the names of its form.
@@ -30,7 +30,7 @@ var groupKinds = []struct {
 	kind access.Kind
 }{{"models", access.Model}, {"agents", access.Agent}, {"skills", access.Skill}, {"mcp_servers", access.Server}}
 
-// listOf is the list of a kind in the rules of a group.
+// listOf returns the list of a kind in the rules of a group.
 func listOf(r *access.Rules, k access.Kind) *[]string {
 	switch k {
 	case access.Model:
@@ -132,7 +132,7 @@ func groupFrom(form url.Values, id string) (g access.Group, err error) {
 	return g, nil
 }
 
-// addGroup is POST /ui/groups.
+// addGroup handles POST /ui/groups.
 func (h *Handlers) addGroup(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), groupForm)
 	if err != nil {
@@ -141,7 +141,7 @@ func (h *Handlers) addGroup(c echo.Context) error {
 	return h.putGroup(c, form, uuid.Must(uuid.NewV7()).String(), true)
 }
 
-// changeGroup is POST /ui/groups/:id/:action.
+// changeGroup handles POST /ui/groups/:id/:action.
 func (h *Handlers) changeGroup(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), groupForm)
 	if err != nil {
@@ -166,7 +166,7 @@ func (h *Handlers) changeGroup(c echo.Context) error {
 	return store.ErrNotFound
 }
 
-// putGroup stores the group of a form, or shows the form again with what is wrong.
+// putGroup stores the group of a form, or shows the form again with the error.
 func (h *Handlers) putGroup(c echo.Context, form url.Values, id string, fresh bool) error {
 	ctx := c.Request().Context()
 	g, err := groupFrom(form, id)
@@ -222,7 +222,7 @@ func (h *Handlers) showGroups(c echo.Context, status int, edit func(*views.Group
 	return page.HTML(c, status, settings.Page(p))
 }
 
-// announcementDays are for how long an announcement can be shown; 0 is until it is deleted.
+// announcementDays are the possible durations of an announcement; 0 is until it is deleted.
 func announcementDays() []int { return []int{1, 3, 7, 30, 0} }
 
 // Announcements lists all announcements.
@@ -237,7 +237,7 @@ func (h *Handlers) Announcements(c echo.Context) (views.Announcements, error) {
 	return out, err
 }
 
-// announce is POST /ui/announcements.
+// announce handles POST /ui/announcements.
 func (h *Handlers) announce(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -268,7 +268,7 @@ func (h *Handlers) announce(c echo.Context) error {
 	return page.HTML(c, http.StatusUnprocessableEntity, settings.Page(p))
 }
 
-// unannounce is POST /ui/announcements/:id/delete.
+// unannounce handles POST /ui/announcements/:id/delete.
 func (h *Handlers) unannounce(c echo.Context) error {
 	err := h.DB.DeleteAnnouncement(c.Request().Context(), page.Param(c, "id"))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -277,7 +277,7 @@ func (h *Handlers) unannounce(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("announcements"))
 }
 
-// dismiss is POST /ui/announcements/:id/dismiss: the reader's pages don't show it any more.
+// dismiss handles POST /ui/announcements/:id/dismiss: the reader's pages don't show it any more.
 func (h *Handlers) dismiss(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

@@ -12,25 +12,25 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Handlers are those of the pages.
+// Handlers serve the account pages.
 type Handlers struct {
 	*page.Site
-	// Names are the things that a group can be limited to, by kind; nil knows none.
+	// Names returns the names that a group's rules may contain, by kind; nil has none.
 	Names func(ctx context.Context) map[access.Kind][]string
 	SSO   *sso.Client // signs in through other services; nil has none
 
-	sealed *sealer      // what browsers keep between the steps of signing in
+	sealed *sealer      // data kept by browsers between sign-in steps
 	seal   *factor.Seal // of the secrets of apps
 }
 
-// Steps are what several servers have in common of the steps of signing in. The zero value is for one server.
+// Steps is the state of sign-ins shared by several servers. The zero value is for one server.
 type Steps struct {
 	Key  []byte                                  // 32 bytes
 	Once func(hash string, until time.Time) bool // notes that something was used, false if it was before
 	Seal *factor.Seal                            // seals the secrets of authenticator apps; nil leaves them as they are
 }
 
-// New makes the handlers. Its error is of the system's source of random numbers or ciphers.
+// New returns the handlers. Its error is of the system's source of random numbers or ciphers.
 func New(site *page.Site, services *sso.Client, steps Steps) (*Handlers, error) {
 	sealed, err := newSealer(steps.Key, steps.Once, site.DB.Now)
 	return &Handlers{Site: site, SSO: services, sealed: sealed, seal: steps.Seal}, err

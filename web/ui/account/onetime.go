@@ -23,7 +23,7 @@ func showLink(c echo.Context, status int, p views.LinkPage) error {
 	return err
 }
 
-// linkPage is what a link is for. Its error is only of the store.
+// linkPage returns the page for a link's purpose. Its error is only of the store.
 func (h *Handlers) linkPage(c echo.Context, token string, reset bool) (views.LinkPage, error) {
 	ctx := c.Request().Context()
 	p := views.LinkPage{Token: token, Reset: reset}
@@ -59,7 +59,7 @@ func (h *Handlers) linkPage(c echo.Context, token string, reset bool) (views.Lin
 	return p, nil
 }
 
-// openLink is GET /setup and /reset.
+// openLink handles GET /setup and /reset.
 func (h *Handlers) openLink(reset bool) echo.HandlerFunc {
 	return h.withAccounts(func(c echo.Context) error {
 		p, err := h.linkPage(c, c.QueryParam("token"), reset)
@@ -70,14 +70,14 @@ func (h *Handlers) openLink(reset bool) echo.HandlerFunc {
 		if p.Gone {
 			status = http.StatusGone
 		}
-		if p.Owner && p.Token != "" { // for clients that make the account themselves, in this browser
+		if p.Owner && p.Token != "" { // for clients that create the account themselves, in this browser
 			h.Accounts.SetSetup(c, p.Token)
 		}
 		return showLink(c, status, p)
 	})
 }
 
-// useLink is POST /setup and /reset.
+// useLink handles POST /setup and /reset.
 func (h *Handlers) useLink(reset bool) echo.HandlerFunc {
 	return h.withAccounts(func(c echo.Context) error {
 		form, err := page.ReadForm(c.Request(), page.SmallForm)
@@ -115,8 +115,7 @@ func (h *Handlers) useLink(reset bool) echo.HandlerFunc {
 	})
 }
 
-// accountText says what is wrong with what somebody wrote about an account, or returns an error
-// that is another matter.
+// accountText returns the message for invalid account data, or passes on other errors.
 func accountText(c echo.Context, err error) (string, error) {
 	for _, one := range []struct {
 		err error

@@ -12,8 +12,8 @@ import (
 // quiet is the white border of a QR code, in modules.
 const quiet = 4
 
-// DrawQR is the picture of a text that cameras of phones read. It is drawn here, so the secret
-// in it goes nowhere else.
+// DrawQR returns the picture of a text that cameras of phones read. It is drawn here, so the secret in it goes nowhere
+// else.
 func DrawQR(text string) (views.QR, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {

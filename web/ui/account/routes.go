@@ -4,7 +4,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Routes are the pages to sign in, and the actions of the settings about accounts.
+// Routes returns the pages to sign in, and the actions of the settings about accounts.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/login", page.Anyone, h.withAccounts(h.loginPage)),

@@ -16,18 +16,18 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// errSealed means that what a browser kept is not what it was given, not for this, or too old.
+// errSealed means that sealed data from a browser is forged, for another step, or expired.
 var errSealed = errors.New("the value was changed, or is too old")
 
-// sealer lets browsers keep what stands between two steps of signing in: they can neither read
-// nor change it, nor use it for another step. The key lasts as long as the process, unless several servers have it.
+// sealer encrypts data that browsers keep between two steps of signing in, bound to the next step. The key lasts as
+// long as the process, unless several servers share it.
 type sealer struct {
 	aead cipher.AEAD
 	once func(hash string, until time.Time) bool // for several servers: spends it at all of them; nil for one
 	now  func() time.Time
 
 	mu   sync.Mutex
-	used map[string]time.Time // what was opened for the last time, until it would be too old anyway
+	used map[string]time.Time // used data until its expiry
 }
 
 func newSealer(key []byte, once func(hash string, until time.Time) bool, now func() time.Time) (*sealer, error) {
@@ -43,7 +43,7 @@ func newSealer(key []byte, once func(hash string, until time.Time) bool, now fun
 	return &sealer{aead: aead, once: once, now: now, used: map[string]time.Time{}}, err
 }
 
-// envelope is what is sealed.
+// envelope is the sealed data.
 type envelope struct {
 	Until time.Time       `json:"t"`
 	What  json.RawMessage `json:"w"`
@@ -62,7 +62,7 @@ func (s *sealer) seal(step string, v any, age time.Duration) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, []byte(step))), nil
 }
 
-// open reads what was sealed for a step into v, or returns errSealed.
+// open decrypts data sealed for a step into v, or returns errSealed.
 func (s *sealer) open(step, text string, v any) error {
 	var e envelope
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
@@ -81,7 +81,7 @@ func (s *sealer) open(step, text string, v any) error {
 	return nil
 }
 
-// spend makes what was sealed useless. Only what proved somebody is spent, so this stays small.
+// spend invalidates sealed data. Only proofs of identity are spent, so the set stays small.
 func (s *sealer) spend(text string, age time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,10 +102,10 @@ func (s *sealer) spend(text string, age time.Duration) bool {
 	return s.once(hex.EncodeToString(sum[:]), now.Add(age))
 }
 
-// stepAge is how long a step of signing in may take.
+// stepAge limits the duration of a sign-in step.
 const stepAge = 10 * time.Minute
 
-// keep gives the browser v for a step, in a cookie of that name.
+// keep stores v for a step in a cookie of the browser.
 func (h *Handlers) keep(c echo.Context, step string, v any) error {
 	text, err := h.sealed.seal(step, v, stepAge)
 	if err != nil {
@@ -115,7 +115,7 @@ func (h *Handlers) keep(c echo.Context, step string, v any) error {
 	return nil
 }
 
-// kept reads what the browser was given for a step. It can be read again until spend is called.
+// kept reads the browser's data for a step, repeatedly until spend is called.
 func (h *Handlers) kept(c echo.Context, step string, v any) (spend func() bool, err error) {
 	ck, err := c.Cookie(stepName(step))
 	if err != nil {

@@ -22,13 +22,13 @@ import (
 	"fawn/web/ui/page"
 )
 
-// appName is what authenticator apps and passkeys call this server.
+// appName is this server's name in authenticator apps and passkeys.
 const appName = "Fawn"
 
-// secure tells whether the browser's connection is encrypted.
+// secure reports whether the browser's connection is encrypted.
 func secure(r *http.Request) bool { return strings.HasPrefix(httpx.Origin(r), "https://") }
 
-// withAccounts is the handler of a page that only is where people sign in.
+// withAccounts wraps the handler of a page that exists only with accounts.
 func (h *Handlers) withAccounts(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !h.Guarded() {
@@ -43,10 +43,10 @@ func (h *Handlers) withAccounts(next echo.HandlerFunc) echo.HandlerFunc {
 
 func (h *Handlers) factors() factor.Factors { return factor.Factors{DB: h.DB, Seal: h.seal} }
 
-// clientIP is where a request comes from.
+// clientIP returns the address of a request's client.
 func (h *Handlers) clientIP(c echo.Context) string { return h.Accounts.Visit(c.Request(), false).IP }
 
-// afterwards is the page that somebody wanted before signing in.
+// afterwards returns the page requested before signing in.
 func afterwards(next string) string {
 	next = page.LocalPath(next, views.NewChatURL)
 	for _, loop := range []string{views.LoginURL, views.LogoutURL, views.SetupURL, views.ResetURL, "/ui/"} {
@@ -57,7 +57,7 @@ func afterwards(next string) string {
 	return next
 }
 
-// loginPage is GET /login.
+// loginPage handles GET /login.
 func (h *Handlers) loginPage(c echo.Context) error {
 	if principal.Of(c.Request().Context()).Known() {
 		return c.Redirect(http.StatusFound, afterwards(c.QueryParam("next")))
@@ -92,7 +92,7 @@ func (h *Handlers) showSignIn(c echo.Context, status int, p views.SignIn) error 
 	return page.HTML(c, status, viewaccount.SignIn(p))
 }
 
-// pendingSignIn is somebody whose password was right and who still owes a code.
+// pendingSignIn is a sign-in with a correct password and a pending code.
 type pendingSignIn struct {
 	User string `json:"u"`
 	Next string `json:"n"`
@@ -102,7 +102,7 @@ type pendingSignIn struct {
 // stepCode is the step of signing in after the password.
 const stepCode = "code"
 
-// login is POST /login.
+// login handles POST /login.
 func (h *Handlers) login(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *Handlers) login(c echo.Context) error {
 	return h.enter(c, user, p.Keep, p.Next)
 }
 
-// enter signs somebody in and leads on.
+// enter signs a person in and redirects.
 func (h *Handlers) enter(c echo.Context, user store.User, keep bool, next string) error {
 	if err := h.Accounts.SignIn(c, user, keep); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (h *Handlers) enter(c echo.Context, user store.User, keep bool, next string
 	return c.Redirect(http.StatusSeeOther, afterwards(next))
 }
 
-// refuseLogin shows the page again with why nobody was let in.
+// refuseLogin shows the page again with the reason.
 func (h *Handlers) refuseLogin(c echo.Context, p views.SignIn, err error) error {
 	status, text, err := signInProblem(c, err)
 	if err != nil {
@@ -145,7 +145,7 @@ func (h *Handlers) refuseLogin(c echo.Context, p views.SignIn, err error) error 
 	return h.showSignIn(c, status, p)
 }
 
-// signInProblem says why somebody was not let in, or returns an error that is another matter.
+// signInProblem returns the reason of a refused sign-in, or passes on other errors.
 func signInProblem(c echo.Context, err error) (status int, text string, other error) {
 	var locked *account.ErrLocked
 	switch {
@@ -166,7 +166,7 @@ func signInProblem(c echo.Context, err error) (status int, text string, other er
 	return 0, "", err
 }
 
-// codePage is GET of the second step.
+// codePage handles GET of the second step.
 func (h *Handlers) codePage(c echo.Context) error {
 	var p pendingSignIn
 	if _, err := h.kept(c, stepCode, &p); err != nil {
@@ -181,7 +181,7 @@ func showCode(c echo.Context, status int, problem string) error {
 		viewaccount.SignIn(views.SignIn{Shell: page.StrangerShell(c), Code: true, Problem: problem}))
 }
 
-// code is POST of the second step.
+// code handles POST of the second step.
 func (h *Handlers) code(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -213,7 +213,7 @@ func (h *Handlers) code(c echo.Context) error {
 	return h.enter(c, user, p.Keep, p.Next)
 }
 
-// user is an account that may sign in.
+// user returns an account that may sign in.
 func (h *Handlers) user(ctx context.Context, id string) (store.User, error) {
 	user, err := h.Accounts.ByID(ctx, id)
 	switch {
@@ -225,7 +225,7 @@ func (h *Handlers) user(ctx context.Context, id string) (store.User, error) {
 	return user, err
 }
 
-// signOut is POST /logout.
+// signOut handles POST /logout.
 func (h *Handlers) signOut(c echo.Context) error {
 	if err := h.Accounts.SignOut(c); err != nil {
 		return err

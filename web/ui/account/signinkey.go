@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// The steps of passkeys, and the bytes of what a browser answers.
+// The steps of passkeys, and the size limit of a browser's response.
 const (
 	stepKey       = "passkey"
 	stepNewKey    = "newpasskey"
@@ -28,7 +28,7 @@ const (
 // pendingKey is a passkey that is being made or used.
 type pendingKey struct {
 	Ceremony passkey.Ceremony `json:"c"`
-	User     string           `json:"u,omitempty"` // who makes it
+	User     string           `json:"u,omitempty"` // its creator
 }
 
 // keyProblem answers the script with why a passkey did not work.
@@ -55,7 +55,7 @@ func (h *Handlers) keyProblem(c echo.Context, err error) error {
 	return httpx.JSON(c, status, views.Frame{Error: text})
 }
 
-// keyOptions is POST of the first half of signing in with a passkey.
+// keyOptions handles POST of the first half of signing in with a passkey.
 func (h *Handlers) keyOptions(c echo.Context) error {
 	site, err := passkey.At(httpx.Origin(c.Request()), appName)
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *Handlers) keyOptions(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, options)
 }
 
-// keySignIn is POST of the second half. A passkey checks who holds it, so no code is asked for.
+// keySignIn handles POST of the second half. A passkey verifies its user, so no code is required.
 func (h *Handlers) keySignIn(c echo.Context) error {
 	ctx := c.Request().Context()
 	body, err := httpx.Body(c.Request(), httpx.Limit{Bytes: maxKeyAnswer, Key: "server.max_body_bytes"})
@@ -112,7 +112,7 @@ func (h *Handlers) keySignIn(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, map[string]string{"next": page.Based(c, next)})
 }
 
-// self is the account of a request with its passkeys.
+// self returns the account of a request with its passkeys.
 func (h *Handlers) self(c echo.Context) (passkey.User, error) {
 	ctx := c.Request().Context()
 	p := principal.Of(ctx)
@@ -120,7 +120,7 @@ func (h *Handlers) self(c echo.Context) (passkey.User, error) {
 	return passkey.User{ID: p.Owner, Email: p.Email, Name: p.Name, Keys: keys}, err
 }
 
-// newKeyOptions is POST of the first half of adding a passkey.
+// newKeyOptions handles POST of the first half of adding a passkey.
 func (h *Handlers) newKeyOptions(c echo.Context) error {
 	ctx := c.Request().Context()
 	if err := h.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil {
@@ -144,7 +144,7 @@ func (h *Handlers) newKeyOptions(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, options)
 }
 
-// newKey is POST of the second half.
+// newKey handles POST of the second half.
 func (h *Handlers) newKey(c echo.Context) error {
 	body, err := httpx.Body(c.Request(), httpx.Limit{Bytes: maxKeyAnswer, Key: "server.max_body_bytes"})
 	if err != nil {

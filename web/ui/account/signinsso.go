@@ -20,7 +20,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// stepSSO is what a browser keeps while somebody is at another service.
+// stepSSO is the data kept by a browser during a sign-in at another service.
 const stepSSO = "sso"
 
 func oauthURL(name string, q url.Values) string {
@@ -34,7 +34,7 @@ func oauthURL(name string, q url.Values) string {
 	return where
 }
 
-// services are the other services that people can sign in with, in the order of their names.
+// services returns the other services that people can sign in with, in the order of their names.
 func (h *Handlers) services() (list []views.Service) {
 	o := h.Config.Current().File.Auth.OIDC
 	if !o.Enabled {
@@ -51,7 +51,7 @@ func (h *Handlers) services() (list []views.Service) {
 	return list
 }
 
-// Providers are the services that people can sign in with, for clients of the API.
+// Providers returns the services that people can sign in with, for clients of the API.
 func (h *Handlers) Providers() (list []account.Provider) {
 	for _, s := range h.services() {
 		list = append(list, account.Provider{ID: s.Name, Name: s.Label})
@@ -75,8 +75,8 @@ func (h *Handlers) service(name string) (p sso.Provider, set config.OIDCProvider
 		Domains: set.AllowedEmailDomains}, set, label, true
 }
 
-// oauth is GET /api/v1/auth/oauth/:provider: off to the service. With link, what comes of it is
-// added to the account that is signed in.
+// oauth handles GET /api/v1/auth/oauth/:provider: it redirects to the service. With link, the result is linked to the
+// signed-in account.
 func (h *Handlers) oauth(c echo.Context) error {
 	name := page.Param(c, "provider")
 	p, set, label, ok := h.service(name)
@@ -103,7 +103,7 @@ func (h *Handlers) oauth(c echo.Context) error {
 	return c.Redirect(http.StatusFound, where)
 }
 
-// callbackURL is where the service sends people back to. It must be known to the service.
+// callbackURL returns where the service sends people back to. It must be known to the service.
 func (h *Handlers) callbackURL(c echo.Context, name string, set config.OIDCProvider) string {
 	if set.RedirectURI != "" {
 		return set.RedirectURI
@@ -115,10 +115,10 @@ func (h *Handlers) callbackURL(c echo.Context, name string, set config.OIDCProvi
 	return root + "/api/v1/auth/callback/" + url.PathEscape(name)
 }
 
-// errClosed means that nobody has this address, and no account is made for it.
+// errClosed means that no account has this address, and none may be created for it.
 var errClosed = errors.New("there is no account for this address")
 
-// oauthCallback is GET /api/v1/auth/callback/:provider.
+// oauthCallback handles GET /api/v1/auth/callback/:provider.
 func (h *Handlers) oauthCallback(c echo.Context) error {
 	ctx, name := c.Request().Context(), page.Param(c, "provider")
 	p, set, label, ok := h.service(name)
@@ -171,9 +171,8 @@ func (h *Handlers) refuseSSO(c echo.Context, label, email string, err error) err
 	return h.showSignIn(c, status, p)
 }
 
-// ofIdentity is the account of a person: the one that was linked, or, if the configuration says
-// so, a new one. An account with the same address that somebody can sign in to is not taken over: only
-// who does may link it.
+// ofIdentity returns an identity's account: the linked one or, if configured, a new one. An existing usable account
+// with the same address isn't taken over: only its user may link it.
 func (h *Handlers) ofIdentity(ctx context.Context, id sso.Identity, set config.OIDCProvider) (store.User, error) {
 	known, err := h.DB.Identity(ctx, id.Issuer, id.Subject)
 	if err == nil {
@@ -204,8 +203,8 @@ func (h *Handlers) ofIdentity(ctx context.Context, id sso.Identity, set config.O
 		Email: id.Email})
 }
 
-// claimed tells whether somebody can sign in to an account already. Whether another service says the truth about its
-// address is for them to believe.
+// claimed reports whether an account can already be signed in to. Its user decides whether to trust another service's
+// claim of its address.
 func (h *Handlers) claimed(ctx context.Context, user store.User) (bool, error) {
 	if user.Password != "" {
 		return true, nil
@@ -218,7 +217,7 @@ func (h *Handlers) claimed(ctx context.Context, user store.User) (bool, error) {
 	return len(list) > 0, err
 }
 
-// createFor makes an account for a person without one.
+// createFor creates an account for a person without one.
 func (h *Handlers) createFor(ctx context.Context, id sso.Identity, set config.OIDCProvider) (store.User, error) {
 	admin := id.Verified && slices.ContainsFunc(set.AdminEmails, func(s string) bool {
 		return strings.EqualFold(s, id.Email)

@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Users lists everybody's accounts.
+// Users lists all accounts.
 func (h *Handlers) Users(c echo.Context) (views.Users, error) {
 	ctx := c.Request().Context()
 	me := principal.Of(ctx)
@@ -47,7 +47,7 @@ func (h *Handlers) Users(c echo.Context) (views.Users, error) {
 	return out, nil
 }
 
-// showUsers answers with the section after edit has changed what it shows.
+// showUsers responds with the section after edit changed its data.
 func (h *Handlers) showUsers(c echo.Context, status int, edit func(*views.Users)) error {
 	p, err := h.Settings(c, "users")
 	if err != nil {
@@ -61,7 +61,7 @@ func (h *Handlers) showUsers(c echo.Context, status int, edit func(*views.Users)
 	return page.HTML(c, status, settings.Page(p))
 }
 
-// invite is POST /ui/users: a link that makes an account.
+// invite handles POST /ui/users: a link that creates an account.
 func (h *Handlers) invite(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *Handlers) invite(c echo.Context) error {
 	return h.usersProblem(c, err, func(v *views.Users) { v.Email = email })
 }
 
-// linkTo is a one-time link as it can be sent to somebody.
+// linkTo returns a one-time link to be sent to a person.
 func linkTo(c echo.Context, path, token string) string {
 	return httpx.Root(c.Request()) + path + "?token=" + url.QueryEscape(token)
 }
@@ -99,7 +99,7 @@ func (h *Handlers) usersProblem(c echo.Context, err error, edit func(*views.User
 	})
 }
 
-// changeUser is POST /ui/users/:id/:action.
+// changeUser handles POST /ui/users/:id/:action.
 func (h *Handlers) changeUser(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

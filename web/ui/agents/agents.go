@@ -17,10 +17,10 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxAssistants is how many assistants the page of agents lists.
+// maxAssistants limits the assistants listed on the page of agents.
 const maxAssistants = 50
 
-// agents is GET /workspace/agents.
+// agents handles GET /workspace/agents.
 func (h *Handlers) agents(c echo.Context) error {
 	ctx := c.Request().Context()
 	shell, err := h.Shell(c, views.NavAgents, "")
@@ -62,7 +62,7 @@ func (h *Handlers) agents(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, agents.Gallery(p))
 }
 
-// modelName is what people call a model of the configuration.
+// modelName returns the display name of a configured model.
 func (h *Handlers) modelName(name string) string {
 	if m, ok := h.Config.Current().Model(name); ok {
 		return cmp.Or(m.DisplayName, m.Name)
@@ -70,7 +70,7 @@ func (h *Handlers) modelName(name string) string {
 	return name
 }
 
-// reasonOf says why the files of an agent cannot be read.
+// reasonOf explains why the files of an agent cannot be read.
 func reasonOf(err error) string {
 	var bad *profile.Invalid
 	if errors.As(err, &bad) {
@@ -79,7 +79,7 @@ func reasonOf(err error) string {
 	return "the files can't be read"
 }
 
-// newAgent is GET /workspace/agents/new.
+// newAgent handles GET /workspace/agents/new.
 func (h *Handlers) newAgent(c echo.Context) error {
 	return h.newAgentPage(c, http.StatusOK, views.NewAgentPage{Form: h.blankAgent(c.Request().Context())})
 }
@@ -95,7 +95,7 @@ func (h *Handlers) newAgentPage(c echo.Context, status int, p views.NewAgentPage
 	return page.HTML(c, status, agents.New(p))
 }
 
-// agent is GET /workspace/agents/:name.
+// agent handles GET /workspace/agents/:name.
 func (h *Handlers) agent(c echo.Context) error {
 	name := page.Param(c, "name")
 	if h.Agents == nil || !h.Agents.Has(principal.Owner(c.Request().Context()), name) {
@@ -104,10 +104,10 @@ func (h *Handlers) agent(c echo.Context) error {
 	return h.agentPage(c, http.StatusOK, name, nil, nil)
 }
 
-// agentFiles is what somebody wrote into the files of an agent by hand, and what is wrong with it.
+// agentFiles holds an agent's manually edited files, with their errors.
 type agentFiles struct{ config, soul, problem string }
 
-// agentPage shows an agent with what its forms hold; nil takes what is stored.
+// agentPage shows an agent with its forms' values; nil uses the stored ones.
 func (h *Handlers) agentPage(c echo.Context, status int, name string, form *views.AgentForm, files *agentFiles) error {
 	owner := principal.Owner(c.Request().Context())
 	shell, err := h.Shell(c, views.NavAgents, "")
@@ -138,7 +138,7 @@ func (h *Handlers) agentPage(c echo.Context, status int, name string, form *view
 	return page.HTML(c, status, agents.Edit(p))
 }
 
-// newAgentChat is GET /workspace/agents/:name/chats/new, where DeerFlow begins chats with agents.
+// newAgentChat handles GET /workspace/agents/:name/chats/new, where DeerFlow begins chats with agents.
 func (h *Handlers) newAgentChat(c echo.Context) error {
 	if h.Agents == nil || !h.Agents.Has(principal.Owner(c.Request().Context()), page.Param(c, "name")) {
 		return h.Missing(false)(c)
@@ -146,8 +146,7 @@ func (h *Handlers) newAgentChat(c echo.Context) error {
 	return c.Redirect(http.StatusFound, views.AgentChatURL(page.Param(c, "name")))
 }
 
-// agentChat is GET /workspace/agents/:name/chats/:id, where DeerFlow has them. A chat outlives
-// its agent.
+// agentChat handles GET /workspace/agents/:name/chats/:id, where DeerFlow has them. A chat outlives its agent.
 func (h *Handlers) agentChat(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusFound, views.ThreadURL(t.ID))
 }

@@ -16,12 +16,11 @@ type Deps struct {
 	Agents *profile.Library // nil has none
 	Skills *skills.Library  // nil has none
 	Fetch  *http.Client     // for skills at an address
-	// Talk begins a chat in which an agent is made. The problem is for the person who asked, and
-	// has a status.
+	// Talk begins a chat that creates an agent. problem is worded for the requester and has a status.
 	Talk func(c echo.Context, thread, agent, text string) (problem string, status int, err error)
 }
 
-// Handlers are those of the pages.
+// Handlers serve the pages.
 type Handlers struct {
 	*page.Site
 	Deps

@@ -4,7 +4,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Routes are the pages of agents and skills, and their actions.
+// Routes returns the pages of agents and skills, and their actions.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/workspace/agents", page.User, h.agents),

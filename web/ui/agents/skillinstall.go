@@ -24,7 +24,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// keepArchive makes a file for an archive; drop removes it.
+// keepArchive creates a file for an archive; drop removes it.
 func (h *Handlers) keepArchive() (archive *fetch.Archive, drop func(), err error) {
 	archive, err = fetch.Keep(h.Dirs.Root)
 	if err != nil {
@@ -39,13 +39,13 @@ func (h *Handlers) dropArchive(archive *fetch.Archive) {
 	}
 }
 
-// undecided are archives that somebody has been asked about.
+// undecided holds archives pending a person's decision.
 func (h *Handlers) undecided() fetch.Waiting {
 	return fetch.Waiting(filepath.Join(h.Dirs.Root, "skills-waiting"))
 }
 
-// uploadSkill is POST /ui/skills/install. The archive goes to a file first, as its list of files
-// stands at the end.
+// uploadSkill handles POST /ui/skills/install. The archive goes to a file first, as its list of files stands at the
+// end.
 func (h *Handlers) uploadSkill(c echo.Context) error {
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, skills.MaxArchive+page.SmallForm)
@@ -69,7 +69,7 @@ func (h *Handlers) uploadSkill(c echo.Context) error {
 	return h.proposeOrAsk(c, archive, name)
 }
 
-// fetchSkill is POST /ui/skills/fetch: a skill at an address.
+// fetchSkill handles POST /ui/skills/fetch: a skill at an address.
 func (h *Handlers) fetchSkill(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -97,7 +97,7 @@ func (h *Handlers) fetchSkill(c echo.Context) error {
 	return h.proposeOrAsk(c, archive, address)
 }
 
-// notFetched is why no skill came from an address, which the form keeps.
+// notFetched is the reason why an address provided no skill; the form keeps the address.
 type notFetched struct {
 	error
 	address string
@@ -105,7 +105,7 @@ type notFetched struct {
 
 func (n *notFetched) Unwrap() error { return n.error }
 
-// proposeOrAsk installs the skill in an archive, or lets it wait for an answer.
+// proposeOrAsk installs the skill in an archive, or stores it until a person answers.
 func (h *Handlers) proposeOrAsk(c echo.Context, archive *fetch.Archive, from string) error {
 	p, done, err := h.propose(archive, "")
 	switch {
@@ -121,7 +121,7 @@ func (h *Handlers) proposeOrAsk(c echo.Context, archive *fetch.Archive, from str
 		Back: views.SkillsURL, Sum: archive.Sum}, p, nil)
 }
 
-// installWaiting is POST /ui/skills/waiting/:sum: the answer to what proposeOrAsk has asked.
+// installWaiting handles POST /ui/skills/waiting/:sum: the answer to proposeOrAsk.
 func (h *Handlers) installWaiting(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -144,8 +144,8 @@ func (h *Handlers) installWaiting(c echo.Context) error {
 
 var errNotWaiting = errors.New("the archive does not wait any more")
 
-// propose looks at an archive, and installs its skill if nothing in it can be run and the check has
-// found nothing, or if somebody has consented to this very file.
+// propose inspects an archive and installs its skill if it has no executables and no findings, or if the person
+// approved this exact file.
 func (h *Handlers) propose(archive *fetch.Archive, consent string) (p skills.Proposal, done bool, err error) {
 	scan := h.skillEdit().Scan
 	p, err = h.Skills.Inspect(archive, archive.Size, scan)
@@ -156,7 +156,7 @@ func (h *Handlers) propose(archive *fetch.Archive, consent string) (p skills.Pro
 	return p, err == nil, err
 }
 
-// askForSkill is the page that asks whether a skill is to be installed, or says why it cannot be.
+// askForSkill returns the page that asks whether to install a skill, or explains why it can't be.
 func (h *Handlers) askForSkill(c echo.Context, view views.SkillInstallPage, p skills.Proposal,
 	failed error) (err error) {
 	view.Skill, view.Facts, view.Runs, view.Findings = skillInfo(p.Skill), skillFacts(p.Skill), p.Runs,
@@ -175,9 +175,8 @@ func (h *Handlers) askForSkill(c echo.Context, view views.SkillInstallPage, p sk
 	return page.HTML(c, status, agents.InstallSkill(view))
 }
 
-// installFile is POST /ui/threads/:id/skill/*: the skill in a file of a chat. One with nothing to run
-// and nothing found in it is installed at once; else a page asks, and its answer holds for that very
-// file only.
+// installFile handles POST /ui/threads/:id/skill/*: the skill in a chat's file. Without executables and findings it is
+// installed at once; otherwise a page asks, and its answer is valid for this exact file only.
 func (h *Handlers) installFile(c echo.Context, t store.Thread) error {
 	if h.Skills == nil {
 		return store.ErrNotFound
@@ -212,7 +211,7 @@ func (h *Handlers) installFile(c echo.Context, t store.Thread) error {
 	return h.askForSkill(c, view, p, err)
 }
 
-// takeFile copies a file of a chat; one that is too large is cut off where it is refused anyway.
+// takeFile copies a file of a chat; an oversized one is truncated beyond the limit that refuses it.
 func (h *Handlers) takeFile(archive *fetch.Archive, thread, clean string) error {
 	dir, err := h.Dirs.Open(thread)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxSkillForm bounds the form with the text of a skill.
+// maxSkillForm limits the form with the text of a skill.
 const maxSkillForm = 4 * skills.MaxText
 
-// withSkills is the handler of a page that there is only with skills.
+// withSkills returns the handler of a page that there is only with skills.
 func (h *Handlers) withSkills(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if h.Skills == nil {
@@ -30,7 +30,7 @@ func (h *Handlers) withSkills(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// skills is GET /workspace/skills.
+// skills handles GET /workspace/skills.
 func (h *Handlers) skills(c echo.Context) error {
 	return h.skillsPage(c, http.StatusOK, nil)
 }
@@ -96,7 +96,7 @@ func (h *Handlers) skillProblem(c echo.Context, err error) (string, []views.Skil
 	return page.Say(c, "skills.wrong.failed"), nil
 }
 
-// skill is GET /workspace/skills/:name.
+// skill handles GET /workspace/skills/:name.
 func (h *Handlers) skill(c echo.Context) error {
 	if h.Skills == nil {
 		return h.Missing(true)(c)
@@ -104,7 +104,7 @@ func (h *Handlers) skill(c echo.Context) error {
 	return h.skillPage(c, http.StatusOK, nil, nil)
 }
 
-// skillPage shows a skill with the text that its form holds; nil takes what is stored.
+// skillPage shows a skill with its form's text; nil uses the stored one.
 func (h *Handlers) skillPage(c echo.Context, status int, text *string, failed error) error {
 	name := page.Param(c, "name")
 	s, err := h.Skills.Get(name)
@@ -149,7 +149,7 @@ func (h *Handlers) skillPage(c echo.Context, status int, text *string, failed er
 	return page.HTML(c, status, agents.Skill(p))
 }
 
-// skillAction is a name of the catalogue; what others have written there counts as an edit.
+// skillAction returns a catalogue key; actions of other programs count as edits.
 func skillAction(action string) string {
 	switch action {
 	case "create", "delete", "rollback":
@@ -184,7 +184,7 @@ func skillFacts(s skills.Skill) (out []views.SkillFact) {
 	return out
 }
 
-// switchSkill is POST /ui/skills/by-name/:name/switch.
+// switchSkill handles POST /ui/skills/by-name/:name/switch.
 func (h *Handlers) switchSkill(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -204,12 +204,12 @@ func (h *Handlers) switchSkill(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SkillsURL)
 }
 
-// skillEdit is who changes skills on the pages.
+// skillEdit identifies changes made on the pages.
 func (h *Handlers) skillEdit() skills.Edit {
 	return skills.Edit{Author: "human", Scan: h.Config.Current().File.SkillScan.Enabled}
 }
 
-// saveSkill is POST /ui/skills/by-name/:name/text.
+// saveSkill handles POST /ui/skills/by-name/:name/text.
 func (h *Handlers) saveSkill(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), maxSkillForm)
 	if err != nil {
@@ -220,7 +220,7 @@ func (h *Handlers) saveSkill(c echo.Context) error {
 	return h.skillChanged(c, name, &text, err)
 }
 
-// rollbackSkill is POST /ui/skills/by-name/:name/rollback.
+// rollbackSkill handles POST /ui/skills/by-name/:name/rollback.
 func (h *Handlers) rollbackSkill(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -235,7 +235,7 @@ func (h *Handlers) rollbackSkill(c echo.Context) error {
 	return h.skillChanged(c, name, nil, err)
 }
 
-// skillChanged goes back to the page of a skill, or says what is wrong.
+// skillChanged redirects to a skill's page, or shows the error.
 func (h *Handlers) skillChanged(c echo.Context, name string, text *string, err error) error {
 	switch {
 	case err == nil:
@@ -248,7 +248,7 @@ func (h *Handlers) skillChanged(c echo.Context, name string, text *string, err e
 	return err
 }
 
-// deleteSkill is POST /ui/skills/by-name/:name/delete.
+// deleteSkill handles POST /ui/skills/by-name/:name/delete.
 func (h *Handlers) deleteSkill(c echo.Context) error {
 	err := h.Skills.Delete(page.Param(c, "name"), h.skillEdit())
 	if err != nil && !errors.Is(err, skills.ErrNotFound) { // twice is as good

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// chatsPerPage is how many chats the list of all chats shows at once.
+	// chatsPerPage is the page size of the list of all chats.
 	chatsPerPage = 50
-	// searchTime is how long one page may look for words; the next goes on from there.
+	// searchTime limits one page's search; the next page continues it.
 	searchTime = 2 * time.Second
-	// maxQuery and maxWords bound what is searched for, in bytes and words.
+	// maxQuery and maxWords limit a search query, in bytes and words.
 	maxQuery, maxWords = 200, 8
 )
 
-// chats is GET /workspace/chats.
+// chats handles GET /workspace/chats.
 func (h *Handlers) chats(c echo.Context) error {
 	shell, err := h.Shell(c, views.NavChats, "")
 	if err != nil {
@@ -46,8 +46,8 @@ func (h *Handlers) chats(c echo.Context) error {
 		Tags: tags, Apps: h.apps(list)}))
 }
 
-// threadList is GET /ui/threads: the side bar's list as a fragment; with q the list of all
-// chats that have those words, and with before a page of it.
+// threadList handles GET /ui/threads: the side bar's list as a fragment; with q the list of all matching chats, and
+// with before a page of it.
 func (h *Handlers) threadList(c echo.Context) error {
 	asked := c.QueryParams()
 	if !page.WantsFragment(c.Request()) {
@@ -119,7 +119,7 @@ func (h *Handlers) findChats(c echo.Context) (views.ChatList, error) {
 	return l, nil
 }
 
-// tagged tells tags to look for, as in tag:work, from other words.
+// tagged separates tags, as in tag:work, from other words of a query.
 func tagged(words []string) (plain, tags []string) {
 	for _, w := range words {
 		if tag, ok := strings.CutPrefix(w, views.ShowTag); ok && tag != "" {
@@ -168,7 +168,7 @@ func chatsURL(q, from, show, before string) string {
 	return views.ChatsURL
 }
 
-// removeMany is POST /ui/threads/delete.
+// removeMany handles POST /ui/threads/delete.
 func (h *Handlers) removeMany(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -198,7 +198,7 @@ func (h *Handlers) Removed(c echo.Context, where string, threads ...string) erro
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
-// undo is POST /ui/threads/restore.
+// undo handles POST /ui/threads/restore.
 func (h *Handlers) undo(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -218,9 +218,8 @@ func (h *Handlers) undo(c echo.Context) error {
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
-// Back is the page of this server an action on a thread was sent from: after a rename or
-// delete in a list one wants to see that list again. It is other when that page shows the
-// thread itself, which other knows better, or is none of the workspace.
+// Back returns the page of this server from which an action on a thread was sent, so that for instance a rename in a
+// list returns to that list. It returns other if that page shows the thread itself or isn't part of the workspace.
 func Back(c echo.Context, thread, other string) string {
 	r := c.Request()
 	from, err := url.Parse(r.Referer())

@@ -13,12 +13,11 @@ import (
 )
 
 const (
-	excerptBefore = 40  // characters in front of what was found
+	excerptBefore = 40  // characters before a match
 	excerptLength = 160 // characters in all
 )
 
-// Excerpt tells whether a stored message that people see has all the words, and shows the
-// place of the longest.
+// Excerpt reports whether a stored message that people see has all the words, and shows the place of the longest.
 func Excerpt(body []byte, words []string) (string, bool) {
 	m := new(agent.Message)
 	if json.Unmarshal(body, m) != nil || m.Type != agent.TypeAI && !m.Genuine() {
@@ -29,7 +28,7 @@ func Excerpt(body []byte, words []string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	if m.Type == agent.TypeAI { // the words alone, unless the marks are what was looked for
+	if m.Type == agent.TypeAI { // the plain text, unless the query contains marks
 		if bare := markdown.Plain(text, len(text)); bare != "" {
 			if at, ok := placeOf(bare, words); ok {
 				text, place = bare, at
@@ -39,7 +38,7 @@ func Excerpt(body []byte, words []string) (string, bool) {
 	return cutOut(text, place), true
 }
 
-// placeOf is the character where the longest of the words stands in a text that has all.
+// placeOf returns the character where the longest of the words is in a text that has all.
 func placeOf(text string, words []string) (int, bool) {
 	folded, longest := store.Fold(text), ""
 	for _, w := range words {

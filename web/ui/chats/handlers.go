@@ -10,11 +10,11 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Handlers are those of the lists. Make them with New.
+// Handlers serve the lists. Create them with New.
 type Handlers struct {
 	*page.Site
 	Bots         *bots.Service // of chat apps; nil has none
-	RunsCommands func() bool   // whether there is a sandbox to start anew
+	RunsCommands func() bool   // reports whether there is a sandbox to restart
 	Keep         time.Duration // how long deleted chats can be had back
 	// Prompts lists the reader's prompts; nil has none.
 	Prompts func(context.Context) ([]views.SavedPrompt, error)
@@ -22,7 +22,7 @@ type Handlers struct {
 	trash *trash
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(site *page.Site, bots *bots.Service, runsCommands func() bool) *Handlers {
 	return &Handlers{Site: site, Bots: bots, RunsCommands: runsCommands, Keep: trashTime, trash: newTrash()}
 }

@@ -12,11 +12,11 @@ import (
 	"fawn/web/ui/page"
 )
 
-// paletteRows is how many chats the palette lists.
+// how long deleted chats can be restored
 const paletteRows = 8
 
-// palette is GET /ui/palette: the content of the dialog; with q only its list for those
-// words, with keys the list of shortcuts.
+// palette handles GET /ui/palette: the dialog's content; with q only the matching list, with keys the list of
+// shortcuts.
 func (h *Handlers) palette(c echo.Context) error {
 	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, chatsURL(c.QueryParam("q"), "", "", ""))
@@ -46,10 +46,11 @@ func (h *Handlers) palette(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, page.InLang(lang, layout.Palette(p)))
 }
 
-// palettePrompts is how many prompts the palette lists.
+// palettePrompts limits the prompts in the palette.
 const palettePrompts = 5
 
-// named are the prompts whose names or descriptions have all words of a query; with a slash in front only the name counts.
+// named returns the prompts whose names or descriptions contain all words of a query; after a slash only the name
+// counts.
 func named(all []views.SavedPrompt, query string) (list []views.SavedPrompt) {
 	query, slash := strings.CutPrefix(strings.ToLower(strings.TrimSpace(query)), "/")
 	words := strings.Fields(query)

@@ -4,7 +4,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Routes are the lists of chats, and what is done with several of them.
+// Routes returns the routes of the lists, and of actions on several chats.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/workspace/chats", page.User, h.chats),

@@ -8,7 +8,7 @@ import (
 	"fawn/views"
 )
 
-// sourceOf is the filter that an address names; anything unknown is none.
+// sourceOf returns the filter named in an address; unknown ones are ignored.
 func sourceOf(name string) views.Source {
 	if name == views.FromApps {
 		return views.Source{Name: name}
@@ -17,7 +17,7 @@ func sourceOf(name string) views.Source {
 	return views.Source{Name: p.Name, Label: p.Display}
 }
 
-// begunIn is what the metadata of the threads that a filter lets through contains.
+// begunIn returns the metadata contained in threads that a filter admits.
 func begunIn(from views.Source) json.RawMessage {
 	switch from.Name {
 	case "":
@@ -28,7 +28,7 @@ func begunIn(from views.Source) json.RawMessage {
 	return json.RawMessage(`{"channel_source":{"provider":"` + from.Name + `"}}`)
 }
 
-// apps are the chat apps to choose from: those with a bot, and those that chats of the list come from.
+// apps returns the selectable chat apps: those with a bot, and the origins of listed chats.
 func (h *Handlers) apps(l views.ChatList) (out []views.Source) {
 	for _, p := range channels.Providers() {
 		has := l.From.Name == p.Name || slices.ContainsFunc(l.Rows, func(r views.ChatRow) bool {

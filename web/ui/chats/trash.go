@@ -13,20 +13,18 @@ import (
 )
 
 const (
-	// trashTime is how long deleted threads can be had back: longer than the page offers it,
-	// for slow readers.
+	// trashTime is how long deleted threads can be restored: longer than the page offers it, for slow readers.
 	trashTime = 30 * time.Second
-	// trashRetry is how long a thread that could not be removed waits for the next attempt.
+	// trashRetry is the delay after a failed removal of a thread.
 	trashRetry = time.Minute
-	// maxTrash is how many threads one deletion may take.
+	// maxTrash limits the threads of one deletion.
 	maxTrash = 500
 )
 
-// errLate means that what was deleted is gone for good.
+// errLate means that a deletion can no longer be undone.
 var errLate = errors.New("the time to undo this is over")
 
-// Trash keeps what was deleted until its time is up. The rows of the threads say what is in
-// it, so a stop of the server changes nothing.
+// Trash keeps deleted threads until they expire. The threads' rows mark them, so the trash survives a restart.
 type trash struct {
 	wake chan struct{} // holds one
 
@@ -36,7 +34,7 @@ type trash struct {
 
 func newTrash() *trash { return &trash{wake: make(chan struct{}, 1)} }
 
-// moment is that of a deletion, which no other one has.
+// moment returns a unique time for a deletion.
 func (t *trash) moment(now time.Time) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,9 +46,8 @@ func (t *trash) moment(now time.Time) time.Time {
 	return now
 }
 
-// discard ends the runs of threads and puts them into the trash. Threads that are not there
-// are left out; ErrNotFound when none is there. What was taken before an error is in the
-// trash, too.
+// discard ends the runs of threads and moves them to the trash. Missing threads are skipped; ErrNotFound if all are
+// missing. After an error, the threads moved before it stay in the trash.
 func (h *Handlers) discard(ctx context.Context, threads []string) (token string, err error) {
 	at, n := h.trash.moment(h.DB.Now()), 0
 	for _, id := range threads {
@@ -71,7 +68,7 @@ func (h *Handlers) discard(ctx context.Context, threads []string) (token string,
 	return page.UndoToken(at), err
 }
 
-// Discarded says that threads have come into the trash, so that it is emptied in time.
+// Discarded notifies the trash of new threads, so that it is emptied in time.
 func (h *Handlers) Discarded() {
 	select {
 	case h.trash.wake <- struct{}{}:
@@ -128,7 +125,7 @@ func (h *Handlers) EmptyTrash(ctx context.Context) {
 	}
 }
 
-// purge removes threads for good and tells whether all are gone.
+// purge removes threads for good and reports whether all are gone.
 func (h *Handlers) purge(ctx context.Context, threads []string) bool {
 	all := true
 	for _, id := range threads {

@@ -30,7 +30,7 @@ func (h *Handlers) Asks(ctx context.Context, thread string) ([]views.NetworkQues
 
 // aboutHosts reports whether an event changes the open questions.
 func aboutHosts(ev runevent.Event) bool {
-	if ev.Kind == runevent.KindMeta { // another server that goes on with the run has none of its calls
+	if ev.Kind == runevent.KindMeta { // a resumed run on another server has none of its calls
 		var meta struct {
 			Attempt int `json:"attempt"`
 		}

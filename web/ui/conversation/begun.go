@@ -15,8 +15,9 @@ import (
 // begun marks the cursor of a page that shows a thread without a run, and the run's message below it.
 const begun = ".begun"
 
-// Begun is the answer to a page that showed a thread at rest and has just started a run: the message, a button that
-// stops the run, and a cursor from which the page's stream does the rest. Nothing of the conversation is read for it.
+// Begun returns the answer to a page that showed a thread at rest and has just started a run: the message, a button
+// that stops the run, and a cursor from which the page's stream does the rest. Nothing of the conversation is read for
+// it.
 func (h *Handlers) Begun(ctx context.Context, run store.Run) (views.Frame, error) {
 	v := &View{Thread: store.Thread{ID: run.ThreadID}, Turns: turns.New(run.ThreadID, h.Describer(run.ThreadID)), run: run}
 	v.Turns.Model = h.ModelLabel
@@ -38,7 +39,7 @@ func (v *View) keepBefore() {
 	v.run = run
 }
 
-// shownByBegun is the scene of a page that showed the thread at rest and got [Handlers.Begun].
+// shownByBegun returns the scene of a page that showed the thread at rest and got [Handlers.Begun].
 func (v *View) shownByBegun() Scene {
 	s, now := v.before, v.Scene(true)
 	if len(v.Turns.Turns) > v.base {
@@ -63,7 +64,7 @@ func (l *live) resumeBegun(ctx context.Context, run string) (bool, error) {
 	return true, l.out.Write(data, true)
 }
 
-// begunRun is the run of a cursor of [Handlers.Begun].
+// begunRun returns the run of a cursor of [Handlers.Begun].
 func begunRun(cursor string) (run string, ok bool) { return strings.CutSuffix(cursor, begun) }
 
 // Asking reports whether the next message of a thread may answer a question. A thread that isn't there asks nothing.

@@ -25,7 +25,7 @@ type screen struct {
 	frame   views.Frame
 }
 
-// NewScreen is a page that was rendered from s.
+// NewScreen returns a page that was rendered from s.
 func NewScreen(ctx context.Context, s Scene) *screen {
 	d := &screen{ctx: ctx, lang: i18n.Lang(ctx), now: s, differs: map[string]*markdown.Differ{}}
 	for i := range s.Turns {
@@ -145,7 +145,7 @@ func sameApps(was, now []views.Step) bool {
 	return slices.Equal(shown(was), shown(now))
 }
 
-// IndexTurn is the place of a turn in a list, -1 without it.
+// IndexTurn returns the place of a turn in a list, -1 without it.
 func IndexTurn(list []views.Turn, id string) int {
 	return slices.IndexFunc(list, func(t views.Turn) bool { return t.ID == id })
 }
@@ -205,7 +205,7 @@ func (d *screen) whole(was, t *views.Turn) error {
 func (d *screen) steps(turn string, was, now []views.Step) error {
 	old, fresh := chat.Nodes(was), chat.Nodes(now)
 	same := sameNodes(old, fresh)
-	// First out with what is gone: a step that joined a group comes back inside it.
+	// Remove vanished steps first: a step that joined a group returns inside it.
 	for _, n := range old[same:] {
 		if indexNode(fresh[same:], n.ID()) < 0 {
 			d.frame.Do(views.SwapRemove, n.ID(), "")
@@ -243,7 +243,7 @@ func (d *screen) steps(turn string, was, now []views.Step) error {
 	return nil
 }
 
-// node changes a step, or a group, of which only more steps can come.
+// node updates a step, or a group that can only gain steps.
 func (d *screen) node(was, now chat.Node) error {
 	if !now.Grouped() {
 		return d.step(&was.Steps[0], &now.Steps[0])

@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	pageTurns = 30 // turns that are read at once
-	pageLead  = 20 // of those around a message, how many come before it
+	pageTurns = 30 // turns read at a time
+	pageLead  = 20 // turns before a given message
 )
 
-// Extent says which stored turns of a conversation are read. The zero value is the newest.
+// Extent selects the stored turns of a conversation to read. The zero value selects the newest.
 type Extent struct {
-	At string // a message: besides the newest turns, those around it
+	At string // a message: also read the turns around it
 
 	before string // a turn: in place of the newest turns, some before it
 	after  string // with before: only turns after this one
 	down   bool   // with before: the first of them, not the last
 }
 
-// part tells whether the newest turns are left out, and so the run under way.
+// part reports whether the newest turns are left out, and so the run under way.
 func (e Extent) part() bool { return e.before != "" }
 
 // stretch is a range of rows that holds whole turns. The gap in front of it is nil when no
@@ -38,7 +38,7 @@ type stretch struct {
 	gap      *views.Gap
 }
 
-// choose picks the stretches of a conversation, and the gap behind them.
+// choose picks the stretches of a conversation, and the gap after them.
 func (e Extent) choose(rows []store.MessageRow) ([]stretch, *views.Gap, error) {
 	if e.At == "" && !e.part() {
 		return newest(rows), nil, nil
@@ -50,7 +50,7 @@ func (e Extent) choose(rows []store.MessageRow) ([]stretch, *views.Gap, error) {
 	return l.around(e.At), nil, nil
 }
 
-// newest is the end of a conversation. It looks at no more of it than that.
+// newest returns the end of a conversation without reading the rest.
 func newest(rows []store.MessageRow) []stretch {
 	starts := turnStarts(rows, pageTurns+1)
 	if len(starts) <= pageTurns {
@@ -60,7 +60,7 @@ func newest(rows []store.MessageRow) []stretch {
 	return []stretch{{starts[1], len(rows), gap}}
 }
 
-// turnStarts are the rows where the last turns begin, at most limit of them, in order.
+// turnStarts returns the rows where the last turns begin, at most limit of them, in order.
 func turnStarts(rows []store.MessageRow, limit int) []int {
 	var starts []int
 	for i := len(rows) - 1; i >= 0 && len(starts) < limit; i-- {
@@ -83,7 +83,7 @@ type ledger struct {
 	starts []int
 }
 
-// begin is the first row of turn k, or the end of the rows.
+// begin returns the first row of turn k, or the end of the rows.
 func (l ledger) begin(k int) int {
 	switch {
 	case k <= 0:
@@ -96,7 +96,7 @@ func (l ledger) begin(k int) int {
 
 func (l ledger) id(k int) string { return l.rows[l.starts[k]].ID }
 
-// find is the number of the turn that a message is in, -1 when there is none.
+// find returns the number of the turn with a message, -1 for none.
 func (l ledger) find(message string) int {
 	row := slices.IndexFunc(l.rows, func(r store.MessageRow) bool { return r.ID == message })
 	if row < 0 || len(l.starts) == 0 {
@@ -109,7 +109,7 @@ func (l ledger) find(message string) int {
 	return max(0, k)
 }
 
-// gap stands for the turns from..to-1, nil when there are none.
+// gap represents the turns from..to-1, nil for none.
 func (l ledger) gap(from, to int) *views.Gap {
 	if from >= to {
 		return nil
@@ -124,8 +124,7 @@ func (l ledger) gap(from, to int) *views.Gap {
 	return g
 }
 
-// around are the turns around a message and the newest. A small gap between the two is
-// filled.
+// around returns the turns around a message and the newest. A small gap between the two is filled.
 func (l ledger) around(message string) []stretch {
 	n, k := len(l.starts), l.find(message)
 	tail := max(0, n-pageTurns)
@@ -161,7 +160,7 @@ func (l ledger) between(e Extent) ([]stretch, *views.Gap, error) {
 	return []stretch{{l.begin(first), l.begin(to), l.gap(from, first)}}, nil, nil
 }
 
-// earlier is GET /ui/threads/:id/turns: turns that a page has left out, before one it shows.
+// earlier handles GET /ui/threads/:id/turns: turns that a page has left out, before one it shows.
 func (h *Handlers) earlier(c echo.Context, thread store.Thread) error {
 	id := thread.ID
 	e := Extent{before: c.QueryParam("before"), after: c.QueryParam("after"), down: c.QueryParam("down") != ""}

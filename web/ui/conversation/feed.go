@@ -13,27 +13,26 @@ import (
 	"fawn/views"
 )
 
-// feedMemory is how many bytes of ticks a feed keeps for pages that read slowly. A page
-// that is further behind is shown the thread anew.
+// feedMemory limits the bytes of ticks that a feed buffers for slow pages. A page further behind is re-rendered.
 const feedMemory = 64 << 10
 
 // feeds are the threads that pages follow. Each page's changes are worked out once, however
 // many pages show the same thread in the same language.
 type feeds struct {
-	mu   sync.Mutex // guards what the feeds share with their pages
+	mu   sync.Mutex // guards the data shared by feeds and pages
 	open map[feedKey]*feed
 }
 
 type feedKey struct{ thread, lang, base string }
 
-// feed computes the changes for all pages of one thread. It has no goroutine of its own: whichever of its pages holds
-// turn waits for the run and does the work for all of them.
+// feed computes the changes for all pages of one thread. It has no goroutine: the page that holds turn waits for the
+// run and does the work for all.
 type feed struct {
 	all  *feeds
 	key  feedKey
 	turn chan struct{} // holds one token
 
-	progress           // of whoever holds turn
+	progress           // owned by the holder of turn
 	sent     time.Time // of the last tick, too
 
 	// Guarded by all.mu.
@@ -45,14 +44,14 @@ type feed struct {
 	run     store.Run
 	seq     int64
 	differs bool // a page that joined knew more than the feed
-	ending  bool // what pages get at the end is being worked out
+	ending  bool // the final changes are being computed
 	over    bool
 	err     error
-	moves   int           // how often the feed moved on
+	moves   int           // number of times the feed has moved
 	wake    chan struct{} // closed when it does
 }
 
-// sentTick is the bytes of one tick and how many pages have yet to take them.
+// sentTick holds the bytes of one tick and the number of pages still to receive them.
 type sentTick struct {
 	data  []byte
 	pages int
@@ -100,7 +99,7 @@ func (f *feed) close() {
 	}
 }
 
-// next is the number of the tick that comes next.
+// next returns the number of the next tick.
 func (f *feed) next() int { return f.first + len(f.ticks) }
 
 // taken records that a page has all ticks, and drops ticks that every page has.
@@ -202,8 +201,8 @@ func (f *feed) wakeAll() {
 	f.wake = make(chan struct{})
 }
 
-// advance waits for something to happen and publishes it. If the page that waits goes away,
-// nothing has happened yet, and another one can go on.
+// advance waits for something to happen and publishes it. If the page that waits goes away, nothing has happened yet,
+// and another one can continue.
 func (f *feed) advance(ctx context.Context) error {
 	if !f.v.ended {
 		if err := f.pause(ctx); err != nil {
@@ -252,7 +251,7 @@ func (f *feed) pause(ctx context.Context) error {
 	}
 }
 
-// tick publishes the changes of the events taken.
+// the pages' content is no longer stored
 func (f *feed) tick(ctx context.Context) error {
 	if f.catchUp() {
 		if err := f.refresh(ctx); err != nil {
@@ -268,7 +267,7 @@ func (f *feed) tick(ctx context.Context) error {
 	return nil
 }
 
-// catchUp tells, once, whether pages know more than the feed.
+// catchUp reports, once, whether pages are ahead of the feed.
 func (f *feed) catchUp() bool {
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()
@@ -277,8 +276,8 @@ func (f *feed) catchUp() bool {
 	return was
 }
 
-// lastCatchUp is catchUp before the end. Pages that join later wait for the end: no tick follows
-// that could bring them what the others know.
+// lastCatchUp is catchUp before the end. Pages that join later wait for the end: no later tick could bring them up to
+// date.
 func (f *feed) lastCatchUp() bool {
 	f.all.mu.Lock()
 	f.ending = true
@@ -309,19 +308,19 @@ func (f *feed) publish(data []byte, s Scene, over bool) {
 	f.wakeAll()
 }
 
-// meeting is where the feed stands for a page that joins.
+// meeting is the feed's position relative to a joining page.
 type meeting int
 
 const (
 	metHere   meeting = iota // where the page can be brought
-	metAhead                 // behind the page, or about to end: the page waits
+	metAhead                 // ahead of the page, or about to end: the page waits
 	metOver                  // at the end
 	metFailed                // broken
-	metOther                 // at a run the page knows nothing of
+	metOther                 // at a run unknown to the page
 )
 
-// meet says where the feed stands for a page that joins, and with metHere what the feed's
-// pages show, but for what the page itself has just read. wake is closed when the feed moves.
+// meet returns the feed's position for a joining page, and with metHere the feed's view, updated with the page's fresh
+// reads. wake is closed when the feed moves.
 func (f *feed) meet(l *live) (s Scene, cursor string, where meeting, wake <-chan struct{}) {
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()
@@ -342,8 +341,8 @@ func (f *feed) meet(l *live) (s Scene, cursor string, where meeting, wake <-chan
 	return s, cursor, where, f.wake
 }
 
-// with is what the feed's pages show, with what changes without an event of the run as a
-// page has just read it. What the others did not know they get with the next tick.
+// with returns the feed's view with data that changes without run events as just read by a page. The other pages get it
+// with the next tick.
 func (f *feed) with(own Scene) Scene {
 	s := f.now
 	f.differs = f.differs || !slices.Equal(s.queue, own.queue) || !views.SameAsks(s.asks, own.asks) ||

@@ -17,7 +17,7 @@ import (
 // Deps are the parts that only conversations need. All may be nil.
 type Deps struct {
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
-	MCP      *mcp.Pool                       // whose servers may ask something
+	MCP      *mcp.Pool                       // whose servers may ask questions
 	Suggests bool                            // follow-ups can be made
 	Draining context.Context                 // over when live streams should end; nil never is
 }
@@ -26,7 +26,7 @@ type Deps struct {
 type Handlers struct {
 	*page.Site
 	Deps
-	Tick       time.Duration // how often a page gets what is new
+	Tick       time.Duration // interval of updates
 	FeedMemory int           // bytes that are kept of a thread for pages that read slowly
 
 	streams httpx.Limiter
@@ -34,7 +34,7 @@ type Handlers struct {
 	drawn   atomic.Int64 // changes of pages that were worked out
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(site *page.Site, d Deps) *Handlers {
 	return &Handlers{Site: site, Deps: d, Tick: tick, FeedMemory: feedMemory, feeds: feeds{open: map[feedKey]*feed{}}}
 }
@@ -42,10 +42,10 @@ func New(site *page.Site, d Deps) *Handlers {
 // Streams counts the pages that follow something now.
 func (h *Handlers) Streams() int64 { return h.streams.Open() }
 
-// Drawn is how often changes of a page were worked out.
+// Drawn returns the number of computed page changes.
 func (h *Handlers) Drawn() int64 { return h.drawn.Load() }
 
-// Feeds is how many threads are followed.
+// Feeds returns the number of followed threads.
 func (h *Handlers) Feeds() int {
 	h.feeds.mu.Lock()
 	defer h.feeds.mu.Unlock()

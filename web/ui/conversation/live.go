@@ -15,12 +15,11 @@ import (
 	"fawn/web/ui/page"
 )
 
-// tick is how often a page gets changes. The first of it goes out at once, so a page which reads slowly gets fewer and
-// larger ticks.
+// tick is the interval of updates. The first of its updates is sent at once, so slow pages get fewer and larger ticks.
 const tick = 50 * time.Millisecond
 
-// stream is GET /ui/threads/:id/stream: what a run does, as changes of the page that was
-// rendered at ?v= or got as far as Last-Event-ID.
+// stream handles GET /ui/threads/:id/stream: a run's events as changes of the page rendered at ?v= or updated up to
+// Last-Event-ID.
 func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 	r, id := c.Request(), t.ID
 	release, err := h.streams.Acquire(maxStreams)
@@ -39,7 +38,7 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 		return err
 	}
 	defer out.Close()
-	defer h.DB.OnWait(func(waiting bool) { // an error is told to whoever writes next
+	defer h.DB.OnWait(func(waiting bool) { // the next writer gets the error
 		_ = out.Write(waitEvent(waiting), true)
 	})()
 	l := &live{out: out,
@@ -48,11 +47,10 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) && !errors.Is(err, runs.ErrClosed) { // it is about to stop
 		h.Log.Error("page stream failed", "thread", id, "err", err)
 	}
-	return nil // the headers are out, there is nobody to tell
+	return nil // the headers are sent, so errors can't be reported
 }
 
-// waitEvent tells a page that commits have to be waited for, or that this is over. It belongs to no run, so the page
-// stays at its cursor.
+// waitEvent reports that commits are delayed, or no longer. It belongs to no run, so the page stays at its cursor.
 func waitEvent(waiting bool) []byte {
 	return appendEvent(nil, "wait", fmt.Appendf(nil, `{"waiting":%t}`, waiting), "")
 }
@@ -100,7 +98,7 @@ func (l *live) follow(ctx context.Context, from string) error {
 	return l.out.Write(data, true)
 }
 
-// anew shows the thread as it is now.
+// anew renders the thread's current state.
 func (l *live) anew(ctx context.Context) error {
 	data, err := l.reset(ctx)
 	if err != nil {
@@ -164,5 +162,5 @@ func (l *live) meet(ctx context.Context, f *feed) (met, over bool, err error) {
 	}
 }
 
-// maxStreams is how many pages may follow runs at once.
+// maxStreams limits the pages following runs.
 const maxStreams = 512

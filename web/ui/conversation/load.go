@@ -20,7 +20,7 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// pageRuns is how many of the newest runs are looked at for the newest turns.
+// pageRuns limits the newest runs read for the newest turns.
 const pageRuns = 120
 
 // Everything as a cursor means all that is stored.
@@ -38,14 +38,14 @@ type View struct {
 	base       int                   // turns of the builder that were there before the run
 	before     Scene                 // of the last of them, before the run
 	part       bool                  // the newest turns and the run are left out
-	Gaps       map[string]*views.Gap // in front of these turns
+	Gaps       map[string]*views.Gap // before these turns
 	behind     *views.Gap            // after the last turn
 	resumable  bool                  // a run without input would do something
 	asking     bool                  // the stored thread waits for the answer to a question
 	todos      []views.Todo
 	suggests   bool // follow-ups are offered
 
-	run    store.Run // the run followed; ID "" when there is none
+	run    store.Run // the followed run; ID "" for none
 	reader *eventlog.Reader
 	seq    int64 // the events of the run up to here are in turns
 	ended  bool  // the run's last event is among them
@@ -54,15 +54,14 @@ type View struct {
 	later []views.Attachment // files of the messages in the queue
 	Short agent.View         // how the model reads the conversation
 	asks  []views.NetworkQuestion
-	stale bool // an event changed what is asked since asks were read
+	stale bool // an event changed the questions since asks were read
 
 	Hidden  int    // messages that short hides
 	shortAt string // the checkpoint with a newer short; "" is none
 }
 
-// Load reads the newest turns of a thread, and those around message at unless that is "".
-// With run "" it follows the one under way, if any; events past until are left out.
-// Errors: store.ErrNotFound.
+// Load reads the newest turns of a thread, and those around message at unless it is "". With run "" it follows the
+// active one, if any; events after until are ignored. Errors: store.ErrNotFound.
 func (h *Handlers) Load(ctx context.Context, thread, run string, until int64, at string) (*View, error) {
 	return h.read(ctx, thread, run, until, Extent{At: at})
 }
@@ -93,7 +92,7 @@ func (h *Handlers) read(ctx context.Context, thread, run string, until int64, e 
 	}
 	v.Turns = turns.New(thread, h.Describer(thread))
 	v.Turns.Model = h.ModelLabel
-	if !v.part { // what is past says nothing about now
+	if !v.part { // past states don't apply now
 		if v.Turns.Window = h.Window; v.Turns.Window == nil {
 			v.Turns.Window = h.Config.Current().WindowOf
 		}
@@ -140,7 +139,7 @@ func (h *Handlers) followActive(ctx context.Context, v *View) ([]runevent.Event,
 		if err != nil || !runs.Done(v.run.Status) && !over(events) {
 			return events, err
 		}
-		// It ended just now: what it wrote is stored, and a queued one may be next.
+		// It ended just now: its output is stored, and a queued one may follow.
 		v.run, v.reader = store.Run{}, nil
 		if _, err := h.Runs.Wait(ctx, run); err != nil {
 			return nil, err
@@ -148,14 +147,12 @@ func (h *Handlers) followActive(ctx context.Context, v *View) ([]runevent.Event,
 	}
 }
 
-// over tells whether the end of the run is among its events: its row, which was read before
-// them, may not know yet.
+// over reports whether the run's end is among its events: its row, read before them, may be outdated.
 func over(events []runevent.Event) bool {
 	return slices.ContainsFunc(events, func(ev runevent.Event) bool { return ev.Kind == runevent.KindEnd })
 }
 
-// follow opens a run and reads its events up to a cursor. A run of another thread, or one
-// that is gone, is none.
+// follow opens a run and reads its events up to a cursor. A run of another thread, or a missing one, is ignored.
 func (h *Handlers) follow(ctx context.Context, v *View, run string, until int64) ([]runevent.Event, error) {
 	for {
 		reader, err := h.Runs.Follow(ctx, run)
@@ -243,7 +240,7 @@ func (h *Handlers) loadStored(ctx context.Context, v *View, checkpoint string, e
 	return h.settleTurns(ctx, v, snap, spans, e != Extent{})
 }
 
-// Fill adds the turns that are wanted, and says where they begin.
+// Fill adds the selected turns and returns their start.
 func (v *View) Fill(rows []store.MessageRow, e Extent) ([]turns.Span, error) {
 	list, behind, err := e.choose(rows)
 	if err != nil {
@@ -253,7 +250,7 @@ func (v *View) Fill(rows []store.MessageRow, e Extent) ([]turns.Span, error) {
 	var spans []turns.Span
 	for _, s := range list {
 		first := len(v.Turns.Turns)
-		if s.from > 0 { // runs of turns that are left out belong to none of those shown
+		if s.from > 0 { // runs of omitted turns belong to no shown turn
 			spans = append(spans, turns.Span{Turn: "", Start: s.from - 1})
 		}
 		for i, row := range rows[s.from:s.to] {
@@ -277,7 +274,7 @@ func (v *View) Fill(rows []store.MessageRow, e Extent) ([]turns.Span, error) {
 	return spans, nil
 }
 
-// CutOff tells whether there are turns before the first one.
+// CutOff reports whether there are turns before the first one.
 func (v *View) CutOff() bool {
 	return len(v.Turns.Turns) > 0 && v.Gaps[v.Turns.Turns[0].ID] != nil
 }
@@ -291,8 +288,8 @@ func DecodeField(s store.Snapshot, name string, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// start shows the run under way before its first event: the message it was started with,
-// or that the last turn goes on.
+// start shows the active run before its first event: the message it was started with, or the last turn that it
+// continues.
 func (v *View) start() {
 	b := v.Turns
 	b.Since = v.run.CreatedAt
@@ -306,7 +303,7 @@ func (v *View) start() {
 		}
 	}
 	if len(b.Turns) == 0 || in.Given && len(b.Turns) == v.base {
-		return // a message without an id: its turn comes with the first step
+		return // a message without an id: its turn is added with the first step
 	}
 	v.working(views.TurnQueued)
 }
@@ -341,7 +338,7 @@ func (v *View) fold(ev runevent.Event) {
 			v.working(views.TurnRunning)
 		}
 		v.fields(ev.Step.Fields)
-		if _, ok := ev.Step.Fields["summary_text"]; ok { // written with what the model reads in its place
+		if _, ok := ev.Step.Fields["summary_text"]; ok { // written with the summary that replaces it for the model
 			v.shortAt = ev.Step.Checkpoint
 		}
 	}
@@ -366,10 +363,10 @@ func (v *View) fields(f map[string]json.RawMessage) {
 	}
 }
 
-// Running tells whether a run is under way.
+// Running reports whether a run is under way.
 func (v *View) Running() bool { return v.run.ID != "" && !v.ended }
 
-// Heading is the title, or the first words that were said while there is none.
+// Heading returns the title, or the first words of the conversation without one.
 func (v *View) Heading() string {
 	if v.title != "" {
 		return v.title

@@ -14,20 +14,19 @@ import (
 	"fawn/web/httpx"
 )
 
-// A cursor is "run.event". With a mark behind it it stands for a page that has seen only a
-// part of what belongs together, and is not honoured.
+// A cursor is "run.event". A mark after it stands for a page with incomplete updates; such a cursor is rejected.
 const insideTick = ".x"
 
 func cursorOf(run store.Run, seq int64) string { return run.ID + "." + strconv.FormatInt(seq, 10) }
 
-// ParseCursor reads a cursor; ok is false for one that cannot be honoured.
+// ParseCursor parses a cursor; ok is false for a rejected one.
 func ParseCursor(s string) (run string, seq int64, ok bool) {
 	run, number, found := strings.Cut(s, ".")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	return run, seq, found && run != "" && err == nil && seq >= 0
 }
 
-// unknownTitle is no title a thread can have: what a page shows is not known.
+// unknownTitle is an impossible title: the page's title is unknown.
 const unknownTitle = "\x00"
 
 // unknownQueue are no messages that can wait.
@@ -36,8 +35,8 @@ func unknownQueue() []views.Queued { return []views.Queued{{}} }
 // unknownAsks are no questions a thread can have.
 func unknownAsks() []views.NetworkQuestion { return []views.NetworkQuestion{{}} }
 
-// progress is how far a page has got with a thread: the conversation up to an event, and
-// what is on the screen. Its methods return the bytes that bring the page further.
+// progress is a page's position in a thread: the conversation up to an event, and the rendered state. Its methods
+// return the bytes that update the page.
 type progress struct {
 	h      *Handlers
 	thread string
@@ -47,12 +46,12 @@ type progress struct {
 	screen *screen
 }
 
-// speak is the context to render in. It outlives the request that happens to do the work.
+// speak returns the context to render in. It outlives the request that happens to do the work.
 func (p *progress) speak(ctx context.Context) context.Context {
 	return p.h.KnowingUploads(i18n.With(context.WithoutCancel(ctx), p.lang))
 }
 
-// resume goes on from a cursor; false when that is not possible.
+// resume continues from a cursor; false if impossible.
 func (p *progress) resume(ctx context.Context, from string) (bool, error) {
 	run, seq, ok := ParseCursor(from)
 	if !ok {
@@ -64,7 +63,7 @@ func (p *progress) resume(ctx context.Context, from string) (bool, error) {
 	}
 	p.v, p.screen = v, NewScreen(p.speak(ctx), v.Scene(true))
 	p.forget()
-	if v.stateTitle == v.Thread.Title { // else the page may not know the newer one
+	if v.stateTitle == v.Thread.Title { // otherwise the page may lack the newer one
 		p.screen.now.Title = v.Heading()
 	}
 	return true, nil
@@ -75,11 +74,11 @@ func (p *progress) forget() {
 	p.screen.now.Title, p.screen.now.queue, p.screen.now.asks = unknownTitle, unknownQueue(), unknownAsks()
 }
 
-// refresh reads those things again. The next change shows them.
+// refresh reads those again. The next change shows them.
 func (p *progress) refresh(ctx context.Context) error {
 	p.forget()
 	t, err := p.h.OwnThread(ctx, p.thread)
-	if isGone(err) { // the end of the run tells
+	if isGone(err) { // the run's end reports it
 		return nil
 	}
 	if err != nil {
@@ -91,7 +90,7 @@ func (p *progress) refresh(ctx context.Context) error {
 	return err
 }
 
-// reset shows the whole thread anew, as a page would.
+// reset re-renders the whole thread like a new page.
 func (p *progress) reset(ctx context.Context) ([]byte, error) {
 	v, err := p.h.Load(ctx, p.thread, "", Everything, "")
 	if err != nil {
@@ -107,7 +106,7 @@ func (p *progress) resetTo(ctx context.Context, v *View) ([]byte, error) {
 	if err := f.Put(ctx, views.SwapInner, "turns", chat.TurnList(v.Page(s))); err != nil {
 		return nil, err
 	}
-	// What stands around the turns is brought up to date from a scene that differs in all.
+	// The frame around the turns is updated from an empty scene.
 	around := &screen{ctx: ctx, lang: p.lang}
 	none := Scene{Thread: s.Thread, Title: unknownTitle, files: -1, Running: !s.Running, queue: unknownQueue(),
 		asks: unknownAsks(), todos: []views.Todo{{}}, gauge: views.Gauge{Tokens: -1}, cut: s.cut}
@@ -141,8 +140,8 @@ func (p *progress) take(ctx context.Context, events []runevent.Event) error {
 	return err
 }
 
-// show brings the page to s. Only the last event carries the cursor of the whole: a page
-// that was cut off in between shows what no cursor describes, and is reset.
+// show updates the page to s. Only the last event carries the final cursor: a page interrupted before it is in no
+// describable state and is reset.
 func (p *progress) show(s Scene, cursor string) ([]byte, error) {
 	p.h.drawn.Add(1)
 	patches, f, err := p.screen.Show(s)
@@ -205,7 +204,7 @@ func (p *progress) done(ctx context.Context, stored *View) ([]byte, error) {
 	return appendFrame(out, "done", f, cursor)
 }
 
-// outcome is the screen reader's announcement of the end of a run.
+// outcome returns the screen reader's announcement of the end of a run.
 func (p *progress) outcome(s Scene) string {
 	if len(s.Turns) == 0 {
 		return ""
@@ -252,7 +251,7 @@ func appendFrame(dst []byte, event string, f views.Frame, cursor string) ([]byte
 	return appendEvent(dst, event, data, cursor), nil
 }
 
-// appendEvent adds an event whose id is a cursor, which is no number.
+// appendEvent adds an event whose id is a cursor rather than a number.
 func appendEvent(dst []byte, event string, data []byte, cursor string) []byte {
 	dst = httpx.AppendFrame(dst, event, data, httpx.ID{})
 	if cursor != "" {

@@ -13,7 +13,7 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// maxMade is how many cards a turn has for files that were not handed over.
+// maxMade limits the cards of a turn for files that weren't presented.
 const maxMade = 6
 
 // ChangesOf reads a run's file changes; known is false when there were none.
@@ -28,8 +28,7 @@ func (h *Handlers) ChangesOf(ctx context.Context, thread, run string) (r changes
 	return r, err == nil, err
 }
 
-// touched adds cards for files that the turn's runs changed, after the files they shared. After those handed over,
-// cards of others.
+// touched adds cards for files that the turn's runs changed, after the files they presented.
 func (h *Handlers) touched(ctx context.Context, b *turns.Builder, t *views.Turn, list []store.Run) error {
 	t.Changes = nil
 	left := maxMade
@@ -62,7 +61,7 @@ func (h *Handlers) touched(ctx context.Context, b *turns.Builder, t *views.Turn,
 	return nil
 }
 
-// made are the files of turns that were not handed over.
+// made returns the turns' files that weren't presented.
 func (v *View) made() []views.File {
 	var out []views.File
 	for i := len(v.Turns.Turns) - 1; i >= 0; i-- {

@@ -4,7 +4,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Routes are the live stream of a conversation and older parts of it.
+// Routes returns the live stream of a conversation and older parts of it.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/ui/threads/:id/turns", page.User, h.OnThread(h.earlier)),

@@ -30,7 +30,8 @@ type Scene struct {
 	cut     views.Shortened
 }
 
-// Scene is the page's view of v. With touched only the turns the run can change are in it: its own and the one before.
+// Scene returns the page's view of v. With touched only the turns the run can change are in it: its own and the one
+// before.
 func (v *View) Scene(touched bool) Scene {
 	turns := v.Turns.Turns
 	if touched {
@@ -42,7 +43,7 @@ func (v *View) Scene(touched bool) Scene {
 	s.Row = page.RowOf(v.Thread)
 	s.Row.Title = s.Title
 	paused := s.Running && slices.ContainsFunc(v.asks, func(q views.NetworkQuestion) bool { return q.Waiting })
-	switch { // what is on screen is no news
+	switch { // the visible state needs no notification
 	case s.Running && !paused:
 		s.Row.State = views.ThreadRunning
 	case paused, v.asking || len(v.asks) > 0:
@@ -72,16 +73,16 @@ func (v *View) Scene(touched bool) Scene {
 	return s
 }
 
-// Browses tells whether the agent used a browser in a turn that is shown.
+// Browses reports whether the agent used a browser in a turn that is shown.
 func (s Scene) Browses() bool { return s.browser }
 
-// foldAfter is how many bytes of an answer under way fold the steps before it, as the script of a page that
-// is there does (live.js). What is said so far may yet turn out to be a step.
+// foldAfter is the length of a streaming answer in bytes after which its steps are folded, as in the page's script
+// (live.js). A shorter text may still become a step.
 const foldAfter = 240
 
 func busy(s views.TurnState) bool { return s == views.TurnRunning || s == views.TurnQueued }
 
-// Cursor is the position of v in the stream: the run and the last event that is in it.
+// Cursor returns the position of v in the stream: the run and the last event that is in it.
 func (v *View) Cursor() string {
 	if v.run.ID == "" {
 		return ""
@@ -89,7 +90,7 @@ func (v *View) Cursor() string {
 	return cursorOf(v.run, v.seq)
 }
 
-// Page is the whole thread for a page.
+// Page returns the whole thread for a page.
 func (v *View) Page(s Scene) views.Thread {
 	t := views.Thread{ID: v.Thread.ID, Title: s.Title, Row: v.rowOf(s), Turns: s.Turns, Running: s.Running,
 		Cursor: v.Cursor(), Queue: s.queue, Asks: s.asks, Todos: s.todos, Gauge: s.gauge, Behind: v.behind}
@@ -103,7 +104,7 @@ func (v *View) Page(s Scene) views.Thread {
 	return t
 }
 
-// rowOf is the thread as its menu has it.
+// rowOf returns the thread as its menu has it.
 func (v *View) rowOf(s Scene) views.ThreadRow {
 	r := page.RowOf(v.Thread)
 	r.Title, r.Pinned = s.Title, s.Row.Pinned
@@ -170,7 +171,7 @@ func (v *View) editedPlan(ev runevent.Event) {
 	}
 }
 
-// Attached are the names and sizes of files that earlier messages brought.
+// Attached returns the names and sizes of files that earlier messages brought.
 func (v *View) Attached() map[string]int64 {
 	sent := map[string]int64{}
 	for _, f := range v.told {

@@ -68,8 +68,8 @@ func (h *Handlers) settleTurns(ctx context.Context, v *View, snap store.Snapshot
 	return h.versions(ctx, v, snap, slices.Collect(maps.Keys(forks)))
 }
 
-// messagesBefore is how many messages of snap there were when a run began, -1 when that is
-// not known any more or the run went on from something else.
+// messagesBefore returns the number of messages of snap when a run began, -1 if unknown or if the run continued from
+// something else.
 func (h *Handlers) messagesBefore(ctx context.Context, r store.Run, snap store.Snapshot) (int, error) {
 	if r.BaseCheckpoint == "" {
 		if r.FirstSeq == 0 { // it never began
@@ -92,7 +92,7 @@ func (h *Handlers) messagesBefore(ctx context.Context, r store.Run, snap store.S
 	return n, err
 }
 
-// cure names the model whose settings may fix the failure of the last of these runs.
+// cure names the model whose settings may fix the last run's failure.
 func (h *Handlers) cure(f *views.Failure, list []store.Run) {
 	if f.Kind != views.FailureAuth && f.Kind != views.FailureUnreachable || len(list) == 0 {
 		return
@@ -119,7 +119,7 @@ func (h *Handlers) cure(f *views.Failure, list []store.Run) {
 	}
 }
 
-// ratings adds the reader's ratings to turns. What was said about a run as a whole counts for its answer.
+// ratings adds the reader's ratings to turns. Ratings of a whole run count for its answer.
 func (h *Handlers) ratings(ctx context.Context, thread string, turns []views.Turn) error {
 	list, err := h.DB.Feedback(ctx, principal.Owner(ctx), thread, "")
 	if err != nil {
@@ -190,8 +190,7 @@ func (h *Handlers) relieve(ctx context.Context, v *View, snap store.Snapshot) er
 	return nil
 }
 
-// versions tells turns that were told more than once which of the tellings they are. bases
-// are the checkpoints that some run went back to.
+// versions numbers turns with several versions. bases are the checkpoints from which some run restarted.
 func (h *Handlers) versions(ctx context.Context, v *View, snap store.Snapshot, bases []string) error {
 	if len(bases) == 0 {
 		return nil
@@ -208,7 +207,7 @@ func (h *Handlers) versions(ctx context.Context, v *View, snap store.Snapshot, b
 		if err != nil {
 			return err
 		}
-		// A checkpoint without a message of its own only renamed the thread.
+		// A checkpoint without its own message only renamed the thread.
 		list = slices.DeleteFunc(list, func(c store.Checkpoint) bool { return c.Card.Last() <= cp.Card.Last() })
 		for i, c := range list {
 			row := slices.IndexFunc(snap.Messages, func(r store.MessageRow) bool { return r.N == c.Card.Last() })

@@ -18,7 +18,7 @@ const (
 	maxFollowupBytes = 800
 )
 
-// Followups are suggestions made after an answer. An empty list says that there are none.
+// Followups are suggestions made after an answer. An empty list means none.
 type Followups struct {
 	After string   `json:"after"` // id of the answer
 	List  []string `json:"list"`

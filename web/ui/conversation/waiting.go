@@ -12,7 +12,7 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// Queue are the messages that wait in a thread, oldest first, and the files they bring.
+// Queue returns the messages that wait in a thread, oldest first, and the files they bring.
 func (h *Handlers) Queue(thread string) (out []views.Queued, files []views.Attachment) {
 	for _, r := range h.Runs.Waiting(thread) {
 		q := views.Queued{Run: r.ID, Text: request.StartText(r)}
@@ -25,7 +25,7 @@ func (h *Handlers) Queue(thread string) (out []views.Queued, files []views.Attac
 	return out, files
 }
 
-// inputFiles are the files that a run's message brings.
+// inputFiles returns the files that a run's message brings.
 func inputFiles(r store.Run) []views.Attachment {
 	var out []views.Attachment
 	for _, m := range request.StartOf(r).Messages {
@@ -36,7 +36,7 @@ func inputFiles(r store.Run) []views.Attachment {
 	return out
 }
 
-// Later are the runs of a thread that wait for their time.
+// Later returns the runs of a thread that wait for their time.
 func (h *Handlers) Later(thread string) []views.Later {
 	var out []views.Later
 	for _, d := range h.Runs.Delayed(thread) {

@@ -16,7 +16,7 @@ func (d *screen) put(how views.How, target string, c templ.Component) error {
 	return d.frame.Put(d.ctx, how, target, c)
 }
 
-// watch gives each growing text of a turn that was just rendered a differ of its own.
+// watch creates a differ for each growing text of a newly rendered turn.
 func (d *screen) watch(t *views.Turn) {
 	for i := range t.Trail.Steps {
 		d.watchStep(&t.Trail.Steps[i])
@@ -53,10 +53,10 @@ func (d *screen) forget(t *views.Turn) {
 	}
 }
 
-// stepElement is the id of a step's element.
+// stepElement returns the id of a step's element.
 func stepElement(s *views.Step) string { return chat.Node{Steps: []views.Step{*s}}.ID() }
 
-// textElement is the id of the element with a step's text.
+// textElement returns the id of the element with a step's text.
 func textElement(s *views.Step) string {
 	switch s.Kind {
 	case views.StepReasoning:
@@ -79,7 +79,7 @@ func indexStep(list []views.Step, s *views.Step) int {
 	return -1
 }
 
-// samePrefix is how many steps both lists begin with, as a rule all that were there.
+// samePrefix returns the length of the lists' common prefix, usually everything so far.
 func samePrefix(was, now []views.Step) int {
 	n := 0
 	for n < len(was) && n < len(now) && sameStep(&was[n], &now[n]) {
@@ -88,7 +88,7 @@ func samePrefix(was, now []views.Step) int {
 	return n
 }
 
-// sameNodes is how many entries two trails have in common at their beginning.
+// sameNodes returns the length of the trails' common prefix.
 func sameNodes(was, now []chat.Node) int {
 	n := 0
 	for n < len(was) && n < len(now) && was[n].ID() == now[n].ID() {
@@ -101,7 +101,7 @@ func indexNode(list []chat.Node, id string) int {
 	return slices.IndexFunc(list, func(n chat.Node) bool { return n.ID() == id })
 }
 
-// sameOrder tells whether the steps that stay keep their order.
+// sameOrder reports whether the steps that stay keep their order.
 func sameOrder(was, now []views.Step) bool {
 	same := samePrefix(was, now)
 	was, now = was[same:], now[same:]

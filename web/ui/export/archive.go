@@ -24,10 +24,10 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// exportPage is how many chats are listed at once.
+// exportPage is the number of chats read at a time.
 const exportPage = 200
 
-// ExportMarkdown is what was said in a chat, for people. lang is that of its headings.
+// ExportMarkdown returns a readable transcript of a chat. lang is the language of headings.
 func (h *Handlers) ExportMarkdown(ctx context.Context, t store.Thread,
 	lang string) (title string, body []byte, err error) {
 	snap, err := h.wholeThread(ctx, t)
@@ -51,7 +51,7 @@ func (h *Handlers) ExportMarkdown(ctx context.Context, t store.Thread,
 	return title, []byte(out.String()), nil
 }
 
-// ExportJSON is the state of a chat as it is stored, for programs.
+// ExportJSON returns the state of a chat as it is stored, for programs.
 func (h *Handlers) ExportJSON(ctx context.Context, t store.Thread) ([]byte, error) {
 	snap, err := h.wholeThread(ctx, t)
 	if err != nil {
@@ -158,7 +158,7 @@ func (e *export) all(ctx context.Context, owner string) error {
 	return e.person(ctx, owner)
 }
 
-// person adds what belongs to no chat.
+// person adds data that belongs to no chat.
 func (e *export) person(ctx context.Context, owner string) error {
 	if e.h.Memory != nil {
 		d, err := e.h.Memory.Document(ctx, owner)
@@ -184,7 +184,7 @@ func (e *export) person(ctx context.Context, owner string) error {
 	for _, a := range agents {
 		b, err := e.h.Agents.Export(owner, a.Name)
 		if err != nil {
-			continue // one that cannot be read says so on its page
+			continue // an unreadable one reports it on its page
 		}
 		if err := e.file("agents/"+ZipName(a.Name)+".md", time.Now(), b); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// exportMarkdown is GET /ui/threads/:id/export.md: what was said, for people.
+// exportMarkdown handles GET /ui/threads/:id/export.md: a readable transcript.
 func (h *Handlers) exportMarkdown(c echo.Context, t store.Thread) error {
 	title, body, err := h.ExportMarkdown(c.Request().Context(), t, page.ReadPrefs(c.Request()).Lang)
 	if err != nil {
@@ -85,7 +85,7 @@ func writeSources(out *strings.Builder, t *views.Turn, lang string) {
 	}
 }
 
-// exportJSON is GET /ui/threads/:id/export.json: the state as it is stored, for programs.
+// exportJSON handles GET /ui/threads/:id/export.json: the state as it is stored, for programs.
 func (h *Handlers) exportJSON(c echo.Context, t store.Thread) error {
 	body, err := h.ExportJSON(c.Request().Context(), t)
 	if err != nil {
@@ -94,7 +94,7 @@ func (h *Handlers) exportJSON(c echo.Context, t store.Thread) error {
 	return download(c, ExportTitle(t, nil, page.ReadPrefs(c.Request()).Lang)+".json", "application/json", body)
 }
 
-// ExportTitle is the title of a thread, or what stands in its place.
+// ExportTitle returns the title of a thread, or a substitute.
 func ExportTitle(t store.Thread, all []views.Turn, lang string) string {
 	if title := page.OneLine(t.Title); title != "" {
 		return title

@@ -7,7 +7,7 @@ import (
 	"fawn/web/ui/conversation"
 )
 
-// Handlers are those of the files. Make them with New.
+// Handlers serve the exports. Create them with New.
 type Handlers struct {
 	*conversation.Handlers
 	Memory *memory.Service  // nil has none
@@ -18,7 +18,7 @@ type Handlers struct {
 	pdfs chan struct{} // holds one for each PDF
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(c *conversation.Handlers, m *memory.Service, a *profile.Library) *Handlers {
 	return &Handlers{Handlers: c, Memory: m, Agents: a, zips: make(chan struct{}, maxZips),
 		pdfs: make(chan struct{}, maxPDFs)}

@@ -25,7 +25,7 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// Printer makes a PDF of a document that loads nothing.
+// Printer creates a PDF of a document that loads nothing.
 type Printer func(ctx context.Context, document string) ([]byte, error)
 
 // Bounds of PDFs.
@@ -35,7 +35,7 @@ const (
 	maxPictures = 11 << 20 // bytes of all, so that they fit into a message to the browser as base64
 )
 
-// printed is a chat with all its turns.
+// printed returns a chat with all its turns.
 func (h *Handlers) printed(c echo.Context, t store.Thread) (views.PrintPage, error) {
 	ctx, lang := c.Request().Context(), page.ReadPrefs(c.Request()).Lang
 	snap, err := h.wholeThread(ctx, t)
@@ -54,7 +54,7 @@ func (h *Handlers) printed(c echo.Context, t store.Thread) (views.PrintPage, err
 		At: t.UpdatedAt, Turns: b.Turns}, nil
 }
 
-// printPage is GET /ui/threads/:id/print: the whole chat for the browser to print, with now=1 at once.
+// printPage handles GET /ui/threads/:id/print: the whole chat for printing, with now=1 immediately.
 func (h *Handlers) printPage(c echo.Context, t store.Thread) error {
 	p, err := h.printed(c, t)
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *Handlers) printPage(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, chat.PrintPage(p))
 }
 
-// exportPDF is GET /ui/threads/:id/export.pdf. Where no browser is at hand, or it fails, the reader's own prints.
+// exportPDF handles GET /ui/threads/:id/export.pdf. Where no browser is at hand, or it fails, the reader's own prints.
 func (h *Handlers) exportPDF(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	other := views.ActionURL(t.ID, "print") + "?now=1"
@@ -74,7 +74,7 @@ func (h *Handlers) exportPDF(c echo.Context, t store.Thread) error {
 	select {
 	case h.pdfs <- struct{}{}:
 		defer func() { <-h.pdfs }()
-	default: // nobody waits for others' PDFs: the reader's own browser prints
+	default: // the limit is reached: let the reader's browser print
 		return c.Redirect(http.StatusSeeOther, other)
 	}
 	p, err := h.printed(c, t)
@@ -96,11 +96,11 @@ func (h *Handlers) exportPDF(c echo.Context, t store.Thread) error {
 	return download(c, p.Title+".pdf", "application/pdf", body)
 }
 
-// picture is where the page of a chat shows one of its files.
+// picture returns the address of a chat's file on its page.
 var picture = regexp.MustCompile(`(<img\b[^>]*?\bsrc=")(/ui/threads/[^"]+/view/([^"?]+))[^"]*"`)
 
-// document is a chat as one HTML document that loads nothing and runs nothing: style, fonts, icons and pictures are
-// inside.
+// document returns a chat as one HTML document that loads nothing and runs nothing: style, fonts, icons and pictures
+// are inside.
 func (h *Handlers) document(ctx context.Context, p views.PrintPage) (string, error) {
 	body, err := views.Render(ctx, chat.Paper(p))
 	if err != nil {
@@ -138,7 +138,7 @@ func (h *Handlers) document(ctx context.Context, p views.PrintPage) (string, err
 	return out.String(), nil
 }
 
-// pictureOf reads a picture of a chat, nil without one that fits.
+// pictureOf reads an image of a chat, nil if there is no suitable one.
 func (h *Handlers) pictureOf(thread, escaped string, most int) ([]byte, string) {
 	name, err := url.PathUnescape(html.UnescapeString(escaped))
 	if err != nil {

@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// maxZip is how many bytes the files of an archive may have together.
+	// maxZip limits the total size of an archive's files.
 	maxZip = 4 << 30
-	// maxZips is how many archives are made at once.
+	// maxZips limits concurrent archives.
 	maxZips = 4
 )
 
-// zipFolders are those a thread's files are in, as they are called in an archive.
+// zipFolders are the folders of a thread's files, by their names in an archive.
 var zipFolders = []string{"outputs", "uploads", "workspace"}
 
 // Why files do not go into one archive.
@@ -40,8 +40,8 @@ var (
 	errZipMany  = errors.New("there are too many files for one archive")
 )
 
-// filesZip is GET /ui/threads/:id/files.zip: what the agent made, or with from=all everything
-// the thread has. The archive is made while it is sent.
+// filesZip handles GET /ui/threads/:id/files.zip: the agent's results, or with from=all all files of the thread. The
+// archive is streamed.
 func (h *Handlers) filesZip(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	select {
@@ -88,9 +88,8 @@ type zipEntry struct {
 	name string
 }
 
-// zipList is what goes into an archive: ordinary files, links neither shown nor followed.
-// ErrNotFound when there is none; too many or too large ones are refused before the first
-// byte is sent.
+// zipList lists an archive's files: regular files, without following links. ErrNotFound if there are none; too many or
+// too large ones are refused before the first byte is sent.
 func zipList(ctx context.Context, dir *files.Files, all bool) ([]zipEntry, error) {
 	folders := zipFolders
 	if !all {
@@ -128,8 +127,8 @@ func zipList(ctx context.Context, dir *files.Files, all bool) ([]zipEntry, error
 	return list, nil
 }
 
-// ZipName is a name that means a place below the folder of the archive on every system: what
-// an agent calls its files may mean something else to others.
+// ZipName returns a name that stays below the archive's folder on every system, whatever the agent's file name means
+// there.
 func ZipName(p string) string {
 	parts := strings.Split(strings.ToValidUTF8(p, "_"), "/")
 	for i, s := range parts {
@@ -147,7 +146,7 @@ func ZipName(p string) string {
 	return strings.Join(parts, "/")
 }
 
-// unique gives a name that is taken a number.
+// unique numbers a name that is taken.
 func unique(name string, taken map[string]bool) string {
 	ext := path.Ext(name)
 	for n, was := 2, name; taken[strings.ToLower(name)]; n++ {
@@ -172,8 +171,7 @@ func writeZip(ctx context.Context, to io.Writer, dir *files.Files, list []zipEnt
 	return z.Close()
 }
 
-// zipFile adds one file, as far as it went when the list was made. What is gone, closed or
-// something else by now is left out.
+// zipFile adds one file up to its listed size. A missing, unreadable or replaced one is skipped.
 func zipFile(z *zip.Writer, dir *files.Files, e zipEntry) error {
 	named, err := dir.Lstat(e.Path)
 	if err != nil || !named.Mode().IsRegular() {
@@ -202,7 +200,7 @@ func zipFile(z *zip.Writer, dir *files.Files, e zipEntry) error {
 	return err
 }
 
-// packed tells of files which do not become smaller.
+// packed reports whether a file is already compressed.
 func packed(name string) bool {
 	switch views.KindOf(name, "") {
 	case views.KindImage, views.KindAudio, views.KindVideo, views.KindPDF:
@@ -215,8 +213,7 @@ func packed(name string) bool {
 	return false
 }
 
-// ZipOffers are the archives there is something for: of what was made, and of everything when
-// that is more.
+// ZipOffers returns the available archives: of the results, and of all files if there are more.
 func (h *Handlers) ZipOffers(ctx context.Context, thread string) (made, more bool, err error) {
 	dir, err := h.Dirs.Open(thread)
 	if page.IsMissing(err) {

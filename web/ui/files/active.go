@@ -18,23 +18,23 @@ import (
 	"fawn/web/ui/page"
 )
 
-// A page of an agent that is opened on its own could go to any other address, with what is in it. In a frame it
-// can go only where the policy of the page around it lets frames go.
+// An agent's page opened in its own window could navigate to any address, leaking its content. In a frame it can only
+// go where the enclosing page's policy allows.
 const (
 	framePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; frame-ancestors 'self'; " +
 		"base-uri 'none'; form-action 'none'"
 	frameParam = "framed"
 )
 
-// runs tells whether a browser would run what is in a file of that kind.
+// runs reports whether browsers execute files of that kind.
 func runs(kind string) bool {
 	base, _, _ := strings.Cut(kind, ";")
 	return slices.Contains([]string{"text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml"},
 		strings.TrimSpace(base))
 }
 
-// opensAlone tells whether a request is for a window of its own. Browsers say so, but not over plain HTTP; then
-// only a frame of ours has the mark of this file.
+// opensAlone reports whether a request is for a separate window. Browsers report it, but not over plain HTTP; then only
+// our frames have this file's mark.
 func (h *Handlers) opensAlone(r *http.Request, thread, file string) bool {
 	switch r.Header.Get("Sec-Fetch-Dest") {
 	case "document":
@@ -45,13 +45,13 @@ func (h *Handlers) opensAlone(r *http.Request, thread, file string) bool {
 	return false
 }
 
-// marked tells whether a request comes from a frame of ours.
+// marked reports whether a request comes from one of our frames.
 func (h *Handlers) marked(r *http.Request, thread, file string) bool {
 	given := r.URL.Query().Get(frameParam)
 	return given != "" && hmac.Equal([]byte(given), []byte(h.frameMark(thread, file)))
 }
 
-// frameMark is what an agent cannot put into a link to a file.
+// frameMark is a parameter that agents can't put into a link to a file.
 func (h *Handlers) frameMark(thread, file string) string {
 	h.marking.Do(func() {
 		if h.key = h.Key; h.key == nil {

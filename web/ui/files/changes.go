@@ -21,7 +21,7 @@ const (
 	maxRunLines  = 4000
 )
 
-// changes is GET /ui/threads/:id/changes/:run: what a run did to files, for the panel.
+// changes handles GET /ui/threads/:id/changes/:run: a run's file changes, for the panel.
 func (h *Handlers) changes(c echo.Context, t store.Thread) error {
 	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ChangesURL(t.ID, page.Param(c, "run")))
@@ -33,7 +33,7 @@ func (h *Handlers) changes(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, files.Panel(p)))
 }
 
-// changesPage is GET /workspace/chats/:id/changes/:run.
+// changesPage handles GET /workspace/chats/:id/changes/:run.
 func (h *Handlers) changesPage(c echo.Context, t store.Thread) error {
 	p, err := h.changesPanel(c, t)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// contents lists what is in an archive or a skill, or says why that cannot be.
+// contents lists the content of an archive or skill, or explains why it can't.
 func contents(ctx context.Context, dir *files.Files, clean string, view *views.FileView) error {
 	file, info, err := dir.Open(clean)
 	if err != nil {
@@ -45,8 +45,7 @@ func contents(ctx context.Context, dir *files.Files, clean string, view *views.F
 	return nil
 }
 
-// notebook reads the cells of a notebook. What is none, or too large, is shown as
-// the text that it is.
+// notebook reads the cells of a notebook. Other files, and oversized ones, are shown as text.
 func notebook(ctx context.Context, dir *files.Files, clean string, view *views.FileView) error {
 	data, err := dir.ReadFile(ctx, clean, preview.MaxNotebook)
 	if err != nil && !errors.Is(err, files.ErrTooLarge) {

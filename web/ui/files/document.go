@@ -20,7 +20,7 @@ import (
 // maxConverted is as much of a converted text as is looked through.
 const maxConverted = 16 << 20
 
-// document gives the view of a document the text that was made of it, or says why there is none.
+// document adds a document's converted text to its view, or the reason for its absence.
 func (h *Handlers) document(ctx context.Context, view *views.FileView) error {
 	clean := "/" + view.Path
 	if view.Missing {
@@ -101,7 +101,7 @@ func (h *Handlers) made(ctx context.Context, dir uploads.Opener, view *views.Fil
 	return nil
 }
 
-// convertedTo shows a document by the text that was made of it.
+// convertedTo shows a document's converted text.
 func convertedTo(view *views.FileView, text []byte) {
 	view.Converted = true
 	switch view.Kind {
@@ -127,7 +127,7 @@ func around(text []byte, at string) (shown string, cut bool) {
 	return wholeRunes(text), cut
 }
 
-// bookOf is a workbook at the sheet that at names, or at its first.
+// bookOf returns a workbook at the sheet that at names, or at its first.
 func bookOf(text []byte, at string) *views.Book {
 	digits, _ := strings.CutPrefix(at, "sheet-")
 	n, err := strconv.Atoi(digits)

@@ -26,8 +26,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// panel is GET /ui/threads/:id/panel and /panel/*: the list of files or one file, as the
-// content of the panel. A browser without script gets the page.
+// panel handles GET /ui/threads/:id/panel and /panel/*: the list of files or one file, as the content of the panel. A
+// browser without script gets the page.
 func (h *Handlers) panel(c echo.Context, t store.Thread) error {
 	id, file := t.ID, page.Param(c, "*")
 	if !page.WantsFragment(c.Request()) {
@@ -48,7 +48,7 @@ func (h *Handlers) panel(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, fileviews.Panel(p)))
 }
 
-// filePage is GET /workspace/chats/:id/files and /files/*.
+// filePage handles GET /workspace/chats/:id/files and /files/*.
 func (h *Handlers) filePage(c echo.Context, t store.Thread) error {
 	v, err := h.Load(c.Request().Context(), t.ID, "", conversation.Everything, "")
 	if err != nil {
@@ -69,8 +69,8 @@ func (h *Handlers) filePage(c echo.Context, t store.Thread) error {
 	return page.HTML(c, status, fileviews.FilePage(views.FilePage{Shell: shell, Panel: p}))
 }
 
-// PanelOf is the list of a thread's files, or one of them; file is a virtual path with or
-// without its leading slash.
+// PanelOf returns the list of a thread's files, or one of them; file is a virtual path with or without its leading
+// slash.
 func (h *Handlers) PanelOf(c echo.Context, v *conversation.View, file string) (views.Panel, error) {
 	s := v.Scene(true)
 	p := views.Panel{ThreadID: v.Thread.ID, Title: s.Title, Files: v.Page(s).Files, Code: c.QueryParam("tab") == "code"}
@@ -91,11 +91,11 @@ func (h *Handlers) PanelOf(c echo.Context, v *conversation.View, file string) (v
 		err = h.document(page.Localized(c), view)
 	}
 	if err == nil && strings.HasPrefix(view.At, "line-") && !c.QueryParams().Has("tab") {
-		p.Code = view.Kind.Textual() // lines are those of the source
+		p.Code = view.Kind.Textual() // lines refer to the source
 	}
 	p.File, p.Words = view, c.QueryParam("tab") == "text"
 	if view != nil {
-		view.Editable = editable(view) // while a run is under way, too: what it changes meanwhile is told when saving
+		view.Editable = editable(view) // during a run, too: saving detects its changes
 		if c.QueryParam("edit") != "" && view.Editable {
 			view.Editing, view.Sum = true, files.Sum([]byte(view.Text))
 		}
@@ -181,8 +181,8 @@ func wholeRunes(b []byte) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
-// Policies of files that are shown inline. What a browser would run is locked into a
-// sandbox without an origin; pictures, sound, video and PDF only lose what they do not need.
+// Policies of inline files. Content that browsers execute is isolated in a sandbox without an origin; images, sound,
+// video and PDF only lose unneeded rights.
 const (
 	activePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; " +
 		"style-src 'unsafe-inline'; " +
@@ -191,7 +191,7 @@ const (
 		"img-src data: blob:; frame-ancestors 'self'"
 )
 
-// view is GET /ui/threads/:id/view/*: a file inline, for the preview frame.
+// view handles GET /ui/threads/:id/view/*: a file inline, for the preview frame.
 func (h *Handlers) view(c echo.Context, id string) error {
 	clean, err := files.Clean("/" + page.Param(c, "*"))
 	if err != nil {

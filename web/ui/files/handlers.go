@@ -12,7 +12,7 @@ import (
 	"fawn/web/ui/export"
 )
 
-// Handlers are those of the files.
+// Handlers serve the files.
 type Handlers struct {
 	*conversation.Handlers
 	Archives  *export.Handlers
@@ -20,7 +20,7 @@ type Handlers struct {
 	Documents uploads.Documents
 	Knowledge *knowledge.Service // nil has no collections
 	Pictures  uploads.Pictures
-	// BackToBox goes back to the page whose message box a plain form came from, with its text.
+	// BackToBox returns to the page of the form's message box, with its text.
 	BackToBox func(c echo.Context, thread, text string) error
 	Key       []byte // marks frames, the same on all servers of a database; nil is one of this process
 

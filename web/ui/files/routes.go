@@ -4,7 +4,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Routes are the files of a chat: shown, saved, uploaded, and what runs did to them.
+// Routes returns the routes of a chat's files: viewing, saving, uploading, and changes by runs.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/workspace/chats/:id/files", page.User, h.OnThread(h.filePage)),

@@ -18,15 +18,15 @@ import (
 	"fawn/web/ui/page"
 )
 
-// editable tells whether a file's whole text is there, and can come back from a form as it was.
+// editable reports whether a file's text is complete and survives a form unchanged.
 func editable(f *views.FileView) bool {
 	return f.Kind.Textual() && !f.Missing && !f.Cut && !f.Growing && !f.Converted &&
 		strings.HasPrefix("/"+f.Path, files.Outputs+"/") &&
 		!strings.ContainsRune(f.Text, '\uFFFD') && !strings.Contains(strings.ReplaceAll(f.Text, "\r\n", ""), "\r")
 }
 
-// saveFile is POST /ui/threads/:id/save/*: a text in place of the one that was read. Where that
-// has become another one, the answer shows both.
+// saveFile handles POST /ui/threads/:id/save/*: it replaces the text that was read. If the file changed meanwhile, the
+// response shows both.
 func (h *Handlers) saveFile(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	form, err := page.ReadForm(c.Request(),
@@ -61,7 +61,7 @@ func (h *Handlers) saveFile(c echo.Context, t store.Thread) error {
 			h.noteEdit(c, t.ID)
 		}
 	}
-	if errors.Is(err, files.ErrChanged) && string(now) == text { // somebody else wrote the same
+	if errors.Is(err, files.ErrChanged) && string(now) == text { // the same text was written meanwhile
 		err = nil
 	}
 	if err == nil && !page.Scripted(c.Request()) {
@@ -98,10 +98,10 @@ func (h *Handlers) saveFile(c echo.Context, t store.Thread) error {
 	return page.HTML(c, status, fileviews.FilePage(views.FilePage{Shell: shell, Panel: p}))
 }
 
-// unsaved says in the form why a text was not saved.
+// unsaved shows in the form why a text wasn't saved.
 func (h *Handlers) unsaved(c echo.Context, f *views.FileView, err error) int {
 	switch {
-	case errors.Is(err, files.ErrChanged): // its differences say it
+	case errors.Is(err, files.ErrChanged): // the differences show it
 		return http.StatusConflict
 	case errors.Is(err, conversation.ErrBusy):
 		f.Trouble = i18n.T(page.ReadPrefs(c.Request()).Lang, "edit.busy")

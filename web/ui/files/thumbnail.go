@@ -13,8 +13,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// thumbnail answers with a small version of a picture. Pages have an icon below it, so one that
-// cannot be shown is nothing that their readers' browsers should complain about.
+// thumbnail responds with a small version of an image. Pages show an icon beneath, so a failure isn't an error for
+// browsers.
 func (h *Handlers) thumbnail(c echo.Context, thread string, file *os.File, side int) error {
 	t, err := uploads.Thumb(c.Request().Context(), h.Pictures, thread, file, side)
 	if errors.Is(err, uploads.ErrPicture) {

@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Attachment is an upload as the message box shows it.
+// Attachment returns an upload as the message box shows it.
 func Attachment(f uploads.File) views.Attachment {
 	a := views.Attachment{Name: f.Filename, Path: page.TrimSlash(f.Path), Bytes: f.Size,
 		Unseen: uploads.UnseenPicture(f.Filename)}
@@ -70,13 +70,13 @@ func (h *Handlers) Store(ctx context.Context, thread string, form *multipart.Rea
 	return result, err
 }
 
-// uploaded is the answer to the script: the chips that take the place of its own.
+// uploaded is the response to the script: the chips that replace its placeholders.
 type uploaded struct {
 	Chip  string `json:"chip,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// upload is POST /ui/threads/:id/uploads.
+// upload handles POST /ui/threads/:id/uploads.
 func (h *Handlers) upload(c echo.Context, id string) error {
 	r := c.Request()
 	limits := h.Uploads()
@@ -121,8 +121,7 @@ func (h *Handlers) uploadError(c echo.Context, err error) error {
 	return httpx.JSON(c, status, uploaded{Error: UploadProblem(c, err)})
 }
 
-// UploadProblem says why a file was refused, in the reader's language where the catalogue
-// has the words.
+// UploadProblem explains why a file was refused, in the reader's language where the catalogue has the words.
 func UploadProblem(c echo.Context, err error) string {
 	var many *uploads.TooManyError
 	var large *uploads.FileTooLargeError
@@ -147,14 +146,13 @@ func UploadProblem(c echo.Context, err error) string {
 	return page.Say(c, "live.senderror")
 }
 
-// reading is what a chip says of a document.
+// reading is a chip's text about a document.
 type reading struct {
 	Text    string `json:"text"`
 	Pending bool   `json:"pending"`
 }
 
-// documents is GET /ui/threads/:id/uploads: what there is to say of the thread's documents,
-// by name.
+// documents handles GET /ui/threads/:id/uploads: the state of the thread's documents, by name.
 func (h *Handlers) documents(c echo.Context, id string) error {
 	said := map[string]reading{}
 	tree, err := h.Dirs.Open(id)
@@ -177,8 +175,8 @@ func (h *Handlers) documents(c echo.Context, id string) error {
 	return httpx.JSON(c, http.StatusOK, said)
 }
 
-// readAs is POST /ui/threads/:id/uploads/:name/encoding: a text read again in the encoding that a reader
-// chose, and back to it.
+// readAs handles POST /ui/threads/:id/uploads/:name/encoding: a text read again in the encoding that a reader chose,
+// and back to it.
 func (h *Handlers) readAs(c echo.Context, id string) error {
 	name := page.Param(c, "name")
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
@@ -197,10 +195,10 @@ func (h *Handlers) readAs(c echo.Context, id string) error {
 	return c.Redirect(http.StatusSeeOther, views.PanelPageURL(id, page.TrimSlash(uploads.Folder+"/"+name)))
 }
 
-// readPatience is how long the answer waits for a text that is read again.
+// readPatience limits the response's wait for a repeated conversion.
 const readPatience = 3 * time.Second
 
-// removeUpload is POST /ui/threads/:id/uploads/:name/delete.
+// removeUpload handles POST /ui/threads/:id/uploads/:name/delete.
 func (h *Handlers) removeUpload(c echo.Context, id string) error {
 	name := page.Param(c, "name")
 	form, err := page.ReadForm(c.Request(), h.Config.Current().File.Server.MaxBodyBytes)

@@ -20,7 +20,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// versions adds to a file of the panel how many versions it has, and with ?versions= the list of them, with the
+// versions adds to a file of the panel its number of versions, and with ?versions= the list of them, with the
 // differences between the chosen one and the file.
 func (h *Handlers) versions(c echo.Context, thread string, view *views.FileView) error {
 	clean := "/" + view.Path
@@ -96,7 +96,7 @@ func (h *Handlers) compare(c echo.Context, thread, clean string, v changes.Versi
 
 func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
-// former is GET /ui/threads/:id/version/*: an earlier version of a file, to be saved.
+// former handles GET /ui/threads/:id/version/*: it downloads an earlier version of a file.
 func (h *Handlers) former(c echo.Context, t store.Thread) error {
 	clean, err := files.Clean("/" + page.TrimSlash(page.Param(c, "*")))
 	if err != nil {
@@ -119,7 +119,7 @@ func (h *Handlers) former(c echo.Context, t store.Thread) error {
 	return c.Blob(http.StatusOK, "application/octet-stream", data)
 }
 
-// restore is POST /ui/threads/:id/restore/*: an earlier version becomes the newest one.
+// restore handles POST /ui/threads/:id/restore/*: an earlier version becomes the newest one.
 func (h *Handlers) restore(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
@@ -147,7 +147,7 @@ func (h *Handlers) restore(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusSeeOther, where)
 }
 
-// noteEdit adds what somebody has saved to the versions of a file.
+// noteEdit adds a person's edit to the versions of a file.
 func (h *Handlers) noteEdit(c echo.Context, thread string) {
 	if err := changes.New(h.Dirs).Note(c.Request().Context(), thread, changes.By{Tool: changes.ByPerson}); err != nil {
 		h.Log.Warn("couldn't note a version of an edited file", "thread", thread, "err", err)

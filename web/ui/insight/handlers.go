@@ -7,10 +7,10 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Handlers are those of the pages.
+// Handlers serve the pages.
 type Handlers struct {
 	*page.Site
-	Inspect *tracestore.Service // what calls of runs took; nil keeps nothing
-	Spec    func() openapi.Spec // what the page of the API shows; nil means no such page
+	Inspect *tracestore.Service // records of runs' calls; nil keeps none
+	Spec    func() openapi.Spec // content of the API page; nil disables the page
 	Version string
 }

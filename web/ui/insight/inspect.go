@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// inspectPage is GET /workspace/chats/:id/runs/:run: what each call of a run took.
+// inspectPage handles GET /workspace/chats/:id/runs/:run: the calls of a run.
 func (h *Handlers) inspectPage(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), page.Param(c, "run")
 	run, err := h.DB.Run(ctx, id)
@@ -56,7 +56,7 @@ func (h *Handlers) inspectPage(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, insight.Inspect(p))
 }
 
-// fall makes the waterfall of a run's calls.
+// fall fills in the waterfall of a run's calls.
 func (h *Handlers) fall(p *views.InspectPage, list []tracestore.Span) {
 	if len(list) == 0 {
 		return

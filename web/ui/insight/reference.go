@@ -12,7 +12,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// reference is GET /docs.
+// reference handles GET /docs.
 func (h *Handlers) reference(c echo.Context) error {
 	shell, err := h.Shell(c, views.NavNone, "")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Routes are the pages of what runs did and took, and of the API.
+// Routes returns the pages about runs, usage and the API.
 func (h *Handlers) Routes() []page.Route {
 	table := []page.Route{
 		page.Get("/workspace/chats/:id/runs/:run", page.User, h.OnThread(h.inspectPage)),

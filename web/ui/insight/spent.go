@@ -15,10 +15,10 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// usageRuns is how many runs the page of what a chat took lists.
+// usageRuns limits the runs on a chat's usage page.
 const usageRuns = 40
 
-// Spent fills in what the runs of a thread took, and the calls beside them.
+// Spent fills in the usage of a thread's runs and side calls.
 func (h *Handlers) Spent(ctx context.Context, p *views.UsagePage) error {
 	list, err := h.DB.Runs(ctx, p.ThreadID, "", 0, 0)
 	if err != nil {
@@ -67,8 +67,8 @@ func (h *Handlers) Spent(ctx context.Context, p *views.UsagePage) error {
 	return nil
 }
 
-// byModel is what each model took for a run's answers, and for its helpers. unpriced says that
-// for a part no price is known.
+// byModel returns the usage of each model for a run's answers, and for its helpers. unpriced means that some calls have
+// no known price.
 func (h *Handlers) byModel(r store.Run) (list []views.Spent, unpriced bool) {
 	var usage struct {
 		Input   int                  `json:"total_input_tokens"`
@@ -98,7 +98,7 @@ func (h *Handlers) byModel(r store.Run) (list []views.Spent, unpriced bool) {
 	return list, unpriced
 }
 
-// modelTook is the part of one model in what a run took.
+// modelTook is one model's part of a run's usage.
 type modelTook struct {
 	Input    int     `json:"input_tokens"`
 	Output   int     `json:"output_tokens"`
@@ -108,7 +108,7 @@ type modelTook struct {
 	Currency string  `json:"currency"`
 }
 
-// ownLabel is what people call a model that is called name here, or by its provider.
+// ownLabel returns the display name of a model with this configured or provider name.
 func (h *Handlers) ownLabel(name string) string {
 	if m, known := h.Config.Current().Model(name); known {
 		return cmp.Or(m.DisplayName, m.Name)

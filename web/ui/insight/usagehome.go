@@ -18,14 +18,13 @@ import (
 	"fawn/web/ui/page"
 )
 
-// usageDays is how many days the page of usage shows unless it is asked for others.
+// usageDays is the default number of days on the usage page.
 const usageDays = 30
 
-// dearChats is how many chats that page shows with what is left of their budget.
+// dearChats limits the chats shown on that page with their remaining budget.
 const dearChats = 10
 
-// usageHome is GET /workspace/usage: what everything of the reader's took, by day, model, agent and user.
-// Days are those of UTC.
+// usageHome handles GET /workspace/usage: the reader's total usage, by day, model, agent and user. Days are in UTC.
 func (h *Handlers) usageHome(c echo.Context) error {
 	ctx, owner := c.Request().Context(), principal.Owner(c.Request().Context())
 	days, err := httpx.Int(c.QueryParams(), "days", usageDays, 1, 366)
@@ -94,13 +93,13 @@ func (h *Handlers) usageHome(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, insight.Usage(p))
 }
 
-// asSpent is a sum of the store; its calls are runs.
+// asSpent returns a sum of the store; its calls are runs.
 func asSpent(name string, s store.Spent) views.Spent {
 	return views.Spent{Name: name, Calls: s.Runs, Input: int(s.Input), Output: int(s.Output),
 		Money: price(s.Cost, s.Currency)}
 }
 
-// merged adds what one name took in one currency to what it took in others.
+// merged combines a name's usage in one currency with its usage in others.
 func merged(list []views.Spent, s views.Spent) []views.Spent {
 	if i := slices.IndexFunc(list, func(have views.Spent) bool { return have.Name == s.Name }); i >= 0 {
 		addSpent(&list[i], s)
@@ -109,7 +108,7 @@ func merged(list []views.Spent, s views.Spent) []views.Spent {
 	return append(list, s)
 }
 
-// spentByUser is what everybody took, for whoever runs an installation with accounts.
+// spentByUser returns everyone's usage, for the owner of an installation with accounts.
 func (h *Handlers) spentByUser(ctx context.Context, since time.Time) (list []views.Spent, err error) {
 	if h.Accounts == nil || !h.Accounts.Required() || !principal.Of(ctx).Operator() {
 		return nil, nil
@@ -133,7 +132,7 @@ func (h *Handlers) spentByUser(ctx context.Context, since time.Time) (list []vie
 	return list, err
 }
 
-// budgets adds the limits of runs and chats, and what chats have left.
+// budgets adds the limits of runs and chats, and the remaining budgets of chats.
 func (h *Handlers) budgets(ctx context.Context, p *views.UsageHome) error {
 	b := h.Config.Current().File.TokenBudget
 	if !b.Enabled {

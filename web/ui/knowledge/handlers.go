@@ -14,7 +14,7 @@ type Handlers struct {
 	Uploads   func() uploads.Config
 }
 
-// Routes are the pages of collections, and their actions.
+// Routes returns the pages of collections, and their actions.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/workspace/knowledge", page.User, h.list),

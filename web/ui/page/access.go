@@ -34,7 +34,7 @@ func (s *Site) Models(ctx context.Context) (list []config.Model) {
 	return list
 }
 
-// banners are the announcements that the reader has not dismissed.
+// banners returns the announcements that the reader has not dismissed.
 func (s *Site) banners(ctx context.Context) (list []views.Announcement, err error) {
 	if !s.Guarded() {
 		return nil, nil
@@ -46,12 +46,12 @@ func (s *Site) banners(ctx context.Context) (list []views.Announcement, err erro
 	return list, err
 }
 
-// AnnouncementOf is an announcement as pages show it.
+// AnnouncementOf returns an announcement as pages show it.
 func AnnouncementOf(a store.Announcement) views.Announcement {
 	return views.Announcement{ID: a.ID, Text: a.Text, Warning: a.Level == access.Warning, Ends: a.EndsAt, Made: a.CreatedAt}
 }
 
-// DeniedText is a refusal of package access in the reader's language, or "".
+// DeniedText returns a refusal of package access in the reader's language, or "".
 func DeniedText(c echo.Context, err error) string {
 	var denied *access.Denied
 	var spent *access.Spent

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Attached is the header of a file to save. Its name has no separator of folders.
+// Attached returns the header of a file to save. Its name has no separator of folders.
 func Attached(name string) string {
 	name = strings.NewReplacer("/", "-", "\\", "-", ":", "-").Replace(name)
 	return "attachment; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")

@@ -22,17 +22,16 @@ import (
 	"fawn/web/principal"
 )
 
-// IsMissing tells whether a file is not there; below a file, too, there is nothing.
+// IsMissing reports whether a file is not there; below a file, too, there is nothing.
 func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// InLang is a component in a language.
+// InLang renders a component in a language.
 func InLang(lang string, c templ.Component) templ.Component { return i18n.In(lang, c) }
 
-// ErrorHandler answers browsers on pages and their actions with an error page, a toast or a
-// frame, whichever was asked for, and leaves everything else to next. Statuses are those
-// of httpx.StatusOf.
+// ErrorHandler responds to browsers' requests for pages and actions with an error page, a toast or a frame, as
+// requested, and passes everything else to next. Statuses are those of httpx.StatusOf.
 func (s *Site) ErrorHandler(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		if !ours(c.Request()) || c.Response().Committed {
@@ -45,19 +44,19 @@ func (s *Site) ErrorHandler(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
 	}
 }
 
-// ours tells whether a browser asks for something of this package.
+// ours reports whether a browser asks for something of this package.
 func ours(r *http.Request) bool {
 	p := r.URL.Path
 	if p == "/" || strings.HasPrefix(p, "/workspace") || strings.HasPrefix(p, "/ui") {
 		return WantsFragment(r) || WantsPage(r) || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 	}
-	// A person who mistypes an address gets a page, also outside of these.
+	// Mistyped addresses get a page, also outside of these.
 	return r.Method == http.MethodGet && WantsPage(r) && !strings.HasPrefix(p, "/api/") &&
 		!strings.HasPrefix(p, "/threads") &&
 		!strings.HasPrefix(p, "/runs") && !strings.HasPrefix(p, "/assistants")
 }
 
-// WantsPage tells whether a browser asks for a page.
+// WantsPage reports whether a browser asks for a page.
 func WantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
 func (s *Site) answerError(c echo.Context, err error) error {
@@ -66,7 +65,7 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	if status == http.StatusUnauthorized && s.Guarded() && !principal.Of(r.Context()).Known() {
 		return toSignIn(c)
 	}
-	if errors.Is(err, files.ErrThread) { // on a page an impossible id is one that is not there
+	if errors.Is(err, files.ErrThread) { // on a page an invalid id is a missing one
 		status, detail = http.StatusNotFound, nil
 	}
 	text, id, level := "", uuid.NewString(), slog.LevelDebug
@@ -112,10 +111,10 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	return HTML(c, status, chat.ErrorPage(p))
 }
 
-// away tells whether a status means that the server is busy, or away for a moment.
+// away reports whether a status means that the server is busy, or away for a moment.
 func away(status int) bool { return status == http.StatusServiceUnavailable }
 
-// ErrorKey is the sentence of the catalogue for a status.
+// ErrorKey returns the sentence of the catalogue for a status.
 func ErrorKey(status int) string {
 	switch status {
 	case http.StatusNotFound, http.StatusGone:
@@ -134,7 +133,8 @@ func ErrorKey(status int) string {
 	return "error.500"
 }
 
-// toSignIn answers requests without a session: pages lead to /login, and background requests tell the page to go there.
+// toSignIn responds to requests without a session: pages redirect to /login, and background requests tell the page to
+// do so.
 func toSignIn(c echo.Context) error {
 	r := c.Request()
 	where := views.LoginURL
@@ -156,5 +156,5 @@ func toSignIn(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, where)
 }
 
-// Based is a path as the browser sees it.
+// Based returns a path as the browser sees it.
 func Based(c echo.Context, path string) string { return views.Base(c.Request().Context()) + path }

@@ -16,7 +16,7 @@ import (
 // SmallForm bounds forms that carry no message, in bytes.
 const SmallForm = 64 << 10
 
-// MaxFields bounds the fields of a form.
+// MaxFields limits the fields of a form.
 const MaxFields = 64
 
 // ReadForm reads a form without files, in either encoding; files in it are ignored.
@@ -25,8 +25,8 @@ func ReadForm(r *http.Request, limit int64) (url.Values, error) {
 	return form, err
 }
 
-// ReadFormFiles reads a form. Its files go to save as they come, as a form that holds only
-// them; with save nil they are left out. Fields in front of the files are known to save.
+// ReadFormFiles reads a form. It streams the files to save as a form of their own; with a nil save they are dropped.
+// Fields before the files are available to save.
 func ReadFormFiles(r *http.Request, limit int64,
 	save func(url.Values, *multipart.Reader) error) (form url.Values, files bool, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -104,7 +104,7 @@ func (s *splitter) file(part *multipart.Part) error {
 		s.pipe, s.out, s.done = w, multipart.NewWriter(w), make(chan error, 1)
 		go func(fields url.Values, files *multipart.Reader) {
 			err := s.save(fields, files)
-			if err == nil { // what is behind the end of the form
+			if err == nil { // data after the end of the form
 				_, err = io.Copy(io.Discard, r)
 			}
 			r.CloseWithError(errSaved)
@@ -116,12 +116,12 @@ func (s *splitter) file(part *multipart.Part) error {
 		_, err = io.Copy(w, part)
 	}
 	if errors.Is(err, errSaved) {
-		return err // finish tells why
+		return err // finish returns the reason
 	}
 	return FormError(err)
 }
 
-// errSaved means that nobody reads the files any more.
+// errSaved means that the files are no longer read.
 var errSaved = errors.New("the files are not read any more")
 
 // finish ends the second form, waits for its reader and returns why the whole failed.

@@ -62,7 +62,7 @@ func (s *Site) loopback() bool {
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// ConfigNotice says that the configuration cannot be used as it is now; nil when it can.
+// ConfigNotice reports that the current configuration is unusable; nil if it is valid.
 func (s *Site) ConfigNotice(c echo.Context) *views.Notice {
 	if !MayChange(c) {
 		return nil

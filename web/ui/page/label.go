@@ -7,7 +7,7 @@ import (
 	"fawn/views"
 )
 
-// ModelLabel is the display name of a model by its provider's name.
+// ModelLabel returns the display name of a model by its provider's name.
 func (s *Site) ModelLabel(name string) string {
 	if name == offline.Name {
 		return views.OfflineModel

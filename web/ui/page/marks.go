@@ -10,7 +10,7 @@ import (
 	"fawn/views"
 )
 
-// mark sets the state dots of rows, which are those of list.
+// mark sets the state dots of the rows in list.
 func (s *Site) mark(ctx context.Context, rows []views.ThreadRow, list []store.Thread) error {
 	if len(list) == 0 {
 		return nil
@@ -33,8 +33,7 @@ func (s *Site) mark(ctx context.Context, rows []views.ThreadRow, list []store.Th
 	return nil
 }
 
-// threadState is the dot of a thread in lists. A run that works says more than what it asks
-// on the way.
+// threadState returns the dot of a thread in lists. An active run takes precedence over its questions.
 func threadState(t store.Thread, m store.Mark, asking bool) views.ThreadState {
 	switch {
 	case t.Status == runs.Busy:
@@ -49,12 +48,12 @@ func threadState(t store.Thread, m store.Mark, asking bool) views.ThreadState {
 	return views.ThreadIdle
 }
 
-// failed tells whether a run that ended so has not done its work, and nobody wanted that.
+// failed reports whether a run ended without completing its work, unintentionally.
 func failed(status, reason string) bool {
 	return status == runs.Failed || status == runs.Timeout || status == runs.Interrupted && CutOff(reason)
 }
 
-// CutOff tells whether the server's end was that of a run.
+// CutOff reports whether the server's end was that of a run.
 func CutOff(reason string) bool { return reason == runs.StopOrphan || reason == "shutdown" }
 
 // askingThreads returns threads with open questions about hosts.

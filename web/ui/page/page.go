@@ -23,7 +23,7 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-sr
 	"img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; frame-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
-// sidebarRows is how many chats the side bar lists.
+// sidebarRows limits the chats in the side bar.
 const sidebarRows = 30
 
 // HTML answers with a page or fragment. It is rendered whole before the first byte goes
@@ -51,13 +51,13 @@ func Private(h http.Header) {
 	h.Set("Cache-Control", "private, no-store")
 }
 
-// Scripted tells whether the page's own script asks, which wants a frame in place of a page.
+// Scripted reports whether the page's script made the request, which expects a frame instead of a page.
 func Scripted(r *http.Request) bool { return r.Header.Get("X-Fawn") != "" }
 
-// WantsFragment tells whether a part of a page is wanted.
+// WantsFragment reports whether a part of a page is wanted.
 func WantsFragment(r *http.Request) bool { return Scripted(r) || r.Header.Get("HX-Request") != "" }
 
-// WantsFrame tells whether the answer is applied by the script as a frame.
+// WantsFrame reports whether the answer is applied by the script as a frame.
 func WantsFrame(r *http.Request) bool {
 	return Scripted(r) && strings.Contains(r.Header.Get("Accept"), "application/json")
 }
@@ -88,7 +88,7 @@ func LocalPath(next, other string) string {
 	return next
 }
 
-// Param is a parameter of the path without escapes.
+// Param returns a parameter of the path without escapes.
 func Param(c echo.Context, name string) string {
 	v := c.Param(name)
 	if c.Request().URL.RawPath == "" {
@@ -100,7 +100,7 @@ func Param(c echo.Context, name string) string {
 	return v
 }
 
-// Shell is the frame around a page's content.
+// Shell returns the frame around a page's content.
 func (s *Site) Shell(c echo.Context, nav views.Nav, current string) (views.Shell, error) {
 	p := ReadPrefs(c.Request())
 	out := views.Shell{Lang: p.Lang, Theme: p.Theme, Now: s.DB.Now(), Current: current, Nav: nav,
@@ -138,12 +138,12 @@ func (s *Site) Shell(c echo.Context, nav views.Nav, current string) (views.Shell
 	return out, err
 }
 
-// ProjectLink is a project where it is only named.
+// ProjectLink returns a project where it is only named.
 func ProjectLink(p store.Project) views.ProjectLink {
 	return views.ProjectLink{ID: p.ID, Name: p.Name, Icon: p.Settings.Icon, Color: p.Settings.Color}
 }
 
-// ProjectIn is the one of a shell's projects that has an id, nil for none.
+// ProjectIn returns the one of a shell's projects that has an id, nil for none.
 func ProjectIn(s views.Shell, id string) *views.ProjectLink {
 	for i := range s.Projects {
 		if id != "" && s.Projects[i].ID == id {
@@ -153,32 +153,32 @@ func ProjectIn(s views.Shell, id string) *views.ProjectLink {
 	return nil
 }
 
-// Localized is a context in which components speak the reader's language.
+// Localized returns a context in which components speak the reader's language.
 func Localized(c echo.Context) context.Context {
 	return i18n.With(c.Request().Context(), ReadPrefs(c.Request()).Lang)
 }
 
-// Say is a sentence of the catalogue in the reader's language.
+// Say returns a sentence of the catalogue in the reader's language.
 func Say(c echo.Context, key string, args ...any) string {
 	return i18n.T(ReadPrefs(c.Request()).Lang, key, args...)
 }
 
-// ForLink tells whether a request is made by a reader of a link.
+// ForLink reports whether a request is made by a reader of a link.
 func ForLink(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/share/") }
 
-// SharedShell is the frame of shared pages, without anything of the owner's. Nothing of the owner's.
+// SharedShell returns the frame of shared pages, without anything of the owner's. Nothing of the owner's.
 func SharedShell(c echo.Context) views.Shell {
 	p := ReadPrefs(c.Request())
 	return views.Shell{Lang: p.Lang, Theme: p.Theme, Size: p.Size}
 }
 
-// StrangerShell is the frame of a page without a session.
+// StrangerShell returns the frame of a page without a session.
 func StrangerShell(c echo.Context) views.Shell {
 	p := ReadPrefs(c.Request())
 	return views.Shell{Lang: p.Lang, Theme: p.Theme, Size: p.Size, NoKeys: p.Keys == "off", Now: time.Now()}
 }
 
-// Who returns the account of a request for the frame of a page; nil without one.
+// Who returns the account of a page's request; nil without one.
 func (s *Site) Who(c echo.Context) *views.Who {
 	p := principal.Of(c.Request().Context())
 	if !s.Guarded() || !p.Known() {
@@ -187,5 +187,5 @@ func (s *Site) Who(c echo.Context) *views.Who {
 	return &views.Who{Name: p.Name, Email: p.Email, Operator: p.Operator()}
 }
 
-// Guarded tells whether people have to sign in.
+// Guarded reports whether people have to sign in.
 func (s *Site) Guarded() bool { return s.Accounts != nil && s.Accounts.Required() }

@@ -16,7 +16,7 @@ import (
 // prefsCookie holds the reader's choices as a query string.
 const prefsCookie = "fawn_prefs"
 
-// prefsAge is how long a browser keeps them, in seconds.
+// prefsAge is the lifetime of the preferences' cookie, in seconds.
 const prefsAge = 365 * 24 * 3600
 
 // prefs are a reader's preferences, or the defaults.
@@ -34,14 +34,13 @@ type prefs struct {
 	Quiet  []string // kinds of news that are not to be told, of views.NotifyKinds
 }
 
-// Wants tells whether the reader is to be told news of a kind while the page is not on screen.
+// Wants reports whether the reader is to be told news of a kind while the page is not on screen.
 func (p prefs) Wants(kind string) bool { return p.Notify == "on" && !slices.Contains(p.Quiet, kind) }
 
-// MaxPref bounds one choice, in bytes.
+// MaxPref limits one choice, in bytes.
 const MaxPref = 200
 
-// ReadPrefs never fails: what it cannot read is the default. The language of a reader who
-// chose none is the browser's.
+// ReadPrefs never fails: invalid values become defaults. The default language is the browser's.
 func ReadPrefs(r *http.Request) prefs {
 	var v url.Values
 	if ck, err := r.Cookie(prefsCookie); err == nil {
@@ -71,7 +70,7 @@ func ReadPrefs(r *http.Request) prefs {
 
 func onOff(v string) bool { return v == "on" || v == "off" }
 
-// oneOf is the number s when it is in the list, else 0.
+// oneOf returns the number s when it is in the list, else 0.
 func oneOf(s string, list []int) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || !slices.Contains(list, n) {

@@ -23,12 +23,12 @@ type Route struct {
 	do           echo.HandlerFunc
 }
 
-// Get is the route of a page, or of a part of one.
+// Get returns the route of a page, or of a part of one.
 func Get(path string, who principal.Policy, do echo.HandlerFunc) Route {
 	return Route{http.MethodGet, path, who, do}
 }
 
-// Post is the route of an action.
+// Post returns the route of an action.
 func Post(path string, who principal.Policy, do echo.HandlerFunc) Route {
 	return Route{http.MethodPost, path, who, do}
 }

@@ -12,7 +12,7 @@ import (
 	"fawn/views"
 )
 
-// untitledRuns is how many runs are looked through for the words that stand for a title.
+// untitledRuns limits the runs searched for a substitute title.
 const untitledRuns = 20
 
 // Rows are threads as lists show them. One without a title has the first words of the
@@ -37,7 +37,7 @@ func (s *Site) Rows(ctx context.Context, list []store.Thread) ([]views.ThreadRow
 	return out, s.mark(ctx, out, list)
 }
 
-// RowOf is a thread of a list by its row alone, without the dot.
+// RowOf returns a thread of a list by its row alone, without the dot.
 func RowOf(t store.Thread) views.ThreadRow {
 	return views.ThreadRow{ID: t.ID, Title: t.Title, UpdatedAt: t.UpdatedAt, Pinned: pinned(t), Source: SourceOf(t),
 		Archived: t.Archived(), Temporary: t.Temporary(), Tags: t.Tags()}
@@ -53,7 +53,7 @@ func pinned(t store.Thread) bool {
 	return json.Unmarshal(t.Metadata, &meta) == nil && meta.Pinned == true
 }
 
-// SourceOf is the chat app that a thread was begun in.
+// SourceOf returns the chat app that a thread was begun in.
 func SourceOf(t store.Thread) views.Source {
 	if !bytes.Contains(t.Metadata, []byte(`"channel_source"`)) {
 		return views.Source{}

@@ -4,8 +4,7 @@ import (
 	"context"
 )
 
-// See remembers that the reader looks at a thread. That it could not be stored is no reason
-// to show nothing.
+// See records that the reader views a thread. A failure doesn't affect the page.
 func (s *Site) See(ctx context.Context, thread string) {
 	if err := s.DB.See(ctx, thread); err != nil && ctx.Err() == nil {
 		s.Log.Warn("couldn't mark a chat as read", "thread", thread, "err", err)

@@ -8,7 +8,7 @@ import (
 	"fawn/views"
 )
 
-// Head is the beginning of s, cut at a rune.
+// Head returns the beginning of s, cut at a rune.
 func Head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -19,7 +19,7 @@ func Head(s string, n int) string {
 	return s[:n]
 }
 
-// Tail is the end of s, cut at a rune.
+// Tail returns the end of s, cut at a rune.
 func Tail(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -31,10 +31,10 @@ func Tail(s string, n int) string {
 	return s[from:]
 }
 
-// OneLine is a text with single spaces in place of line ends and the like, and without controls.
+// OneLine returns a text with single spaces in place of line ends and the like, and without controls.
 func OneLine(s string) string { return strings.Join(strings.Fields(views.Safe(s)), " ") }
 
-// TrimSlash is a path without the slash in front.
+// TrimSlash returns a path without the slash in front.
 func TrimSlash(p string) string { return strings.TrimPrefix(p, "/") }
 
 // WithQuery sets a parameter of a local address, or takes it out.
@@ -60,22 +60,21 @@ func CutRunes(s string, n int) string {
 	return s
 }
 
-// maxHeading bounds a title made of first words, in bytes.
+// maxHeading limits a title made of the first words, in bytes.
 const maxHeading = 80
 
-// FirstWords is the beginning of a text on one line.
+// FirstWords returns the beginning of a text on one line.
 func FirstWords(text string) string {
 	return strings.Join(strings.Fields(Head(text, maxHeading)), " ")
 }
 
-// MaxTitle bounds a title that a person writes, in bytes.
+// MaxTitle limits a title that a person writes, in bytes.
 const MaxTitle = 800
 
-// MaxDraft bounds a refused text that goes back to the page in its address, in bytes.
+// MaxDraft limits a refused text that goes back to the page in its address, in bytes.
 const MaxDraft = 4 << 10
 
-// PlainText is a form's text with the line ends of this side and without characters that
-// no message can have.
+// PlainText returns a form's text with the line ends of this side and without characters that no message can have.
 func PlainText(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\x00", ""), "\uFFFD")
 }

@@ -11,7 +11,7 @@ import (
 // UndoToken identifies a deletion of its owner.
 func UndoToken(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 36) }
 
-// DeletionOf is the moment of the deletion that a token names.
+// DeletionOf returns the moment of the deletion that a token names.
 func DeletionOf(token string) (at time.Time, ok bool) {
 	ms, err := strconv.ParseInt(token, 36, 64)
 	return time.UnixMilli(ms), err == nil

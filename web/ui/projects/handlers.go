@@ -10,7 +10,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Handlers are those of the pages.
+// Handlers serve the pages.
 type Handlers struct {
 	*page.Site
 	Projects *projects.Service
@@ -20,7 +20,7 @@ type Handlers struct {
 	Uploads  func() uploads.Config
 }
 
-// Routes are the pages of projects, and their actions.
+// Routes returns the pages of projects, and their actions.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/workspace/projects", page.User, h.list),

@@ -12,7 +12,7 @@ type Handlers struct {
 	Prompts *prompts.Service
 }
 
-// Routes are the pages of prompts, and their actions.
+// Routes returns the pages of prompts, and their actions.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/workspace/prompts", page.User, h.list),

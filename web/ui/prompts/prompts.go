@@ -22,7 +22,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxForm bounds the form of a prompt, in bytes: letters may be written as three.
+// maxForm limits the form of a prompt, in bytes: letters may be written as three.
 const maxForm = 4 * prompts.MaxText
 
 // Reader returns the user of a request.
@@ -30,7 +30,7 @@ func Reader(ctx context.Context) prompts.Who {
 	return prompts.Who{Owner: principal.Owner(ctx), Operator: principal.Of(ctx).Operator()}
 }
 
-// list is GET /workspace/prompts.
+// list handles GET /workspace/prompts.
 func (h *Handlers) list(c echo.Context) error {
 	var notice *views.Notice
 	say := func(kind views.NoticeKind, text string) { notice = &views.Notice{Kind: kind, Text: text} }
@@ -67,7 +67,7 @@ func (h *Handlers) listPage(c echo.Context, status int, notice *views.Notice) (e
 	return page.HTML(c, status, view.ListPage(p))
 }
 
-// groups are the names of all groups by id.
+// groups returns the names of all groups by id.
 func (h *Handlers) groups(ctx context.Context) (map[string]string, error) {
 	names := map[string]string{}
 	if !h.Guarded() {
@@ -85,13 +85,13 @@ func shown(p prompts.Prompt) views.SavedPrompt {
 		Mine: p.Mine, Editable: p.Editable, Everybody: p.Shared == store.SharedWithAll}
 }
 
-// blank is GET /workspace/prompts/new; text is what a chat proposes to keep.
+// blank handles GET /workspace/prompts/new; text is a chat's proposal.
 func (h *Handlers) blank(c echo.Context) error {
 	return h.formPage(c, http.StatusOK, views.PromptForm{Prompt: views.SavedPrompt{Editable: true, Mine: true,
 		Text: page.Head(page.PlainText(c.QueryParam("text")), page.MaxDraft)}})
 }
 
-// prompt is GET /workspace/prompts/:prompt.
+// prompt handles GET /workspace/prompts/:prompt.
 func (h *Handlers) prompt(c echo.Context) error {
 	ctx := c.Request().Context()
 	p, err := h.Prompts.Get(ctx, Reader(ctx), page.Param(c, "prompt"))
@@ -139,7 +139,7 @@ func drafted(form url.Values) prompts.Draft {
 		Shared: form.Get("shared")}
 }
 
-// create is POST /ui/prompts.
+// create handles POST /ui/prompts.
 func (h *Handlers) create(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), maxForm)
 	if err != nil {
@@ -150,7 +150,7 @@ func (h *Handlers) create(c echo.Context) error {
 	return h.saved(c, "", p, form, err)
 }
 
-// save is POST /ui/prompts/:prompt/save.
+// save handles POST /ui/prompts/:prompt/save.
 func (h *Handlers) save(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), maxForm)
 	if err != nil {
@@ -168,7 +168,7 @@ func (h *Handlers) save(c echo.Context) error {
 	return h.saved(c, id, p, form, err)
 }
 
-// saved goes to the page of a prompt, or shows the form with what was wrong in it.
+// saved redirects to a prompt's page, or shows the form with the errors.
 func (h *Handlers) saved(c echo.Context, id string, p prompts.Prompt, form url.Values, err error) error {
 	if err == nil && !p.Mine && p.Shared == "" {
 		return c.Redirect(http.StatusSeeOther, views.PromptsURL)
@@ -186,7 +186,7 @@ func (h *Handlers) saved(c echo.Context, id string, p prompts.Prompt, form url.V
 	return h.formPage(c, status, f)
 }
 
-// wrong says in the reader's language what is wrong with a prompt, and with which field; other errors come back.
+// wrong translates the error of a prompt and its field; other errors are passed on.
 func wrong(c echo.Context, err error) (field, text string, status int, _ error) {
 	var bad *prompts.Invalid
 	switch {
@@ -213,7 +213,7 @@ func wrong(c echo.Context, err error) (field, text string, status int, _ error) 
 	return "", views.Safe(bad.Error()), status, nil
 }
 
-// duplicate is POST /ui/prompts/:prompt/duplicate.
+// duplicate handles POST /ui/prompts/:prompt/duplicate.
 func (h *Handlers) duplicate(c echo.Context) error {
 	ctx := c.Request().Context()
 	p, err := h.Prompts.Duplicate(ctx, Reader(ctx), page.Param(c, "prompt"))
@@ -223,7 +223,7 @@ func (h *Handlers) duplicate(c echo.Context) error {
 	return h.refused(c, err)
 }
 
-// remove is POST /ui/prompts/:prompt/delete.
+// remove handles POST /ui/prompts/:prompt/delete.
 func (h *Handlers) remove(c echo.Context) error {
 	ctx := c.Request().Context()
 	if err := h.Prompts.Delete(ctx, Reader(ctx), page.Param(c, "prompt")); err != nil {
@@ -232,7 +232,7 @@ func (h *Handlers) remove(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.PromptsURL+"?deleted=1")
 }
 
-// refused says above the list why an action was not carried out.
+// refused shows above the list why an action failed.
 func (h *Handlers) refused(c echo.Context, err error) error {
 	_, text, status, err := wrong(c, err)
 	if err != nil {
@@ -241,7 +241,7 @@ func (h *Handlers) refused(c echo.Context, err error) error {
 	return h.listPage(c, status, &views.Notice{Kind: views.NoticeError, Text: text})
 }
 
-// export is GET /ui/prompts/export: the reader's own prompts as a file.
+// export handles GET /ui/prompts/export: the reader's own prompts as a file.
 func (h *Handlers) export(c echo.Context) error {
 	ctx := c.Request().Context()
 	out, err := h.Prompts.Export(ctx, Reader(ctx))
@@ -258,7 +258,7 @@ func (h *Handlers) export(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/json", append(data, '\n'))
 }
 
-// bring is POST /ui/prompts/import.
+// bring handles POST /ui/prompts/import.
 func (h *Handlers) bring(c echo.Context) error {
 	r := c.Request()
 	ctx := r.Context()

@@ -31,7 +31,7 @@ const (
 	maxUndelivered = 50
 )
 
-// onApp is the handler of an action on the chat app that a path names.
+// onApp returns the handler of an action on the chat app that a path names.
 func (h *Handlers) onApp(do func(echo.Context, channels.Provider) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		p, known := channels.ProviderOf(page.Param(c, "name"))
@@ -42,7 +42,7 @@ func (h *Handlers) onApp(do func(echo.Context, channels.Provider) error) echo.Ha
 	}
 }
 
-// channelsSection is the list of chat apps. The one that the address names is unfolded.
+// channelsSection returns the list of chat apps. The one in the address is expanded.
 func (h *Handlers) channelsSection(c echo.Context) (views.Channels, error) {
 	out := views.Channels{MayChange: page.MayChange(c), Missing: !h.Bots.Available()}
 	if out.Missing {
@@ -64,7 +64,7 @@ func (h *Handlers) channelsSection(c echo.Context) (views.Channels, error) {
 	return out, err
 }
 
-// channelApp is a chat app as the reader may see it.
+// channelApp returns a chat app as the reader may see it.
 func (h *Handlers) channelApp(c echo.Context, p channels.Provider) (views.ChannelApp, error) {
 	ctx, a := c.Request().Context(), h.Bots.App(p)
 	s := a.Status
@@ -144,7 +144,7 @@ func personOf(c store.Connection) views.ChannelPerson {
 		Workspace: cmp.Or(c.WorkspaceName, c.Workspace), Since: c.CreatedAt}
 }
 
-// undelivered are the answers that did not reach their chats, one line for each.
+// undelivered returns the answers that did not reach their chats, one line for each.
 func (h *Handlers) undelivered(c echo.Context) (out []views.Undelivered, err error) {
 	ctx := c.Request().Context()
 	list, err := h.DB.Undelivered(ctx, maxUndelivered)
@@ -167,7 +167,7 @@ func (h *Handlers) undelivered(c echo.Context) (out []views.Undelivered, err err
 	return out, err
 }
 
-// showChannel answers with the section, in which change has its say about one app.
+// showChannel responds with the section after change edited one app.
 func (h *Handlers) showChannel(c echo.Context, status int, name string, change func(*views.ChannelApp)) error {
 	p, err := h.Settings(c, "channels")
 	if err != nil {
@@ -199,7 +199,7 @@ func (h *Handlers) refusedChannel(c echo.Context, p channels.Provider, err error
 	})
 }
 
-// channelProblem is a refusal in the reader's language; "" for any other error, and for one of the platform's.
+// channelProblem returns a refusal in the reader's language; "" for any other error, and for one of the platform's.
 func channelProblem(c echo.Context, p channels.Provider, err error) string {
 	var no *bots.Refused
 	ctx := page.Localized(c)
@@ -228,7 +228,7 @@ func channelDone(c echo.Context, name string) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("channels")+"?open="+url.QueryEscape(name))
 }
 
-// credentialsOf are the fields of an app in a form. An empty secret keeps the one that is stored.
+// credentialsOf returns an app's fields in a form. An empty secret keeps the stored one.
 func credentialsOf(p channels.Provider, form url.Values) map[string]string {
 	values := map[string]string{}
 	for _, f := range p.Fields {
@@ -241,7 +241,7 @@ func credentialsOf(p channels.Provider, form url.Values) map[string]string {
 	return values
 }
 
-// saveChannel is POST /ui/channels/by-name/:name/save.
+// saveChannel handles POST /ui/channels/by-name/:name/save.
 func (h *Handlers) saveChannel(c echo.Context, p channels.Provider) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -253,7 +253,7 @@ func (h *Handlers) saveChannel(c echo.Context, p channels.Provider) error {
 	return channelDone(c, p.Name)
 }
 
-// testChannel is POST /ui/channels/by-name/:name/test: it signs in with what the form holds.
+// testChannel handles POST /ui/channels/by-name/:name/test: it signs in with the form's values.
 func (h *Handlers) testChannel(c echo.Context, p channels.Provider) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -297,7 +297,7 @@ func (h *Handlers) testChannel(c echo.Context, p channels.Provider) error {
 	})
 }
 
-// removeChannel is POST /ui/channels/by-name/:name/remove.
+// removeChannel handles POST /ui/channels/by-name/:name/remove.
 func (h *Handlers) removeChannel(c echo.Context, p channels.Provider) error {
 	if err := h.Bots.Remove(c.Request().Context(), p); err != nil {
 		return h.refusedChannel(c, p, err)
@@ -305,7 +305,7 @@ func (h *Handlers) removeChannel(c echo.Context, p channels.Provider) error {
 	return channelDone(c, p.Name)
 }
 
-// restartChannel is POST /ui/channels/by-name/:name/restart.
+// restartChannel handles POST /ui/channels/by-name/:name/restart.
 func (h *Handlers) restartChannel(c echo.Context, p channels.Provider) error {
 	if _, err := h.Bots.Restart(c.Request().Context(), p.Name); err != nil {
 		return err
@@ -313,7 +313,7 @@ func (h *Handlers) restartChannel(c echo.Context, p channels.Provider) error {
 	return channelDone(c, p.Name)
 }
 
-// pairChannel is POST /ui/channels/by-name/:name/pair: the section with a code, which is shown this once.
+// pairChannel handles POST /ui/channels/by-name/:name/pair: the section with a code, which is shown this once.
 func (h *Handlers) pairChannel(c echo.Context, p channels.Provider) error {
 	ctx, now := c.Request().Context(), h.DB.Now()
 	offer, err := h.Bots.Connect(ctx, principal.Owner(ctx), p)
@@ -326,7 +326,7 @@ func (h *Handlers) pairChannel(c echo.Context, p channels.Provider) error {
 	})
 }
 
-// pairedChannel is GET /ui/channels/by-name/:name/paired: nothing while the code of a moment waits, then the app
+// pairedChannel handles GET /ui/channels/by-name/:name/paired: nothing while the code of a moment waits, then the app
 // with the account that used it.
 func (h *Handlers) pairedChannel(c echo.Context, p channels.Provider) error {
 	if !page.WantsFragment(c.Request()) {
@@ -352,7 +352,7 @@ func (h *Handlers) pairedChannel(c echo.Context, p channels.Provider) error {
 	return page.HTML(c, http.StatusOK, settings.ChannelApp(page.ReadPrefs(c.Request()).Lang, a))
 }
 
-// revokeChannel is POST /ui/channels/connections/:id.
+// revokeChannel handles POST /ui/channels/connections/:id.
 func (h *Handlers) revokeChannel(c echo.Context) error {
 	if !h.Bots.Available() {
 		return store.ErrNotFound
@@ -365,7 +365,8 @@ func (h *Handlers) revokeChannel(c echo.Context) error {
 	return channelDone(c, one.Provider)
 }
 
-// changeGroup is POST /ui/channels/by-name/:name/group: lets the bot answer in a group, or not, or forgets it.
+// changeGroup handles POST /ui/channels/by-name/:name/group: it allows the bot to answer in a group, forbids it, or
+// forgets the group.
 func (h *Handlers) changeGroup(c echo.Context, p channels.Provider) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -387,7 +388,7 @@ func (h *Handlers) changeGroup(c echo.Context, p channels.Provider) error {
 	return channelDone(c, p.Name)
 }
 
-// retryDelivery is POST /ui/channels/deliveries/:run: one that goes on already, or is gone, is as good.
+// retryDelivery handles POST /ui/channels/deliveries/:run: an active or missing delivery is no error.
 func (h *Handlers) retryDelivery(c echo.Context) error {
 	if !h.Bots.Available() {
 		return store.ErrNotFound

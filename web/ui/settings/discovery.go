@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	discoverEvery = 30 * time.Second      // how long what was found counts as fresh
-	discoverWait  = 50 * time.Millisecond // how long a page waits for a look
-	discoverTime  = 2 * time.Second       // how long a look may take
+	discoverEvery = 30 * time.Second      // how long a discovery counts as fresh
+	discoverWait  = 50 * time.Millisecond // how long a page waits for a discovery
+	discoverTime  = 2 * time.Second       // time limit of a discovery
 )
 
-// discovery remembers which model servers answered on this machine. At most one look is
-// under way; it ends by itself within discoverTime.
+// discovery caches the model servers found on this machine. At most one discovery is under way; it ends within
+// discoverTime.
 type discovery struct {
 	mu    sync.Mutex
 	found []llm.Found
 	at    time.Time
-	look  chan struct{} // closed when the look under way ends; nil when there is none
+	look  chan struct{} // closed when the current discovery ends; nil without one
 }
 
 // known returns the last found model servers. When that is old it looks again, and waits for the outcome only a moment.

@@ -1,5 +1,5 @@
-// Package settings serves the settings: models, MCP servers, memory, chat apps and personal preferences. Those about
-// accounts are package account's.
+// Package settings serves the settings: models, MCP servers, memory, chat apps and personal preferences. Account
+// settings are in package account.
 package settings
 
 import (
@@ -32,7 +32,7 @@ type Deps struct {
 	Backups   func() views.Backups // how the server backs itself up
 	Imports   *imports.Service
 	Version   string
-	// Discover looks for servers of models on this machine.
+	// Discover finds model servers on this machine.
 	Discover func(context.Context) []llm.Found
 	// Outward judges addresses that people have tried; nil judges none.
 	Outward lead.Outward
@@ -47,7 +47,7 @@ type Handlers struct {
 	probes  chan struct{} // holds one for each model that is being tried
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(site *page.Site, a *account.Handlers, d Deps) *Handlers {
 	return &Handlers{Site: site, Deps: d, account: a,
 		probes: make(chan struct{}, maxProbes)}

@@ -9,7 +9,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// closeHost is POST /ui/hosts: a host that is open to every chat is asked about again.
+// closeHost handles POST /ui/hosts: a host that is open to every chat is asked about again.
 func (h *Handlers) closeHost(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -22,7 +22,7 @@ func (h *Handlers) closeHost(c echo.Context) error {
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
-// openHosts are the hosts that are open to every chat.
+// openHosts returns the hosts that are open to every chat.
 func (h *Handlers) openHosts(ctx context.Context) ([]string, error) {
 	if h.Network == nil {
 		return nil, nil

@@ -19,7 +19,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// dataSection is the export, backups and imports.
+// dataSection returns the export, backups and imports.
 func (h *Handlers) dataSection(c echo.Context) (views.Data, error) {
 	d := views.Data{Lang: page.ReadPrefs(c.Request()).Lang}
 	if h.Backups != nil && page.MayChange(c) {
@@ -42,7 +42,7 @@ func (h *Handlers) dataSection(c echo.Context) (views.Data, error) {
 	return d, nil
 }
 
-// previewImport is POST /ui/import: an export is read, and what would be made of it is shown.
+// previewImport handles POST /ui/import: it reads an export and shows a preview of the import.
 func (h *Handlers) previewImport(c echo.Context) error {
 	if h.Imports == nil {
 		return store.ErrNotFound
@@ -80,7 +80,7 @@ func (h *Handlers) previewImport(c echo.Context) error {
 	})
 }
 
-// confirmImport is POST /ui/import/confirm.
+// confirmImport handles POST /ui/import/confirm.
 func (h *Handlers) confirmImport(c echo.Context) error {
 	return h.onImport(c, func(owner, id string) (string, error) {
 		_, err := h.Imports.Confirm(c.Request().Context(), owner, id)
@@ -88,7 +88,7 @@ func (h *Handlers) confirmImport(c echo.Context) error {
 	})
 }
 
-// undoImport is POST /ui/import/undo.
+// undoImport handles POST /ui/import/undo.
 func (h *Handlers) undoImport(c echo.Context) error {
 	return h.onImport(c, func(owner, id string) (string, error) {
 		_, kept, err := h.Imports.Undo(c.Request().Context(), owner, id)

@@ -22,10 +22,10 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxServerForm bounds the form with the JSON of servers.
+// maxServerForm limits the form with the JSON of servers.
 const maxServerForm = 256 << 10
 
-// withMCP is the handler of an action on MCP servers.
+// withMCP returns the handler of an action on MCP servers.
 func (h *Handlers) withMCP(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if h.MCP == nil {
@@ -74,7 +74,7 @@ func mcpText(s config.MCPServer) string {
 	return s.Type
 }
 
-// addServers is POST /ui/mcp/add: the JSON that other programs are given.
+// addServers handles POST /ui/mcp/add: the JSON that other programs are given.
 func (h *Handlers) addServers(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), maxServerForm)
 	if err != nil {
@@ -94,7 +94,7 @@ func (h *Handlers) addServers(c echo.Context) error {
 	}
 	var asks []views.ServerCommand
 	ctx := c.Request().Context()
-	left := config.Servers{} // one that is refused keeps no other out
+	left := config.Servers{} // a refused one doesn't block others
 	for _, name := range slices.Sorted(maps.Keys(added)) {
 		add := func(list config.Servers) (config.Servers, error) {
 			if list[name] != nil {
@@ -151,7 +151,7 @@ func (h *Handlers) showServers(c echo.Context, status int, text, problem string,
 	return page.HTML(c, status, settings.Page(p))
 }
 
-// onServer is an action on one server, after which the section is shown again.
+// onServer returns an action on one server, after which the section is shown again.
 func (h *Handlers) onServer(do func(form func(string) string, name string) error) echo.HandlerFunc {
 	return h.withMCP(func(c echo.Context) error {
 		form, err := page.ReadForm(c.Request(), page.SmallForm)

@@ -10,7 +10,7 @@ import (
 // knownServer is a popular server with the configuration that its makers recommend.
 type knownServer struct {
 	name  string
-	text  string // the key of what it is for
+	text  string // catalogue key of its purpose
 	entry map[string]any
 }
 
@@ -22,7 +22,7 @@ func uvx(args ...any) map[string]any { return map[string]any{"command": "uvx", "
 
 func remote(url string) map[string]any { return map[string]any{"type": "http", "url": url} }
 
-// knownServers is a short list. Nothing is fetched before somebody adds one.
+// knownServers returns a short list. Nothing is downloaded before a server is added.
 func knownServers() []knownServer {
 	return []knownServer{
 		{"fetch", "mcp.known.fetch", uvx("mcp-server-fetch")},
@@ -38,7 +38,7 @@ func knownServers() []knownServer {
 	}
 }
 
-// pickedServer is a server of the list, as it is written.
+// pickedServer returns a server of the list, as it is written.
 func pickedServer(name string) config.Servers {
 	for _, k := range knownServers() {
 		if k.name == name {

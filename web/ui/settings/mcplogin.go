@@ -15,8 +15,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// beginLogin is POST /ui/mcp/by-name/:name/login: the section shows where to go on. A link takes
-// people there, so that they see whose page it is.
+// beginLogin handles POST /ui/mcp/by-name/:name/login: the section shows where to continue. It is a link rather than a
+// redirect, so that people see the page's owner.
 func (h *Handlers) beginLogin(c echo.Context) error {
 	name := page.Param(c, "name")
 	to, err := h.MCP.Login(c.Request().Context(), name, httpx.Origin(c.Request())+httpx.MCPCallback)
@@ -34,7 +34,7 @@ func (h *Handlers) beginLogin(c echo.Context) error {
 	return h.showLogin(c, http.StatusOK, login)
 }
 
-// endLogin is where authorization servers send browsers back to.
+// endLogin handles the redirect of authorization servers.
 func (h *Handlers) endLogin(c echo.Context) error {
 	q := c.QueryParams()
 	a := mcp.LoginAnswer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error"),

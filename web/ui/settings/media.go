@@ -14,7 +14,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// mediaModels are the models for images, speech and transcription, as they are configured.
+// mediaModels returns the models for images, speech and transcription, as they are configured.
 func (h *Handlers) mediaModels() []views.MediaModel {
 	snap := h.Config.Current()
 	var alike []string
@@ -33,8 +33,8 @@ func (h *Handlers) mediaModels() []views.MediaModel {
 	return out
 }
 
-// typed lets an address and a key that were typed win over those of the model for chats that was chosen. The address that
-// the form came with was not typed.
+// typed gives an entered address and key precedence over those of the selected chat model. The form's initial address
+// doesn't count as entered.
 func (h *Handlers) typed(e *config.MediaEdit) {
 	snap := h.Config.Current()
 	old, _ := snap.File.Media(e.Kind)
@@ -50,7 +50,7 @@ func (h *Handlers) typed(e *config.MediaEdit) {
 	}
 }
 
-// saveMedia is POST /ui/media/by-name/:name.
+// saveMedia handles POST /ui/media/by-name/:name.
 func (h *Handlers) saveMedia(c echo.Context) error {
 	read, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

@@ -20,16 +20,16 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxMemoryFile bounds an uploaded memory.json, in bytes.
+// maxMemoryFile limits an uploaded memory.json, in bytes.
 const maxMemoryFile = 16 << 20
 
-// maxFactForm bounds the form of a fact, in bytes. Everything in it may be escaped.
+// maxFactForm limits the form of a fact, in bytes. Everything in it may be escaped.
 const maxFactForm = 4*memory.MaxContent + 1<<10
 
 // usualConfidence is the confidence of facts that people write themselves.
 const usualConfidence = 1
 
-// memorySection is the section with the reader's memory.
+// memorySection returns the section with the reader's memory.
 func (h *Handlers) memorySection(c echo.Context) (m views.Memory, err error) {
 	if h.Memory == nil {
 		return views.Memory{Off: true, Empty: true}, nil
@@ -85,7 +85,7 @@ func (h *Handlers) memoryGroups(c echo.Context, facts []memory.Fact) (out []view
 	return out
 }
 
-// MemoryFact is a fact as pages show it, with where it comes from.
+// MemoryFact returns a fact for pages, with its source.
 func (h *Handlers) MemoryFact(c echo.Context, f memory.Fact) views.MemoryFact {
 	out := views.MemoryFact{ID: f.ID, Text: f.Content, Avoid: f.Avoid, Agent: f.Agent, Origin: "import", At: f.Updated}
 	switch thread := f.Thread(); {
@@ -106,8 +106,8 @@ func (h *Handlers) MemoryFact(c echo.Context, f memory.Fact) views.MemoryFact {
 	return out
 }
 
-// changeMemory is POST /ui/memory: a fact is added, rewritten or deleted, everything is
-// forgotten, or the last of these is taken back.
+// changeMemory handles POST /ui/memory: it adds, changes or deletes a fact, clears the memory, or undoes the last
+// change.
 func (h *Handlers) changeMemory(c echo.Context) error {
 	if h.Memory == nil {
 		return store.ErrNotFound
@@ -143,7 +143,7 @@ func (h *Handlers) changeMemory(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("memory")+done)
 }
 
-// importMemory is POST /ui/memory/import: a memory.json takes the place of what is known.
+// importMemory handles POST /ui/memory/import: it replaces the memory with a memory.json.
 func (h *Handlers) importMemory(c echo.Context) error {
 	if h.Memory == nil {
 		return store.ErrNotFound
@@ -172,7 +172,7 @@ func (h *Handlers) importMemory(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("memory")+"?changed=1")
 }
 
-// MemoryErrorKey is the key of the words for a change that was not made, or "".
+// MemoryErrorKey returns the key of the words for a change that was not made, or "".
 func MemoryErrorKey(err error) string {
 	switch {
 	case errors.Is(err, memory.ErrDuplicate):

@@ -23,10 +23,10 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxFoundModels is how many models of a server on this machine are offered.
+// maxFoundModels limits the offered models of a local server.
 const maxFoundModels = 12
 
-// modelsSection is the list of models, or the form that add and change ask for.
+// modelsSection returns the list of models, or the form that add and change ask for.
 func (h *Handlers) modelsSection(c echo.Context) (views.Models, error) {
 	m := h.modelList(c)
 	switch add, change := c.QueryParam("add"), c.QueryParam("change"); {
@@ -83,8 +83,8 @@ func (h *Handlers) modelList(c echo.Context) views.Models {
 	return m
 }
 
-// Offered returns the models that can be set up: of providers, keys in the environment and servers on this machine,
-// without those set up already.
+// Offered returns the models available for setup: of providers, keys in the environment and local servers, without
+// existing ones.
 func (h *Handlers) Offered(ctx context.Context) views.Models {
 	var m views.Models
 	used := map[string]bool{} // addresses with model names, and classes
@@ -135,7 +135,7 @@ func (h *Handlers) modelInfo(s config.ModelSetting) views.ModelInfo {
 	return m
 }
 
-// originText is the file with the line, or the variable a value came through.
+// originText returns the file with the line, or the variable that supplied a value.
 func originText(o config.Origin) string {
 	switch {
 	case o.From == "environment":
@@ -148,7 +148,7 @@ func originText(o config.Origin) string {
 	return o.Source
 }
 
-// redacted is an address without the password somebody may have written into it.
+// redacted returns an address without an embedded password.
 func redacted(address string) string {
 	if a, err := url.Parse(address); err == nil {
 		return a.Redacted()
@@ -188,7 +188,7 @@ func (h *Handlers) changeForm(name string) (views.ModelForm, error) {
 	return views.ModelForm{}, store.ErrNotFound
 }
 
-// editOf makes an edit of a form about a model, and the form to show when it is refused.
+// editOf returns the edit in a model's form, and the form to show if it is refused.
 func (h *Handlers) editOf(form url.Values, change bool) (config.ModelEdit, views.ModelForm) {
 	text := func(key string) string { return strings.TrimSpace(page.OneLine(page.PlainText(form.Get(key)))) }
 	f := views.ModelForm{Change: change, Name: text("name"), Label: text("display_name"),
@@ -233,7 +233,7 @@ func (h *Handlers) editOf(form url.Values, change bool) (config.ModelEdit, views
 	return e, f
 }
 
-// addModel is POST /ui/models, changeModel POST /ui/models/change.
+// addModel handles POST /ui/models, changeModel POST /ui/models/change.
 func (h *Handlers) addModel(c echo.Context) error    { return h.saveModel(c, false) }
 func (h *Handlers) changeModel(c echo.Context) error { return h.saveModel(c, true) }
 
@@ -257,7 +257,7 @@ func (h *Handlers) saveModel(c echo.Context, change bool) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("models")+"?added="+url.QueryEscape(e.Name))
 }
 
-// useFound is POST /ui/models/found: a model of a server on this machine, with one click.
+// useFound handles POST /ui/models/found: a model of a server on this machine, with one click.
 func (h *Handlers) useFound(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -301,7 +301,7 @@ func (h *Handlers) useFound(c echo.Context) error {
 	return httpx.Errorf(http.StatusGone, "%s", page.Say(c, "models.found.gone"))
 }
 
-// refusedModel shows the form again with an error. The key has to be typed again.
+// refusedModel shows the form again with an error. The key must be entered again.
 func (h *Handlers) refusedModel(c echo.Context, f views.ModelForm, tried bool, err error) error {
 	var wrong *config.EditError
 	switch {
@@ -351,7 +351,7 @@ func (h *Handlers) onModel(c echo.Context, do func(name string) error) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("models"))
 }
 
-// modelError gives errors of the settings a status people can act on.
+// modelError assigns errors of the settings a meaningful status.
 func modelError(err error) error {
 	var wrong *config.EditError
 	switch {

@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxPersonalForm bounds a form with one text, in bytes. Everything in it may be escaped.
+// maxPersonalForm limits a form with one text, in bytes. Everything in it may be escaped.
 const maxPersonalForm = 4*profile.MaxSoul + 1<<10
 
 // The texts of the section.
@@ -60,7 +60,7 @@ func textMark(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// savePersonal is POST /ui/personal: one of the texts is written.
+// savePersonal handles POST /ui/personal: one of the texts is written.
 func (h *Handlers) savePersonal(c echo.Context) error {
 	if h.Agents == nil {
 		return store.ErrNotFound
@@ -95,8 +95,8 @@ func (h *Handlers) savePersonal(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("personal")+"?saved=1")
 }
 
-// personalProblem shows the section again with the text and the reason why it was not saved. Saving again then replaces
-// what is in the file by now.
+// personalProblem shows the section again with the text and the reason why it wasn't saved. Saving again overwrites the
+// current file.
 func (h *Handlers) personalProblem(c echo.Context, name, draft, problem string) error {
 	p, err := h.Settings(c, "personal")
 	if err != nil {

@@ -18,22 +18,22 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxProbes is how many models are tried at once.
+// maxProbes limits concurrent probes.
 const maxProbes = 2
 
 // tenth of a second is the precision of shown times.
 const tenth = 100 * time.Millisecond
 
-// maxOtherModels is how many models of a server are offered in place of one it does not have.
+// maxOtherModels limits the suggested alternatives for a missing model.
 const maxOtherModels = 24
 
-// maxListedModels is how many models of a server can be chosen from.
+// maxListedModels limits the selectable models of a server.
 const maxListedModels = 200
 
-// noModel is asked for where a server is to say which models it has.
+// noModel is requested to list a server's models.
 const noModel = "model"
 
-// probeModel is POST /ui/models/probe: a real call to a stored model, or to one on a form.
+// probeModel handles POST /ui/models/probe: a real call to a stored model, or to one on a form.
 func (h *Handlers) probeModel(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -82,7 +82,7 @@ func (h *Handlers) probeModel(c echo.Context) error {
 	return h.probed(c, f, out)
 }
 
-// others returns a server's other models that can answer, those first whose names contain the requested one.
+// others returns a server's other usable models, those whose names contain the requested one first.
 func others(offers []llm.Offer, asked string, most int) (out []string) {
 	for _, o := range offers {
 		if !o.Embeds {

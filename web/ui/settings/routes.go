@@ -5,7 +5,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Routes are the settings and their actions.
+// Routes returns the settings and their actions.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Post("/ui/web/by-name/:name/save", page.Operator, h.onService(h.saveService)),

@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// showScan answers with how far a sign-in by QR code is. One that is done leads to the bot.
+// showScan responds with the progress of a sign-in by QR code. A completed one redirects to the bot.
 func (h *Handlers) showScan(c echo.Context, p channels.Provider, s qrlogin.Scan, problem string) error {
 	if s.State == chat.ScanDone {
 		if !page.WantsFragment(c.Request()) {
@@ -47,7 +47,7 @@ func (h *Handlers) showScan(c echo.Context, p channels.Provider, s qrlogin.Scan,
 	return h.showChannel(c, http.StatusOK, p.Name, func(a *views.ChannelApp) { a.Scan = v })
 }
 
-// scanned shows a sign-in, or why there is none.
+// scanned shows a sign-in, or the reason why there is none.
 func (h *Handlers) scanned(c echo.Context, p channels.Provider, s qrlogin.Scan, err error) error {
 	var no *bots.Refused
 	failed := qrlogin.Scan{State: chat.ScanFailed}
@@ -64,13 +64,13 @@ func (h *Handlers) scanned(c echo.Context, p channels.Provider, s qrlogin.Scan, 
 	return h.refusedChannel(c, p, err)
 }
 
-// startScan is POST /ui/channels/by-name/:name/scan.
+// startScan handles POST /ui/channels/by-name/:name/scan.
 func (h *Handlers) startScan(c echo.Context, p channels.Provider) error {
 	s, err := h.Bots.StartScan(c.Request().Context(), principal.Owner(c.Request().Context()), p)
 	return h.scanned(c, p, s, err)
 }
 
-// lookScan is POST /ui/channels/by-name/:name/scanned: waits a moment for news.
+// lookScan handles POST /ui/channels/by-name/:name/scanned: waits a moment for news.
 func (h *Handlers) lookScan(c echo.Context, p channels.Provider) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -84,7 +84,7 @@ func (h *Handlers) lookScan(c echo.Context, p channels.Provider) error {
 	return h.scanned(c, p, s, err)
 }
 
-// cancelScan is POST /ui/channels/by-name/:name/unscan.
+// cancelScan handles POST /ui/channels/by-name/:name/unscan.
 func (h *Handlers) cancelScan(c echo.Context, p channels.Provider) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

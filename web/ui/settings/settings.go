@@ -21,8 +21,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// settings is GET /workspace/settings/:section: a page, or the inside of a dialog when a part is
-// asked for.
+// settings handles GET /workspace/settings/:section: a page, or the inside of a dialog when a part is asked for.
 func (h *Handlers) settings(c echo.Context) error {
 	section := page.Param(c, "section")
 	switch section {
@@ -115,7 +114,7 @@ func (h *Handlers) settings(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, settings.Page(p))
 }
 
-// sections are the sections that the reader may see.
+// sections returns the sections that the reader may see.
 func (h *Handlers) sections(c echo.Context) []string {
 	return views.SectionsOf(views.Shell{Who: h.Who(c)})
 }

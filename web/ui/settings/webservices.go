@@ -67,7 +67,7 @@ func (h *Handlers) showTools(c echo.Context, status int, w views.WebServices) er
 	return page.HTML(c, status, settings.Page(p))
 }
 
-// onService is an action on one of the services.
+// onService returns an action on one of the services.
 func (h *Handlers) onService(do func(c echo.Context, form func(string) string, s views.WebService) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		form, err := page.ReadForm(c.Request(), page.SmallForm)
@@ -84,7 +84,7 @@ func (h *Handlers) onService(do func(c echo.Context, form func(string) string, s
 	}
 }
 
-// saveService is POST /ui/web/by-name/:name/save: its key, or the address of one's own.
+// saveService handles POST /ui/web/by-name/:name/save: its key, or the address of one's own.
 func (h *Handlers) saveService(c echo.Context, form func(string) string, s views.WebService) error {
 	var e config.WebEdit
 	switch key := form("key"); {
@@ -100,13 +100,14 @@ func (h *Handlers) saveService(c echo.Context, form func(string) string, s views
 	return h.changeWeb(c, s.Name, e)
 }
 
-// publicOnly tells whether addresses of the user of a request are only reached where the owner lets administrators.
+// publicOnly reports whether addresses from the user of a request are limited to those that the owner permits
+// administrators.
 func (h *Handlers) publicOnly(c echo.Context) bool {
 	g := h.Outward.Guard(c.Request().Context())
 	return g != nil && !g.Private
 }
 
-// moveService is POST /ui/web/by-name/:name/move.
+// moveService handles POST /ui/web/by-name/:name/move.
 func (h *Handlers) moveService(c echo.Context, form func(string) string, s views.WebService) error {
 	order := slices.Clone(h.Config.Current().File.Web.Order)
 	for _, name := range h.Web.Asked() {
@@ -120,7 +121,7 @@ func (h *Handlers) moveService(c echo.Context, form func(string) string, s views
 	case at < 0:
 	case to == "first":
 		order = append([]string{s.Name}, slices.DeleteFunc(order, func(n string) bool { return n == s.Name })...)
-	case at+1 < len(asked): // the one below it comes first, wherever others stand that are not asked
+	case at+1 < len(asked): // the next used one comes first, regardless of unused ones in between
 		next := asked[at+1]
 		order = slices.DeleteFunc(order, func(n string) bool { return n == next })
 		order = slices.Insert(order, slices.Index(order, s.Name), next)
@@ -128,7 +129,7 @@ func (h *Handlers) moveService(c echo.Context, form func(string) string, s views
 	return h.changeWeb(c, s.Name, config.WebEdit{Order: order})
 }
 
-// switchFallback is POST /ui/web/fallback.
+// switchFallback handles POST /ui/web/fallback.
 func (h *Handlers) switchFallback(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -151,8 +152,7 @@ func (h *Handlers) changeWeb(c echo.Context, service string, e config.WebEdit) e
 	return modelError(err)
 }
 
-// tryService is POST /ui/web/by-name/:name/try: one search, or one page where it cannot search, with what was typed
-// into its form.
+// tryService handles POST /ui/web/by-name/:name/try: one search, or one page without search, using the form's values.
 func (h *Handlers) tryService(c echo.Context, form func(string) string, s views.WebService) error {
 	select {
 	case h.probes <- struct{}{}:
@@ -196,7 +196,7 @@ func (h *Handlers) tried(c echo.Context, trial views.WebTrial) error {
 	return h.showTools(c, http.StatusOK, w)
 }
 
-// switchTool is POST /ui/tools/by-name/:name/switch.
+// switchTool handles POST /ui/tools/by-name/:name/switch.
 func (h *Handlers) switchTool(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

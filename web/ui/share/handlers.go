@@ -6,7 +6,7 @@ import (
 	"fawn/web/ui/files"
 )
 
-// Handlers are those of the links.
+// Handlers serve the share links.
 type Handlers struct {
 	*conversation.Handlers
 	Files *files.Handlers

@@ -4,7 +4,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Routes are links to chats, and what readers of links see.
+// Routes returns the routes of share links and of their readers.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/share/:token", page.Anyone, h.shared),

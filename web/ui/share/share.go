@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// sharing is GET /ui/threads/:id/share: the link of a thread, or the offer to make one.
+// sharing handles GET /ui/threads/:id/share: the link of a thread, or a button to create one.
 func (h *Handlers) sharing(c echo.Context, t store.Thread) error {
 	var err error
 	p := views.SharePage{Modal: page.WantsFragment(c.Request()), ThreadID: t.ID, Empty: t.Head == ""}
@@ -40,7 +40,7 @@ func (h *Handlers) sharing(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, chat.SharePage(p))
 }
 
-// loopbackOf is a host that only the computer itself can reach, or "".
+// loopbackOf returns a host that only the computer itself can reach, or "".
 func loopbackOf(hostport string) string {
 	u, err := url.Parse("//" + hostport)
 	if err != nil {
@@ -52,10 +52,10 @@ func loopbackOf(hostport string) string {
 	return ""
 }
 
-// share is POST /ui/threads/:id/share: makes the link, or has it show the thread as it is now.
+// share handles POST /ui/threads/:id/share: it creates the link, or updates it to the thread's current state.
 func (h *Handlers) share(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
-	if t.Head != "" { // else the page says that there is nothing to share
+	if t.Head != "" { // otherwise the page shows that there is nothing to share
 		if _, err := h.DB.PutShare(ctx,
 			store.Share{Thread: t.ID, Owner: principal.Owner(ctx), Token: rand.Text(),
 				Checkpoint: t.Head}); err != nil {
@@ -65,7 +65,7 @@ func (h *Handlers) share(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "share"))
 }
 
-// unshare is POST /ui/threads/:id/share/remove.
+// unshare handles POST /ui/threads/:id/share/remove.
 func (h *Handlers) unshare(c echo.Context, t store.Thread) error {
 	if err := h.DB.DeleteShare(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID); err != nil &&
 		!errors.Is(err, store.ErrNotFound) {
@@ -74,7 +74,7 @@ func (h *Handlers) unshare(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "share"))
 }
 
-// IsShared tells whether others can read a thread.
+// IsShared reports whether others can read a thread.
 func (h *Handlers) IsShared(ctx context.Context, thread string) (bool, error) {
 	_, err := h.DB.ShareOf(ctx, principal.Owner(ctx), thread)
 	if errors.Is(err, store.ErrNotFound) {

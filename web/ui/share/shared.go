@@ -17,17 +17,17 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// sharedThread is what a link lets people read.
+// sharedThread is the part of a thread visible through a link.
 type sharedThread struct {
 	store.Share
 	title string
 	turns []views.Turn
-	files map[string]bool // paths of the files that were handed over up to the checkpoint
+	files map[string]bool // paths of files presented up to the checkpoint
 	list  []views.File    // the same, newest first
 }
 
-// readShared reads what a link shows: the newest turns, and those around message at unless
-// that is "". ErrNotFound for a link that leads nowhere.
+// readShared reads a link's content: the newest turns, and those around message at unless it is "". ErrNotFound for an
+// invalid link.
 func (h *Handlers) readShared(c echo.Context, at string) (*sharedThread, error) {
 	ctx := c.Request().Context()
 	link, err := h.DB.ShareByToken(ctx, page.Param(c, "token"))
@@ -70,14 +70,14 @@ func (h *Handlers) readShared(c echo.Context, at string) (*sharedThread, error) 
 	return s, nil
 }
 
-// own makes a file one that is read through the link.
+// own makes a file readable through the link.
 func (s *sharedThread) own(f views.File) views.File {
 	f.ThreadID, f.Share = "", s.Token
 	return f
 }
 
-// tame leaves of a turn what readers of a link see: no thoughts, no output of tools, no
-// content of files that were sent, and nothing to answer.
+// tame reduces a turn to the parts visible to a link's readers: no thoughts, no tool output, no content of sent files,
+// and no questions to answer.
 func (s *sharedThread) tame(t *views.Turn) {
 	if t.User != nil {
 		user := *t.User
@@ -106,7 +106,7 @@ func (s *sharedThread) tame(t *views.Turn) {
 	}
 }
 
-// shared is GET /share/:token.
+// shared handles GET /share/:token.
 func (h *Handlers) shared(c echo.Context) error {
 	s, err := h.readShared(c, c.QueryParam("at"))
 	if err != nil {
@@ -117,7 +117,7 @@ func (h *Handlers) shared(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, chat.SharedPage(p))
 }
 
-// sharedFile is GET /share/:token/files/*: the page of a file that was handed over.
+// sharedFile handles GET /share/:token/files/*: the page of a presented file.
 func (h *Handlers) sharedFile(c echo.Context) error {
 	s, file, err := h.sharedPath(c)
 	if err != nil {
@@ -138,7 +138,7 @@ func (h *Handlers) sharedFile(c echo.Context) error {
 	return page.HTML(c, status, fileviews.FilePage(views.FilePage{Shell: page.SharedShell(c), Panel: p}))
 }
 
-// sharedView is GET /share/:token/view/*: that file itself.
+// sharedView handles GET /share/:token/view/*: that file itself.
 func (h *Handlers) sharedView(c echo.Context) error {
 	s, file, err := h.sharedPath(c)
 	if err != nil {
@@ -147,7 +147,7 @@ func (h *Handlers) sharedView(c echo.Context) error {
 	return h.Files.ServeFile(c, s.Thread, file, c.QueryParam("download") != "")
 }
 
-// sharedPath is the file a request asks for. ErrNotFound for one the link does not cover.
+// sharedPath returns the file a request asks for. ErrNotFound for one the link does not cover.
 func (h *Handlers) sharedPath(c echo.Context) (*sharedThread, string, error) {
 	clean, err := files.Clean("/" + page.TrimSlash(page.Param(c, "*")))
 	if err != nil {

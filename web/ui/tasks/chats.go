@@ -12,7 +12,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// chats are those that the results of somebody's tasks can be sent to.
+// chats returns the possible destinations of a person's task results.
 func (h *Handlers) chats(ctx context.Context) (out []views.TaskChat, err error) {
 	if !h.Bots.Available() {
 		return nil, nil
@@ -29,7 +29,7 @@ func chatOf(o channels.Offer) views.TaskChat {
 		Group: o.Group}
 }
 
-// chat is the one that the results of a task are sent to.
+// chat returns the destination of a task's results.
 func (h *Handlers) chat(ctx context.Context, cron store.Cron) (*views.TaskChat, error) {
 	d, ok := channels.ParseDestination(cron.Deliver)
 	if !ok {

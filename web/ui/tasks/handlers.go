@@ -1,5 +1,5 @@
-// Package tasks serves the page of scheduled tasks. It reads forms and words answers; the rules about tasks are those
-// of schedule.Tasks. Begin with tasks.go.
+// Package tasks serves the page of scheduled tasks. It parses forms and words responses; schedule.Tasks has the rules.
+// Begin with tasks.go.
 package tasks
 
 import (

@@ -4,7 +4,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Routes are the page of scheduled tasks and its actions.
+// Routes returns the page of scheduled tasks and its actions.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/workspace/scheduled-tasks", page.User, h.tasks),

@@ -6,7 +6,7 @@ import (
 	"fawn/views"
 )
 
-// appOf is the app that shows the result of a call, nil where there is none.
+// appOf returns the app that shows the result of a call, nil for none.
 func appOf(m *agent.Message) *views.App {
 	a := mcp.ReadApp(m.Artifact)
 	if a == nil || m.Status == "error" {

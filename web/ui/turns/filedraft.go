@@ -10,10 +10,10 @@ import (
 	"fawn/views"
 )
 
-// writeTool is the tool whose files are shown while the model writes them.
+// writeTool is the tool whose files are shown while they are written.
 const writeTool = "write_file"
 
-// maxWriting is how many bytes of a file are shown before it is written.
+// maxWriting limits the shown part of a file being written, in bytes.
 const maxWriting = 256 << 10
 
 // Writing is a file as far as the model has written it into the arguments of a call.
@@ -96,7 +96,7 @@ func (r *contentReader) escaped(c byte) {
 	r.escape = r.escape[:0]
 }
 
-// unit takes one \u escape, of which two may make a character.
+// unit parses one \u escape, two of which may form a character.
 func (r *contentReader) unit(hex []byte) {
 	var u rune
 	for _, c := range hex {
@@ -142,7 +142,7 @@ func (r *contentReader) put(c byte) {
 	}
 }
 
-// read takes a piece of the arguments and tells whether a file can be shown.
+// read takes a piece of the arguments and reports whether a file can be shown.
 func (c *openCall) read(args string) bool {
 	if c.name != writeTool {
 		return false
@@ -161,7 +161,7 @@ func (c *openCall) read(args string) bool {
 	return c.path != ""
 }
 
-// Writing is the file that the model writes now, or has written and the tool not yet.
+// Writing returns the file that the model writes now, or has written and the tool not yet.
 func (b *Builder) Writing() (w Writing) {
 	if c := b.writes; c != nil {
 		w = Writing{Path: c.path, Text: c.content.text.String(), units: c.content.units}
@@ -169,7 +169,7 @@ func (b *Builder) Writing() (w Writing) {
 	return w
 }
 
-// Growth is the change of a growing file since was, nil when nothing changed.
+// Growth returns the change of a growing file since was, nil when nothing changed.
 func Growth(was, now Writing) *views.FileGrowth {
 	switch {
 	case now.Path == "" && was.Path != "":

@@ -9,8 +9,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// helperEvent is an event of a helper as DeerFlow has them: task_started, task_running and one
-// for each way it ends. The fields are those a card shows.
+// helperEvent is a helper's event in DeerFlow's format: task_started, task_running and one for each outcome. It has the
+// fields shown by a card.
 type helperEvent struct {
 	Type    string          `json:"type"`
 	Call    string          `json:"task_id"`
@@ -21,7 +21,7 @@ type helperEvent struct {
 	} `json:"usage"`
 }
 
-// helper updates a helper's card from its events. Its end comes with the result of the call.
+// helper updates a helper's card from its events. Its end arrives with the result of the call.
 func (b *Builder) helper(data json.RawMessage) {
 	var ev helperEvent
 	if json.Unmarshal(data, &ev) != nil || !strings.HasPrefix(ev.Type, "task_") || len(b.Turns) == 0 {
@@ -45,7 +45,7 @@ func (b *Builder) helper(data json.RawMessage) {
 	}
 }
 
-// lastAction is the action in a helper's message, or its text when it has none.
+// lastAction returns the action in a helper's message, or its text when it has none.
 func lastAction(m *agent.Message) (doing *views.Step, said string) {
 	if n := len(m.ToolCalls); n > 0 {
 		c := m.ToolCalls[n-1]
@@ -57,8 +57,8 @@ func lastAction(m *agent.Message) (doing *views.Step, said string) {
 	return nil, FirstLine(m.Content.String())
 }
 
-// finishHelper writes how a helper ended into its step. The fields are DeerFlow's; without
-// them the words of the result tell.
+// finishHelper writes a helper's outcome into its step. The fields are DeerFlow's; without them the result's text
+// decides.
 func finishHelper(s *views.Step, m *agent.Message, text string) {
 	field := func(name string) string { v, _ := m.Kwargs[name].(string); return v }
 	if model := field("subagent_model_name"); model != "" {
@@ -95,7 +95,7 @@ func finishHelper(s *views.Step, m *agent.Message, text string) {
 	s.Helper.Said = FirstLine(rest)
 }
 
-// HelperResult takes the words off a helper's result that say how it ended.
+// HelperResult strips the outcome text from a helper's result.
 func HelperResult(text string) (status, rest string) {
 	for _, end := range []struct{ words, label, status string }{
 		{"Task Succeeded", "Result:", "completed"},
@@ -115,7 +115,7 @@ func HelperResult(text string) (status, rest string) {
 	return "", text
 }
 
-// SameHelper tells whether a helper looks the same.
+// SameHelper reports whether a helper looks the same.
 func SameHelper(a, b views.Helper) bool {
 	if a.Model != b.Model || a.Tokens != b.Tokens || a.Said != b.Said || (a.Doing == nil) != (b.Doing == nil) {
 		return false

@@ -85,8 +85,7 @@ func (b *Builder) ask(t *views.Turn, q views.Question) {
 	t.Questions = append(t.Questions, q)
 }
 
-// answered applies a person's answer from a message that is not shown. One that is shown begins a turn, and questions
-// reads it there.
+// answered applies a person's answer in a hidden message. A visible one begins a turn, where questions reads it.
 func (b *Builder) answered(m *agent.Message) {
 	if _, ok := m.Kwargs["human_input_response"]; !ok || !m.Flag("hide_from_ui") || len(b.Turns) == 0 {
 		return
@@ -100,12 +99,12 @@ func (b *Builder) answered(m *agent.Message) {
 	}
 }
 
-// SameQuestion tells whether a question looks the same.
+// SameQuestion reports whether a question looks the same.
 func SameQuestion(a, b views.Question) bool {
 	return a.ID == b.ID && a.Open == b.Open && a.Answer == b.Answer && a.Text == b.Text
 }
 
-// Todos are the items of a plan as a page shows them, which may lack ids in the state.
+// Todos returns the items of a plan as a page shows them, which may lack ids in the state.
 func Todos(list []agent.Todo) (out []views.Todo) {
 	for _, t := range agent.NumberTodos(list) {
 		state := views.TodoOpen

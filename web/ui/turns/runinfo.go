@@ -23,7 +23,7 @@ import (
 // shortest is the duration of a run that took less: the first one with a number in words.
 const shortest = 100 * time.Millisecond
 
-// maxCause bounds the shown cause of a failure, in bytes.
+// maxCause limits the shown cause of a failure, in bytes.
 const maxCause = 600
 
 // Settle writes into a turn how its runs went, oldest first. Without runs, as in a thread
@@ -74,7 +74,7 @@ func remarked(t *views.Turn, r store.Run) {
 	}
 }
 
-// Outcome says how a run that is over ended.
+// Outcome reports how an ended run ended.
 func Outcome(r store.Run) (views.TurnState, *views.Failure) {
 	switch r.Status {
 	case runs.Failed, runs.Timeout:
@@ -141,7 +141,7 @@ func failure(r store.Run) *views.Failure {
 	return f
 }
 
-// brokenOff tells whether the words of a failed call speak of the network.
+// brokenOff reports whether the words of a failed call speak of the network.
 func brokenOff(message string) bool {
 	for _, s := range []string{llmerr.ErrCut.Error(), "EOF", "connection", "dial ", "no such host", "x509"} {
 		if strings.Contains(message, s) {
@@ -162,7 +162,7 @@ func tokens(r store.Run) int {
 	return usage.Total
 }
 
-// UsedMemories is how many memories a run was told, and their ids as far as its metadata has room.
+// UsedMemories returns the number of memories used by a run, and as many of their ids as its metadata holds.
 func UsedMemories(r store.Run) (n int, ids []string) {
 	var meta map[string]json.RawMessage
 	if len(r.Metadata) == 0 || json.Unmarshal(r.Metadata, &meta) != nil {
@@ -181,14 +181,14 @@ func UsedMemories(r store.Run) (n int, ids []string) {
 	return n, ids[:min(n, len(ids))]
 }
 
-// Span is where a turn begins in the list of messages.
+// Span is the start of a turn in the list of messages.
 type Span struct {
 	Turn  string
 	Start int
 }
 
-// TurnOf finds the turn a run belongs to: the one of a message it brought, else by how
-// many messages there were before it. The turn is "" when it is not among spans.
+// TurnOf returns the turn of a run: the turn of a message in its input, else by the number of earlier messages. The
+// turn is "" if it isn't among spans.
 func TurnOf(in request.Started, before int, spans []Span) string {
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		for _, s := range spans {

@@ -15,14 +15,14 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Bounds of a step's contents on the page, in bytes. The whole output comes on demand.
+// Limits of a step's content on the page, in bytes. The whole output is loaded on demand.
 const (
 	maxStepOutput = 2 << 10
 	maxStepLine   = 300
 )
 
-// StepID names a tool call on the page. Models repeat the ids of calls and may write
-// anything into them; the message makes them unique, and odd ones are hashed.
+// StepID returns a tool call's id on the page. Models repeat the ids of calls and may write anything into them; the
+// message makes them unique, and unusual ones are hashed.
 func StepID(message, call string) string {
 	plain := len(call) <= 64 && strings.IndexFunc(call, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
@@ -34,7 +34,7 @@ func StepID(message, call string) string {
 	return message + "." + call
 }
 
-// MessageCalls are the calls of an AI message, broken ones last.
+// MessageCalls returns the calls of an AI message, broken ones last.
 func MessageCalls(m *agent.Message) []Call {
 	var list []Call
 	for _, c := range m.ToolCalls {
@@ -74,17 +74,17 @@ func Finish(s *views.Step, m *agent.Message) {
 	}
 }
 
-// maxSites is how many sites of one search are told apart.
+// maxSites limits the distinct sites of one search.
 const maxSites = 40
 
 // link is the address of a result in JSON.
 var link = regexp.MustCompile(`"(?:url|link|href|source)"\s*:\s*"https?://([\w.-]+)`)
 
-// address is where a text names a page: the host is what counts.
+// address matches a page's address in a text; only the host matters.
 var address = regexp.MustCompile(`https?://([\w.-]+)`)
 
-// sites are the hosts that the result of a search names, each once, in its order. What the
-// pages say may name more of them: where there is a member for the address, only that counts.
+// sites returns the distinct hosts in a search result, in order. Page texts may mention other hosts: if there is a
+// member for the address, only that counts.
 func sites(text string) (out []string) {
 	found := link.FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {
@@ -109,13 +109,13 @@ func lines(s string) int {
 	return strings.Count(s, "\n") + 1
 }
 
-// FirstLine is the part of a text that fits on the card of a step.
+// FirstLine returns the part of a text that fits on the card of a step.
 func FirstLine(s string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return page.Head(first, maxStepLine)
 }
 
-// Presented are the paths in the arguments of present_files, in each form it reads.
+// Presented returns the paths in the arguments of present_files, in each form it reads.
 func Presented(args json.RawMessage) []string {
 	var a map[string]json.RawMessage
 	if json.Unmarshal(args, &a) != nil {
@@ -134,7 +134,7 @@ func Presented(args json.RawMessage) []string {
 	return nil
 }
 
-// ResultOf is the tool message of a finished call, or nil.
+// ResultOf returns the tool message of a finished call, or nil.
 func ResultOf(ev runevent.Event) *agent.Message {
 	var end runevent.ToolEnd
 	if ev.Kind != runevent.KindToolResult || ev.NS != "" || json.Unmarshal(ev.Data, &end) != nil {

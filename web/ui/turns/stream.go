@@ -16,7 +16,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxArgs is how many bytes of a call's growing arguments are read for its summary.
+// maxArgs limits the part of a call's streaming arguments that is parsed for its summary, in bytes.
 const maxArgs = 4 << 10
 
 // noTime is the moment of steps that do not run.
@@ -53,7 +53,7 @@ func (b *Builder) Event(ev runevent.Event) {
 	change := b.under.Take(&ev)
 	switch ev.Kind {
 	case runevent.KindMessage:
-		b.drop() // one that was withdrawn
+		b.drop() // a withdrawn message
 		b.open = &openMessage{id: ev.Msg.ID, sofar: &change.Message.Sofar}
 		change.Message.Own = b.open
 	case runevent.KindReasoning, runevent.KindText, runevent.KindCall:
@@ -77,12 +77,11 @@ func (b *Builder) Event(ev runevent.Event) {
 	}
 }
 
-// OfHelper is the one rule for what happens inside a helper: the page shows the helper by the
-// call that asked for it and by the notices of that call, not by its own conversation.
+// OfHelper reports whether an event belongs to a helper's conversation, which the page doesn't show: it shows the
+// helper's call and its notices instead.
 func OfHelper(ev runevent.Event) bool { return ev.NS != "" }
 
-// withdraw folds away what is shown of the open message: a crash cut it off, and the run
-// says it again.
+// withdraw removes the open message: a crash cut it off, and the run repeats it.
 func (b *Builder) withdraw() {
 	o := b.open
 	if o == nil {
@@ -101,7 +100,7 @@ func (b *Builder) withdraw() {
 	b.from = len(t.Trail.Steps)
 }
 
-// delta adds a piece to a message, unless the page does not know where it began.
+// delta adds a piece to a message, unless its beginning is unknown to the page.
 func (b *Builder) delta(o *openMessage, ev runevent.Event) {
 	if o == nil || o != b.open {
 		return
@@ -110,7 +109,7 @@ func (b *Builder) delta(o *openMessage, ev runevent.Event) {
 	if err != nil {
 		return
 	}
-	for _, d := range piece.Calls { // of whose arguments only the beginning is kept
+	for _, d := range piece.Calls { // only the beginning of their arguments is kept
 		if c := o.call(d); c.read(d.Args) {
 			b.writes = c
 		}
@@ -140,7 +139,7 @@ func (o *openMessage) call(d agent.CallDelta) *openCall {
 	return c
 }
 
-// Sync shows what came of the open message since the last time.
+// Sync shows the changes of the open message since the last call.
 func (b *Builder) Sync() {
 	o := b.open
 	if o == nil || !o.dirty {
@@ -150,7 +149,7 @@ func (b *Builder) Sync() {
 	d := draft{id: o.id, reasoning: o.sofar.Reasoning(), text: o.sofar.Text(), growing: true}
 	for _, c := range o.calls {
 		if c.name == "" {
-			continue // not known yet what it does
+			continue // its effect isn't known yet
 		}
 		id := c.id
 		if id == "" || slices.ContainsFunc(d.calls, func(k Call) bool { return k.Id == id }) {
@@ -169,7 +168,7 @@ func (b *Builder) Sync() {
 	b.write(t, d)
 }
 
-// drop takes back what is shown of a message that was never stored.
+// drop removes a message that was never stored.
 func (b *Builder) drop() {
 	o := b.open
 	b.open = nil
@@ -183,7 +182,7 @@ func (b *Builder) drop() {
 	}
 }
 
-// step takes over what a finished step stored.
+// step applies a finished step.
 func (b *Builder) step(s *runevent.StepData) {
 	if at, ok := checkpointTime(s.Checkpoint); ok {
 		b.Since = at
@@ -196,7 +195,7 @@ func (b *Builder) step(s *runevent.StepData) {
 	b.drop()
 }
 
-// output adds what a running tool printed.
+// output adds a running tool's output.
 func (b *Builder) output(data json.RawMessage) {
 	var out struct {
 		ID     string `json:"id"`
@@ -213,7 +212,7 @@ func (b *Builder) output(data json.RawMessage) {
 	}
 }
 
-// checkpointTime is when a checkpoint was made, which its id tells.
+// checkpointTime returns the creation time encoded in a checkpoint's id.
 func checkpointTime(id string) (time.Time, bool) {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 6 {
@@ -223,7 +222,7 @@ func checkpointTime(id string) (time.Time, bool) {
 	return time.Unix(sec, nsec), true
 }
 
-// agentCallID is the id that a call gets whose model gave none.
+// agentCallID returns the id assigned to a call without one.
 func agentCallID(message string, index int) string { return message + "_" + strconv.Itoa(index) }
 
 // shown is as much of the arguments as is known: whole fields of an object.
@@ -264,7 +263,7 @@ func wholeFields(raw []byte) json.RawMessage {
 	return append(out, '}')
 }
 
-// cutNumber tells whether a value at the end of what is known may get more digits.
+// cutNumber reports whether a value at the end of the input may get more digits.
 func cutNumber(value []byte, atEnd bool) bool {
 	return atEnd && (value[0] == '-' || value[0] >= '0' && value[0] <= '9')
 }

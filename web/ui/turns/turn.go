@@ -1,6 +1,6 @@
 // Package turns converts messages and events of runs into the turns that pages show. Stored messages and streamed
-// events give the same turns, which keeps a live page equal to a fresh one. It reads no store. Begin with turn.go, then
-// stream.go.
+// events produce the same turns, so a live page equals a fresh one. It doesn't access the store. Begin with turn.go,
+// then stream.go.
 package turns
 
 import (
@@ -17,14 +17,14 @@ import (
 	"fawn/views"
 )
 
-// Builder turns messages into turns. Stored messages come in by add; the one that is being
-// written comes in by the methods of stream.go and is replaced when add brings its stored
-// form. Both ways give the same turns, which is what keeps a live page equal to a fresh one.
+// Builder converts messages to turns. Stored messages are added by add; the one being written is updated by the methods
+// of stream.go and replaced when add brings its stored form. Both ways produce the same turns, so a live page equals a
+// fresh one.
 type Builder struct {
 	thread string
 	File   func(virtual string) views.File // describes a file; Bytes 0 when it is gone
-	Model  func(name string) string        // what people call a model that its provider calls name; nil keeps the name
-	Window func(name, provider string) int // how many tokens a model reads, 0 is not known; nil leaves the gauge empty
+	Model  func(name string) string        // display name of a model by its provider's name; nil keeps the name
+	Window func(name, provider string) int // context window in tokens, 0 if unknown; nil leaves the gauge empty
 
 	Turns []views.Turn
 	from  int               // where the steps of the newest AI message begin
@@ -35,7 +35,7 @@ type Builder struct {
 
 	Retry *views.Retry // the wait for the provider that the run is in, nil as a rule
 
-	writes *openCall // writes a file that is shown meanwhile; nil when there is none
+	writes *openCall // the call writing a file that is shown meanwhile; nil for none
 
 	numbers map[string]int  // of pages that results brought; replaced, never changed
 	opened  map[string]bool // pages that tools have opened, the same
@@ -44,12 +44,12 @@ type Builder struct {
 	Owner map[string]string // turns of messages
 }
 
-// New makes a Builder for a thread; file describes a file that a message names.
+// New returns a Builder for a thread; file describes a file that a message names.
 func New(thread string, file func(string) views.File) *Builder {
 	return &Builder{thread: thread, File: file, calls: map[string]string{}, Owner: map[string]string{}}
 }
 
-// turn is the newest turn; a thread that does not begin with a person gets one of its own.
+// turn returns the newest turn; a thread that doesn't begin with a person starts an empty one.
 func (b *Builder) turn(id string) *views.Turn {
 	if len(b.Turns) == 0 {
 		b.Turns = append(b.Turns, views.Turn{ID: id, State: views.TurnDone, Numbers: b.numbers, Opened: b.opened})
@@ -115,7 +115,7 @@ func (b *Builder) addHuman(m *agent.Message) {
 func (b *Builder) addAnswer(m *agent.Message) {
 	t := b.turn(m.ID)
 	b.drop()
-	if m.Flag(agent.ErrorFallback) { // the card of the failed run says it
+	if m.Flag(agent.ErrorFallback) { // the failed run's card shows it
 		return
 	}
 	b.used(m)
@@ -134,8 +134,7 @@ func (b *Builder) addAnswer(m *agent.Message) {
 	b.write(t, draft{id: m.ID, reasoning: reasoning, text: text, calls: calls})
 }
 
-// begin makes room for an AI message with something to see: the answer before it was not
-// the last word and joins the trail.
+// begin adds an AI message with visible content: the previous answer wasn't final and joins the trail.
 func (b *Builder) begin(t *views.Turn, id string) {
 	if t.Answer != nil && t.Answer.ID != id {
 		t.Trail.Steps = append(t.Trail.Steps, views.Step{ID: t.Answer.ID, ThreadID: b.thread, Kind: views.StepNote,
@@ -145,7 +144,7 @@ func (b *Builder) begin(t *views.Turn, id string) {
 	b.from, b.calls = len(t.Trail.Steps), map[string]string{}
 }
 
-// draft is an AI message, whole or as far as it came.
+// draft is an AI message, complete or partial.
 type draft struct {
 	id              string
 	reasoning, text string
@@ -159,7 +158,7 @@ type Call struct {
 	Args     json.RawMessage
 }
 
-// write puts a draft in place of what was shown of it before.
+// write replaces the previously shown draft.
 func (b *Builder) write(t *views.Turn, d draft) {
 	steps := t.Trail.Steps[:b.from]
 	said := !Blank(d.text)
@@ -236,7 +235,7 @@ func (b *Builder) Present(t *views.Turn, paths []string) {
 	}
 }
 
-// UserMessage maps what a person sent.
+// UserMessage converts a person's message.
 func UserMessage(m *agent.Message) views.UserMessage {
 	v := views.UserMessage{ID: m.ID, Text: m.Content.String()}
 	list, _ := m.Kwargs["files"].([]any)
@@ -259,10 +258,10 @@ func UserMessage(m *agent.Message) views.UserMessage {
 	return v
 }
 
-// Blank tells whether a text has nothing to show.
+// Blank reports whether a text has nothing to show.
 func Blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// used notes how much of its model's window an answer and its request filled.
+// used records how much of its model's window an answer and its request filled.
 func (b *Builder) used(m *agent.Message) {
 	if m.Usage == nil || m.Usage.Total == 0 || b.Window == nil {
 		return
@@ -271,7 +270,7 @@ func (b *Builder) used(m *agent.Message) {
 	b.Gauge = views.Gauge{Tokens: m.Usage.Total, Window: b.Window(m.Usage.Model, provider)}
 }
 
-// Find is the turn with an id, nil without one.
+// Find returns the turn with an id, nil without one.
 func (b *Builder) Find(id string) *views.Turn {
 	for i := range b.Turns {
 		if b.Turns[i].ID == id {

@@ -13,7 +13,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// webOf is what a result of a web tool brought, nil for any other.
+// webOf returns the data of a web tool's result, nil for others.
 func webOf(m *agent.Message) *views.Web {
 	a := community.ReadArtifact(m.Artifact)
 	if a == nil || m.Status == "error" && len(a.Notes) == 0 {
@@ -39,7 +39,7 @@ func webOf(m *agent.Message) *views.Web {
 	return w
 }
 
-// WithText adds what the output of a step says of the pages.
+// WithText adds the information in a step's output about its pages.
 func WithText(w *views.Web, output string) *views.Web {
 	if w == nil {
 		return nil
@@ -47,8 +47,7 @@ func WithText(w *views.Web, output string) *views.Web {
 	out := *w
 	out.Pages = append([]views.WebPage(nil), w.Pages...)
 	if w.Read != "" {
-		// A title and the lines about the page come first; in front of a preview of a long page
-		// stands what says so.
+		// The title and the lines about the page come first; a preview of a long page begins with a notice.
 		if _, body, ok := strings.Cut(output, "\n\nSource "); ok && strings.HasPrefix(output, "# ") {
 			_, out.Text, _ = strings.Cut(body, "\n\n")
 		} else {
@@ -89,14 +88,14 @@ func (b *Builder) number(t *views.Turn, w *views.Web) {
 	b.numbers, t.Numbers = known, known
 }
 
-// pageAddress is where a text names a page.
+// pageAddress matches a page's address in a text.
 var pageAddress = regexp.MustCompile(`https?://[^\s"'<>\\()\[\]{}]+`)
 
-// maxReport bounds how much of a helper's report is looked through for addresses, in bytes.
+// maxReport limits the part of a helper's report searched for addresses, in bytes.
 const maxReport = 64 << 10
 
-// visit notes the pages that a finished call has opened: that it was given, or read in the end. A search only names
-// pages. What a helper reports it has opened itself.
+// visit records the pages opened by a finished call: the requested and the final address. A search only names pages.
+// Pages reported by a helper were opened by it.
 func (b *Builder) visit(t *views.Turn, s views.Step, output string) {
 	if s.State != views.StepDone || s.Tool == community.WebSearch || s.Tool == community.ImageSearch {
 		return
@@ -124,7 +123,7 @@ func (b *Builder) visit(t *views.Turn, s views.Step, output string) {
 	b.opened, t.Opened = known, known
 }
 
-// texts gives every text in the arguments of a call.
+// texts returns all texts in the arguments of a call.
 func texts(raw json.RawMessage, take func(string)) {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-// Alone lets a server run in a program that is no test, until ctx ends. What a test would fail for is written to w.
-// Close ends the server.
+// Alone runs a server in a program that isn't a test, until ctx ends. Failures of a test are written to w. Close stops
+// the server.
 func Alone(ctx context.Context, w io.Writer) (t testing.TB, close func()) {
 	a := &alone{ctx: ctx, w: w}
 	return a, a.close
 }
 
-// alone has of a test what the servers need.
+// alone implements the parts of a test that the servers need.
 type alone struct {
 	testing.TB // nil: the rest is not there
 	ctx        context.Context
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	w    io.Writer
 	ends []func()
 }

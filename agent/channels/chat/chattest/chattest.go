@@ -1,6 +1,6 @@
-// Package chattest has servers that stand in for chat platforms: they speak the real shapes, keep each chat as people
-// would see it, check the platform's limits themselves, and misbehave when told to. Suite has the cases that every
-// adapter must pass against its own. None of the platforms knows another.
+// Package chattest contains servers that simulate chat platforms: they use the real formats, keep each chat as people
+// would see it, enforce the platform's limits, and misbehave on demand. Suite contains the cases that every adapter
+// must pass. The platforms are independent of each other.
 package chattest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"fawn/agent/channels/chat"
 )
 
-// patience bounds the time that something may take on a busy machine.
+// patience limits the time that something may take on a busy machine.
 const patience = time.Minute
 
 // A Said is a message that someone writes where the bot can read it.
@@ -58,13 +58,13 @@ type Sent struct {
 // A Shown is a message of the bot as people see it.
 type Shown struct {
 	ID      string
-	Text    string // as the platform was given it
+	Text    string // as sent to the platform
 	File    *Sent
 	ReplyTo string
 	Topic   string
 	Edits   int
 	Rich    bool     // with formatting
-	HTML    string   // of a rich message, whose Text is what can be read of it
+	HTML    string   // of a rich message; Text is its readable form
 	Blocks  []string // kinds of its blocks, which people see instead of Text
 	Gone    bool
 }
@@ -81,7 +81,7 @@ const (
 	Unformatted Kind = "unformatted"  // refuses formatting
 	ChatGone    Kind = "chat gone"    // the bot was removed
 	MessageGone Kind = "message gone" // the message was deleted
-	Unknown     Kind = "unknown"      // does not know the token
+	Unknown     Kind = "unknown"      // the token is unknown
 	Elsewhere   Kind = "elsewhere"    // another program uses the bot
 	Forbidden   Kind = "forbidden"    // the app lacks a permission
 )
@@ -96,7 +96,7 @@ type Fault struct {
 // A Fake is a server of one platform.
 type Fake interface {
 	State() *State
-	// Say puts a message where the bot finds it, now or once it connects.
+	// Say puts a message where the bot finds it, now or when it connects.
 	Say(m Said)
 	// Repeat delivers everything again, as platforms do when they are in doubt.
 	Repeat()
@@ -110,12 +110,12 @@ type Fake interface {
 type State struct {
 	T      testing.TB
 	URL    string
-	Secret string // what must never be seen
+	Secret string // must never be visible
 
 	mu        sync.Mutex
 	open      func() int    // counts sockets, under the lock; nil where there are none
 	conns     int           // other connections
-	changed   chan struct{} // closed and made anew with each change
+	changed   chan struct{} // closed and replaced at each change
 	shown     map[string][]*Shown
 	faults    []Fault
 	confirmed map[string]bool
@@ -123,11 +123,11 @@ type State struct {
 
 	last  int
 	calls map[string]int
-	made  map[string]bool // recorded calls and frames that the bot made
+	made  map[string]bool // recorded calls and frames made by the bot
 
 	rules  *rules                                                     // nil where no SDK was recorded
 	path   func(r *http.Request) (path string, call bool)             // of a call in the rules
-	refuse func(w http.ResponseWriter, r *http.Request, wrong string) // as the platform does
+	refuse func(w http.ResponseWriter, r *http.Request, wrong string) // responds like the platform
 }
 
 // serve starts a server. It is closed at the end of the test.
@@ -145,7 +145,7 @@ func (s *State) serve(t testing.TB, secret string, h http.Handler) {
 	})
 }
 
-// strict refuses requests that differ from those of official SDKs or from descriptions of the platform.
+// strict refuses requests that differ from those of official SDKs or from the platform's reference.
 func (s *State) strict(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.rules == nil {
@@ -168,7 +168,7 @@ func (s *State) note(name string) {
 	s.do(func() { s.made[name] = true })
 }
 
-// Unmade lists the recorded calls and frames that the bot did not make.
+// Unmade lists the recorded calls and frames that the bot didn't make.
 func (s *State) Unmade() (left []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *State) Unmade() (left []string) {
 	return left
 }
 
-// WaitMade waits until the bot has made all recorded calls, some of which come with time, and lists those it did not.
+// WaitMade waits until the bot has made all recorded calls, some of which are delayed, and lists the missing ones.
 func (s *State) WaitMade(t testing.TB) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), patience/4)
 	defer cancel()
@@ -216,7 +216,7 @@ func (s *State) query(r *http.Request) {
 	s.note("FRAME query")
 }
 
-// own checks the answers and events of the stand-in itself.
+// own validates the simulator's own responses and events.
 func (s *State) own(method, path string, v any) {
 	if s.rules == nil {
 		return
@@ -226,8 +226,8 @@ func (s *State) own(method, path string, v any) {
 	}
 }
 
-// event checks an event of the stand-in, under its name alone and with its kind. Fields that no SDK reads are faults,
-// unless a test laid some over the message.
+// event validates an event of the simulator, under its name alone and with its kind. Fields that no SDK reads are
+// errors, unless a test added them to the message.
 func (s *State) event(name, kind string, v any, m Said) {
 	if m.Broken {
 		return
@@ -239,7 +239,7 @@ func (s *State) event(name, kind string, v any, m Said) {
 	}
 }
 
-// Do runs f under the lock and wakes whoever waits.
+// Do runs f under the lock and wakes all waiters.
 func (s *State) do(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -297,7 +297,7 @@ func (s *State) Calls(op string) int {
 	return s.calls[op]
 }
 
-// Shown is a chat as people see it.
+// Shown returns a chat as people see it.
 func (s *State) Shown(where string) []Shown {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +310,7 @@ func (s *State) Shown(where string) []Shown {
 	return all
 }
 
-// find is a message of a chat, or nil. It needs the lock.
+// find returns a message of a chat, or nil. It needs the lock.
 func (s *State) find(where, id string) *Shown {
 	for _, m := range s.shown[where] {
 		if m.ID == id && !m.Gone {
@@ -378,7 +378,7 @@ func drop(w http.ResponseWriter) {
 	}
 }
 
-// slow waits as a fault says.
+// slow waits as long as a fault demands.
 func slow(ctx context.Context, f Fault) {
 	if f.Kind != Slow {
 		return
@@ -404,7 +404,7 @@ type Inbox struct {
 	status  []error
 }
 
-// NewInbox makes an empty one.
+// NewInbox returns an empty one.
 func NewInbox() *Inbox {
 	return &Inbox{changed: make(chan struct{}), cursor: map[string]string{}}
 }
@@ -437,14 +437,14 @@ func (b *Inbox) Take(_ context.Context, batch []chat.Update, cursor map[string]s
 	return nil
 }
 
-// Cursor is an entry as stored.
+// Cursor returns an entry as stored.
 func (b *Inbox) Cursor(key string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.cursor[key]
 }
 
-// Status keeps what it is told.
+// Status records the status.
 func (b *Inbox) Status(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -452,7 +452,7 @@ func (b *Inbox) Status(err error) {
 	b.notify()
 }
 
-// Updates lists the updates that came, without repetitions.
+// Updates lists the received updates without repetitions.
 func (b *Inbox) Updates() []chat.Update {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 //go:embed contract/*.json
 var contracts embed.FS
 
-// A contract reads one of those files.
+// A contract is a parsed file of this kind.
 type contract struct {
 	Source string            `json:"source"`
 	Date   string            `json:"date"`
@@ -35,7 +35,7 @@ type contract struct {
 type contractCall struct {
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
-	Content []string          `json:"content"` // media types; those that the platform publishes win over the SDK's
+	Content []string          `json:"content"` // media types; the platform's own list wins over the SDK's
 	Headers map[string]string `json:"headers"` // and the first word of Authorization
 	Query   *shape            `json:"query"`
 	Body    *shape            `json:"body"`
@@ -44,20 +44,20 @@ type contractCall struct {
 
 // A shape describes a JSON value.
 type shape struct {
-	Type     []string          `json:"type"` // also file, and scalar, which is any text of a form
+	Type     []string          `json:"type"` // also file, and scalar, which is any form text
 	Fields   map[string]*shape `json:"fields"`
 	Required []string          `json:"required"`
 	Items    *shape            `json:"items"`
 	Max      int               `json:"max"` // UTF-16 units of a string, items of an array
 	Open     bool              `json:"open"`
 	Ref      string            `json:"ref"`
-	Any      []*shape          `json:"any"` // of an object, one of which it must fit
+	Any      []*shape          `json:"any"` // for an object that must match one of them
 }
 
 // rules combine the contracts of one platform: the first is the recording of its SDK.
 type rules struct {
 	sets  []*contract
-	merge bool // arguments may stand in the query or in a form
+	merge bool // arguments may be in the query or a form
 }
 
 // newRules reads the contracts of a platform.
@@ -77,7 +77,7 @@ func newRules(platform string) *rules {
 	return r
 }
 
-// matches compares a path with one that has {names} in it.
+// matches compares a path with a pattern containing {names}.
 func matches(pattern, path string) bool {
 	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(want, got, func(w, g string) bool {
@@ -143,7 +143,7 @@ func (r *rules) published(i int, method, path string) *contractCall {
 	if c := r.sets[1].find(method, path); c != nil && c.Body != nil {
 		return c
 	}
-	return nil // it may tell of answers only
+	return nil // it may describe responses only
 }
 
 // adder collects the faults of a body that a set finds. A platform's own description of its needs, fields and types
@@ -184,13 +184,13 @@ func (r *rules) checkValue(name string, v any) []string {
 	return wrong
 }
 
-// checkOwn compares an answer or an event of a stand-in with the published description. Fields beyond the description
-// pass: platforms add some at any time.
+// checkOwn compares a response or event of a simulator with the published description. Additional fields pass, since
+// platforms add some at any time.
 func (r *rules) checkOwn(method, path string, v any) []string {
 	return r.checkSaid(method, path, v, true)
 }
 
-// checkSaid is checkOwn; more says whether fields beyond the description pass.
+// checkSaid is checkOwn with a choice: more allows fields beyond the description.
 func (r *rules) checkSaid(method, path string, v any, more bool) []string {
 	var wrong []string
 	raw, err := json.Marshal(v)
@@ -297,7 +297,7 @@ func readArguments(req *http.Request) (kind string, args, query map[string]any, 
 		}
 		defer form.RemoveAll()
 		args = fromForm(form.Value)
-		if payload, ok := args["payload_json"].(map[string]any); ok { // Discord's arguments beside files
+		if payload, ok := args["payload_json"].(map[string]any); ok { // Discord's arguments next to files
 			delete(args, "payload_json")
 			maps.Copy(args, payload)
 		}
@@ -333,7 +333,7 @@ const (
 	missingField = "is missing"
 )
 
-// check tells add each way in which a value differs from its description.
+// check calls add for each difference between a value and its description.
 func (s *shape) check(at string, v any, set *contract, add func(format string, a ...any)) {
 	if s == nil {
 		return
@@ -394,7 +394,7 @@ func (s *shape) check(at string, v any, set *contract, add func(format string, a
 	}
 }
 
-// checkAny lets an object be any of several kinds. If it is none, the faults of the nearest are reported.
+// checkAny matches an object against several kinds. If none fits, the errors of the closest are reported.
 func (s *shape) checkAny(at string, v any, set *contract, add func(format string, a ...any)) {
 	var fewest []string
 	for i, kind := range s.Any {
@@ -456,7 +456,7 @@ func (s *shape) takes(kind string, v any) bool {
 		return has("integer") || has("number") || has("scalar")
 	case "string", "number", "boolean":
 		return has(kind) || has("scalar")
-	case "text of a form": // whose type only the platform can tell
+	case "text of a form": // only the platform knows its type
 		text := string(v.(formText))
 		number := text != "" && strings.Trim(text, "0123456789.-") == ""
 		return has("string") || has("scalar") || number && (has("integer") || has("number")) ||

@@ -67,10 +67,10 @@ func NewDingTalk(t testing.TB) *DingTalk {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *DingTalk) State() *State { return &f.state }
 
-// Chat is the private chat with a person.
+// Chat returns the private chat with a person.
 func (f *DingTalk) Chat(person string) string { return "person:" + person }
 
 // Cut ends all connections.

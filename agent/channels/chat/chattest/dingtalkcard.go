@@ -104,7 +104,7 @@ func (f *DingTalk) stream(c dingTalkCall) string {
 	return ""
 }
 
-// cardData replaces what a card shows, whether it has ended or not.
+// cardData replaces the content of a card, finished or not.
 func (f *DingTalk) cardData(c dingTalkCall) string {
 	one := f.cards[c.OutTrackID]
 	if one == nil {

@@ -26,7 +26,7 @@ type Discord struct {
 	blind    bool // the message content intent is off
 	code     websocket.StatusCode
 	places   map[string]map[string]any
-	history  map[string][]map[string]any // what people said, by channel
+	history  map[string][]map[string]any // messages of people, by channel
 	nonces   map[string]string
 	files    map[string]*Sent
 }
@@ -61,10 +61,10 @@ func NewDiscord(t testing.TB) *Discord {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *Discord) State() *State { return &f.state }
 
-// Chat is the direct message with a person.
+// Chat returns the direct message with a person.
 func (f *Discord) Chat(person string) string { return "90" + person }
 
 // Cut ends all connections.
@@ -73,7 +73,7 @@ func (f *Discord) Cut() { f.q.cut() }
 // Repeat sends all events again, with new numbers.
 func (f *Discord) Repeat() { f.q.repeat() }
 
-// Forget refuses to resume, and what was not sent by then is only in the channels.
+// Forget refuses to resume; unsent messages are then only in the channels.
 func (f *Discord) Forget() {
 	f.state.do(func() {
 		f.lost = true
@@ -89,7 +89,7 @@ func (f *Discord) Blind() { f.state.do(func() { f.blind = true }) }
 // Exhaust leaves no more sessions for today.
 func (f *Discord) Exhaust() { f.state.do(func() { f.spent = true }) }
 
-// Close closes the next connection with a code, once the bot said who it is.
+// Close closes the next connection with a code after the bot identified itself.
 func (f *Discord) Close(code int) { f.state.do(func() { f.code = websocket.StatusCode(code) }) }
 
 // Tell sends a frame to the bot.

@@ -225,7 +225,7 @@ func (f *Discord) post(channel string, c discordCall) (any, int, int) {
 	return DiscordMessage(m.ID, channel, discordSelf(), m.Text), 0, 0
 }
 
-// check finds what Discord refuses, and what would ping.
+// check finds content that Discord refuses, and pings.
 func (f *Discord) check(c discordCall) bool {
 	switch n := len(utf16.Encode([]rune(c.Content))); {
 	case n > 2000:

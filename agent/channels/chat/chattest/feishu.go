@@ -30,7 +30,7 @@ type Feishu struct {
 	scopes []string // that the tenant granted
 }
 
-// Grant makes the app one with these scopes.
+// Grant gives the app these scopes.
 func (f *Feishu) Grant(scopes ...string) { f.state.do(func() { f.scopes = scopes }) }
 
 // NewFeishu starts one.
@@ -70,10 +70,10 @@ func NewFeishu(t testing.TB) *Feishu {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *Feishu) State() *State { return &f.state }
 
-// Chat is the private chat with a person.
+// Chat returns the private chat with a person.
 func (f *Feishu) Chat(person string) string { return "oc_p2p" + person }
 
 // Cut ends all connections.
@@ -82,7 +82,7 @@ func (f *Feishu) Cut() { f.q.cut() }
 // Repeat sends all events again.
 func (f *Feishu) Repeat() { f.q.repeat() }
 
-// Expire makes all tokens so far wrong.
+// Expire invalidates all current tokens.
 func (f *Feishu) Expire() { f.state.do(func() { f.tokens++ }) }
 
 // Say queues im.message.receive_v1.

@@ -181,7 +181,7 @@ func (f *Feishu) post(r *http.Request, c feishuCall, fault Fault) (map[string]an
 	return map[string]any{"data": map[string]any{"message_id": m.ID}}, 0
 }
 
-// card reads a card, and finds what Feishu refuses.
+// card parses a card and finds content that Feishu refuses.
 func (f *Feishu) card(content string, fault Fault) (text string, rich bool, code int) {
 	var card struct {
 		Config struct {

@@ -24,8 +24,8 @@ func (s *State) Conns() int {
 	return s.conns
 }
 
-// WaitLeft waits until a bot that was killed has no socket open, and there are so many other connections: what it said
-// is heard by then, and does not come behind what the next one says.
+// WaitLeft waits until a killed bot has no open socket and n other connections exist: everything it sent has been read
+// by then and can't arrive after the next bot's messages.
 func (s *State) WaitLeft(conns int) {
 	s.T.Helper()
 	ctx, cancel := context.WithTimeout(s.T.Context(), patience)

@@ -32,7 +32,7 @@ type Slack struct {
 	scopes []string                  // of the bot token
 }
 
-// Grant makes the bot token one with these scopes.
+// Grant gives the bot token these scopes.
 func (f *Slack) Grant(scopes ...string) { f.state.do(func() { f.scopes = scopes }) }
 
 // NewSlack starts one.
@@ -58,10 +58,10 @@ func NewSlack(t testing.TB) *Slack {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *Slack) State() *State { return &f.state }
 
-// Chat is the direct message with a person.
+// Chat returns the direct message with a person.
 func (f *Slack) Chat(person string) string { return "D" + person }
 
 // Cut ends all sockets.
@@ -125,7 +125,7 @@ func (f *Slack) Say(m Said) {
 		if m.Group {
 			e["channel"], e["channel_type"] = m.Chat, "channel"
 		}
-		if thread := cmp.Or(m.Topic, m.ReplyTo); thread != "" { // a thread is how people reply
+		if thread := cmp.Or(m.Topic, m.ReplyTo); thread != "" { // people reply in threads
 			e["thread_ts"] = thread
 		}
 		if m.Self {
@@ -306,8 +306,8 @@ type slackCall struct {
 	Name      string
 }
 
-// read reads the arguments of a method, or says why Slack does not. What writes messages comes as JSON, all else as a
-// form, in which lists are JSON.
+// read parses the arguments of a method, or returns Slack's error for them. Methods that write messages take JSON, all
+// others a form whose lists are JSON.
 func (f *Slack) read(r *http.Request, method string) (c slackCall, failure string) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
@@ -393,7 +393,7 @@ func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
 	return nil, "unknown_method"
 }
 
-// check finds what Slack refuses, and what would address people.
+// check finds content that Slack refuses, and mentions.
 func (f *Slack) check(c slackCall) string {
 	switch {
 	case c.Text == "":

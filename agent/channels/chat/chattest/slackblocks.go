@@ -43,7 +43,7 @@ func kindsOf(blocks []slackBlock) (out []string) {
 	return out
 }
 
-// checkBlocks finds what the reference of Block Kit does not allow, and what would address people.
+// checkBlocks finds content that Block Kit's reference doesn't allow, and mentions.
 func checkBlocks(blocks []slackBlock) string {
 	if len(blocks) > 50 {
 		return fmt.Sprintf("%d of them, more than 50", len(blocks))

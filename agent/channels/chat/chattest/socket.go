@@ -28,10 +28,11 @@ type sockets struct {
 	conns map[*websocket.Conn]bool
 	work  sync.WaitGroup
 	over  bool // no more are served
-	once  bool // events are not acknowledged: what was written is done
+	once  bool // events aren't acknowledged: writing completes them
 }
 
-// start starts the server of a state. All is set before: whoever had its port last may still be called.
+// start starts the server of a state. Everything is set before, because clients of the port's previous owner may still
+// connect.
 func (q *sockets) start(t testing.TB, s *State, secret string, h http.Handler) {
 	q.s, q.conns = s, map[*websocket.Conn]bool{}
 	s.open = q.open
@@ -93,8 +94,8 @@ func (q *sockets) ack(envelope string) {
 	}
 }
 
-// serve handles a socket: hello is sent first, encode makes the message of an event, heard gets what the bot says.
-// Without a hello events wait until heard says that the bot is ready; a greeting does not change that.
+// serve handles a socket: it sends hello first, encode creates the message of an event, heard receives the bot's
+// messages. Without a hello, events wait until heard reports that the bot is ready; a greeting does not change that.
 func (q *sockets) serve(w http.ResponseWriter, r *http.Request, hello []byte,
 	encode func(*item) (websocket.MessageType, []byte), heard func(*websocket.Conn, []byte) (ready bool),
 	greeting ...[]byte) {
@@ -143,7 +144,7 @@ func (q *sockets) serve(w http.ResponseWriter, r *http.Request, hello []byte,
 	}
 }
 
-// deliver sends what is not acknowledged and on no other socket, one after the other.
+// deliver sends unacknowledged events that are on no other socket, one at a time.
 func (q *sockets) deliver(r *http.Request, conn *websocket.Conn, stop chan struct{},
 	encode func(*item) (websocket.MessageType, []byte)) {
 	ended := func() bool {

@@ -17,7 +17,7 @@ import (
 // A Setup is an adapter and the server it talks to.
 type Setup struct {
 	Fake Fake
-	// New makes an adapter; each call makes one as after a restart.
+	// New creates an adapter; each call acts like a restart.
 	New func(chat.Options) (chat.Channel, error)
 	// Person and Group are ids in the platform's form.
 	Person, Group string
@@ -25,11 +25,11 @@ type Setup struct {
 	Silent bool
 	// OneTopic: a group is one conversation.
 	OneTopic bool
-	// Unconfirmed: the platform delivers once and wants no answer.
+	// Unconfirmed: the platform delivers once and expects no confirmation.
 	Unconfirmed bool
 	// NoGroups: the platform has no groups with bots.
 	NoGroups bool
-	// NoAfter: the platform does not say how long to wait.
+	// NoAfter: the platform doesn't report how long to wait.
 	NoAfter bool
 	// NoFiles: files that people send cannot be read.
 	NoFiles bool
@@ -47,7 +47,7 @@ type suite struct {
 	in *Inbox
 }
 
-// Suite runs what every adapter must pass. setup is called for each case.
+// Suite runs the cases that every adapter must pass. setup is called for each case.
 func Suite(t *testing.T, setup func(t *testing.T) Setup) {
 	for _, c := range []struct {
 		name string
@@ -118,7 +118,7 @@ func (s *suite) hidden(err error) {
 	}
 }
 
-// confirmed waits until the bot confirmed a message, where platforms want that.
+// confirmed waits until the bot confirmed a message, on platforms with confirmations.
 func (s *suite) confirmed(text string) {
 	s.Helper()
 	if !s.Unconfirmed {
@@ -128,7 +128,7 @@ func (s *suite) confirmed(text string) {
 
 func (s *suite) private() chat.Address { return chat.Address{Chat: s.Fake.Chat(s.Person)} }
 
-// hear makes someone write, for platforms where a bot may only answer.
+// hear makes a person write, for platforms where a bot may only reply.
 func (s *suite) hear() chat.Address {
 	s.run()
 	s.Fake.Say(Said{From: s.Person, Name: "Ada", Text: "first words"})
@@ -317,7 +317,7 @@ func (s *suite) restart() {
 	if err := stop(); !errors.Is(err, context.Canceled) {
 		s.Errorf("it stopped with %v", err)
 	}
-	s.Fake.State().WaitClosed() // what is written to a socket that ends is lost where nothing is confirmed
+	s.Fake.State().WaitClosed() // without confirmations, messages written to a closing socket are lost
 	s.Fake.Say(Said{From: s.Person, Name: "Ada", Text: "meanwhile"})
 	s.ch = s.open()
 	s.run()

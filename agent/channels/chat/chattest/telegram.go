@@ -68,13 +68,13 @@ func NewTelegram(t testing.TB) *Telegram {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *Telegram) State() *State { return &f.state }
 
-// Chat is the person's own id.
+// Chat returns the person's own id.
 func (f *Telegram) Chat(person string) string { return person }
 
-// Commands are those the bot registered, as JSON.
+// Commands returns the bot's registered commands as JSON.
 func (f *Telegram) Commands() string {
 	f.state.mu.Lock()
 	defer f.state.mu.Unlock()
@@ -141,7 +141,7 @@ func (f *Telegram) Say(m Said) {
 	})
 }
 
-// React queues a change of somebody's reactions to a message.
+// React queues a change of a person's reactions to a message.
 func (f *Telegram) React(where, person, message, emoji string) {
 	f.state.do(func() {
 		at, _ := strconv.Atoi(where)
@@ -201,7 +201,7 @@ func (f *Telegram) method(w http.ResponseWriter, r *http.Request) {
 	case failure != "":
 		telegramFail(w, 400, "Bad Request: "+failure, 0)
 	default:
-		if method != "getUpdates" { // whose updates were checked when they were said
+		if method != "getUpdates" { // updates were checked when they were created
 			f.state.own("POST", "/"+method, result)
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"ok": true, "result": result})
@@ -361,7 +361,7 @@ func (f *Telegram) change(method string, c telegramCall) (any, string) {
 	return true, ""
 }
 
-// checkText finds what the Bot API refuses, and what it would change.
+// checkText finds content that the Bot API refuses or would change.
 func (f *Telegram) checkText(c telegramCall, fault Fault) string {
 	units := utf16.Encode([]rune(c.Text))
 	if wrong := telegramEntities(c, units); wrong != "" {
@@ -415,7 +415,7 @@ func telegramEntities(c telegramCall, units []uint16) string {
 	return ""
 }
 
-// poll waits for updates from the offset on. It confirms those before.
+// poll waits for updates from the offset on and confirms earlier ones.
 func (f *Telegram) poll(ctx context.Context, c telegramCall) (found []any, broken bool) {
 	s := &f.state
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(c.Timeout)*time.Second)

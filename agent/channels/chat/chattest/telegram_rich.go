@@ -8,14 +8,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Elements of a rich message: blocks, those that stand in others, and those without an end.
+// Elements of a rich message: blocks, inline elements, and elements without an end tag.
 var (
 	richBlocks = strings.Fields("h1 h2 h3 h4 h5 h6 p pre ul ol li blockquote table tr hr")
 	richInline = strings.Fields("b i s code a th td")
 	richVoid   = strings.Fields("br hr input")
 )
 
-// checkRich finds what the Bot API refuses in a rich message, and reads its text.
+// checkRich finds content that the Bot API refuses in a rich message, and extracts its text.
 func (f *Telegram) checkRich(method string, c *telegramCall, fault Fault) string {
 	switch {
 	case method != "editMessageText" || c.Text != "" || len(c.Entities) > 0:

@@ -24,12 +24,12 @@ type WeChat struct {
 	state   State
 	all     []weChatQueued
 	again   bool              // the next poll brings all, whatever cursor it has
-	tokens  map[string]string // whose each is
+	tokens  map[string]string // owner of each token
 	blobs   map[string][]byte // encrypted, by how they are found again
 	uploads map[string]weChatUpload
 	cut     int
 	code    string   // the last QR code
-	scans   []string // what happens to it
+	scans   []string // its sequence of states
 }
 
 type weChatQueued struct {
@@ -55,10 +55,10 @@ func NewWeChat(t testing.TB) *WeChat {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *WeChat) State() *State { return &f.state }
 
-// Chat is the person's own id.
+// Chat returns the person's own id.
 func (f *WeChat) Chat(person string) string { return person }
 
 // Cut ends the polls that wait.
@@ -192,7 +192,7 @@ func (f *WeChat) method(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(result)
 }
 
-// poll waits for messages after the cursor, which confirms those before it.
+// poll waits for messages after the cursor and confirms earlier ones.
 func (f *WeChat) poll(ctx context.Context, cursor string) map[string]any {
 	s := &f.state
 	at, _ := strconv.Atoi(strings.TrimPrefix(cursor, "cursor-"))
@@ -267,7 +267,7 @@ func (f *WeChat) act(method string, c weChatCall) map[string]any {
 	return map[string]any{"ret": 0}
 }
 
-// store takes what was uploaded, decrypts it, as the people's own apps do, and keeps it.
+// store decrypts an upload, as the people's apps do, and keeps it.
 func (f *WeChat) store(w http.ResponseWriter, r *http.Request) {
 	data, err := io.ReadAll(r.Body)
 	f.state.mu.Lock()

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// WeChatDigits stand in the app when a code needs verification.
+// WeChatDigits are in the app when a code needs verification.
 const WeChatDigits = "4711"
 
-// Scan has the phone do things with the last QR code, one for each look: "scaned", "need_verifycode", "confirmed",
-// "expired" or another status of iLink's. "elsewhere" confirms and names a host that is not WeChat's.
+// Scan makes the phone act on the last QR code, one action per poll: "scaned", "need_verifycode", "confirmed",
+// "expired" or another status of iLink's. "elsewhere" confirms and names a host that isn't WeChat's.
 func (f *WeChat) Scan(statuses ...string) {
 	f.state.do(func() { f.scans = append(f.scans, statuses...) })
 }
@@ -46,7 +46,7 @@ func (f *WeChat) scan(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// scanned answers when there is news, or says that there is none.
+// scanned responds when there is progress, or that there is none.
 func (f *WeChat) scanned(ctx context.Context, code, digits string) map[string]any {
 	s := &f.state
 	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)

@@ -61,10 +61,10 @@ func NewWeCom(t testing.TB) *WeCom {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *WeCom) State() *State { return &f.state }
 
-// Chat is the person's own id.
+// Chat returns the person's own id.
 func (f *WeCom) Chat(person string) string { return person }
 
 // Cut ends all connections.
@@ -73,7 +73,7 @@ func (f *WeCom) Cut() { f.q.cut() }
 // Repeat sends all messages again.
 func (f *WeCom) Repeat() { f.q.repeat() }
 
-// Replace tells the bot that another connection took its place.
+// Replace tells the bot that another connection replaced it.
 func (f *WeCom) Replace() {
 	body := map[string]any{"msgid": "e1", "create_time": time.Now().Unix(), "aibotid": WeComBot, "from": map[string]any{"userid": ""},
 		"msgtype": "event", "event": map[string]any{"eventtype": "disconnected_event"}}

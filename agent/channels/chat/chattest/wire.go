@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// A Wire stands between a bot and its platform.
+// A Wire connects a bot with its platform.
 type Wire struct {
 	mu    sync.Mutex
 	pairs map[*pair]bool
 	work  sync.WaitGroup
 }
 
-// pair is a connection of the bot and the one to the platform that belongs to it.
+// pair is a connection of the bot with its counterpart to the platform.
 type pair struct {
 	bot, platform net.Conn
 	socket, asked atomic.Bool // a WebSocket; a request that is not answered yet
@@ -100,8 +100,8 @@ func (w *Wire) connect(bot net.Conn, host string) {
 	w.work.Go(func() { forward(platform, bot, func([]byte) { p.asked.Store(false) }) })
 }
 
-// Freeze loses what is sent over sockets and in open requests from now on, in both directions, without a word to either
-// side, as when a machine has slept. New connections work.
+// Freeze silently drops all data of open sockets and requests from now on, in both directions, like a machine waking
+// from sleep. New connections work.
 func (w *Wire) Freeze() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Service signs in one person, whoever asks. Its fields are set before use, or under Set.
+// Service signs in a fixed person. Set its fields before use, or under Set.
 type Service struct {
 	*httptest.Server
 	key *rsa.PrivateKey
@@ -32,7 +32,7 @@ type Service struct {
 	codes  map[string]url.Values // of authorizations that were not used yet
 }
 
-// New starts a service. Claims are what its tokens say about the person; close it when done.
+// New starts a service. Claims are its tokens' claims about the person; close it when done.
 func New(claims map[string]any) (*Service, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -48,28 +48,28 @@ func New(claims map[string]any) (*Service, error) {
 	return s, nil
 }
 
-// Person changes what tokens say about the person.
+// Person changes the claims about the person.
 func (s *Service) Person(claims map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.person = claims
 }
 
-// Refuse makes the service send people back with an error; empty lets them through again.
+// Refuse makes the service redirect with an error; empty admits people again.
 func (s *Service) Refuse(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse = why
 }
 
-// OtherKey makes the service sign with a key it does not publish.
+// OtherKey makes the service sign with an unpublished key.
 func (s *Service) OtherKey(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.other = yes
 }
 
-// Named makes the service say that each of its answers names it, and what they name: "" is nothing.
+// Named makes the service announce that its responses name it, and sets that name: "" omits it.
 func (s *Service) Named(issuer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *Service) Named(issuer string) {
 func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the test sees what is missing
+	_ = json.NewEncoder(w).Encode(v) // the test notices missing data
 }
 
 func (s *Service) describe(w http.ResponseWriter, _ *http.Request) {
@@ -92,7 +92,7 @@ func (s *Service) describe(w http.ResponseWriter, _ *http.Request) {
 		"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
 }
 
-// authorize is the page where people would sign in: it sends them back at once.
+// authorize replaces the sign-in page: it redirects back at once.
 func (s *Service) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	back, err := url.Parse(q.Get("redirect_uri"))
@@ -146,7 +146,7 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) {
 		"id_token": s.sign(claims)})
 }
 
-// Secret is that of every client.
+// Secret is the secret of every client.
 const Secret = "s3cret-of-the-client"
 
 func (s *Service) sign(claims map[string]any) string {

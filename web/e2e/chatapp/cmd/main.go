@@ -1,6 +1,6 @@
-// Command cmd serves stand-ins of Telegram and Slack for tests in a browser. Its own address tells where their APIs are
-// and with which credentials, takes what people write (POST /telegram/said) and how a call is to fail (POST
-// /telegram/fails), and tells what chats show (GET /telegram/shown?chat=ID).
+// Command cmd simulates Telegram and Slack for browser tests. Its own address returns the simulated APIs' addresses and
+// credentials, accepts people's messages (POST /telegram/said) and faults (POST /telegram/fails), and returns the
+// content of chats (GET /telegram/shown?chat=ID).
 package main
 
 import (
@@ -63,7 +63,7 @@ type standIn struct {
 	Credentials map[string]string
 }
 
-// control is what tests do with the stand-ins.
+// control handles the tests' requests to the simulators.
 func control(apps map[string]standIn) http.Handler {
 	answer := func(w http.ResponseWriter, v any) {
 		w.Header().Set("Content-Type", "application/json")
@@ -93,7 +93,7 @@ func control(apps map[string]standIn) http.Handler {
 	return mux
 }
 
-// with does what the body of a request says with the stand-in that its path names.
+// with applies a request's body to the simulator in its path.
 func with[T any](apps map[string]standIn, w http.ResponseWriter, r *http.Request, do func(standIn, T)) {
 	a, ok := apps[r.PathValue("app")]
 	if !ok {
