@@ -89,9 +89,10 @@ func loginIn(b []byte, login *regexp.Regexp) bool {
 		if rest := b[at+3:]; bytes.IndexByte(rest[:min(len(rest), 200)], '@') < 0 {
 			continue
 		}
-		m := login.FindSubmatch(b[max(0, at-32):min(len(b), at+500)])
-		if m != nil && !placeholder(m[1]) && !placeholder(m[2]) {
-			return true
+		for _, m := range login.FindAllSubmatch(b[max(0, at-32):min(len(b), at+500)], -1) { // an earlier one may be a placeholder
+			if !placeholder(m[1]) && !placeholder(m[2]) {
+				return true
+			}
 		}
 	}
 }

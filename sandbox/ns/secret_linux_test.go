@@ -32,6 +32,7 @@ func TestSecretsAreKnownByWhatTheyAre(t *testing.T) {
 		"a/server.jks":        "x",
 		"a/second":            "sk-" + strings.Repeat("x", 40) + "\nsk-proj-" + random + "\n",
 		"a/third.txt":         "https://a.example/ https://b.example/?q=@ amqp://u:s3cr1tly9@mq.internal\n",
+		"a/behind.txt":        "aaa://u:password@h bbb://u:s3cr1tly9@q.internal\n",
 		"a/far.txt":           strings.Repeat("a", 400) + " redis://:s3cr1tly9@cache.internal",
 		"a/names.conf":        "db.user-password = hunter22x\nDB_PASS_=hunter22x\n",
 		"ok/inside.txt":       "xghp_" + random[:36] + " " + strings.Repeat("a", 30) + "://u:s3cr1tly9@host\n",
