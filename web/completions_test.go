@@ -277,7 +277,7 @@ func TestCompletionsLoseNothing(t *testing.T) {
 	if a := s.send(t, "DELETE", "/threads/"+thread, ""); a.status >= 300 {
 		t.Fatalf("delete: %d %s", a.status, a.body)
 	}
-	if _, _, status, body := respond(input("Two.") + `,"previous_response_id":"` + first + `"`); status != 400 || !strings.Contains(body, "was deleted") {
+	if _, _, status, body := respond(input("Two.") + `,"previous_response_id":"` + first + `"`); status != 400 || !strings.Contains(body, "previous_response_not_found") {
 		t.Errorf("behind a deleted thread: %d %s", status, body)
 	}
 
