@@ -121,7 +121,7 @@ func (p *batch) moveLine() {
 	}
 	if p.Line != nil && p.Line.First != nil {
 		p.add("front of thread", p.ThreadID, `SELECT 1 FROM run WHERE thread = ? AND front = 1 AND id = ? AND node = ?
-			AND wish = '' AND NOT {held}`, p.ThreadID, p.Run.ID, p.self).found = p.Line.First
+			AND wish = '' AND NOT {held} AND NOT EXISTS (SELECT 1 FROM "user" u WHERE u.id = run.owner AND u.disabled <> 0)`, p.ThreadID, p.Run.ID, p.self).found = p.Line.First
 	}
 }
 

@@ -96,9 +96,9 @@ func (p *batch) bindNote(n Note) {
 
 // emptyNotes takes the bodies of the notes about the thread of p away. That they were there is still known.
 func (p *batch) emptyNotes() {
-	p.add("empty notes about thread", p.ThreadID, `UPDATE setting SET body = ? WHERE version = 0 AND name IN
+	p.add("empty notes about thread", p.ThreadID, `UPDATE setting SET body = ? WHERE version = 0 AND body >= ? AND name IN
 		(SELECT '`+noteSetting+`' || substr(key, CAST(? AS INTEGER)) FROM kv WHERE owner = '' AND space = '`+boundNotes+`'
-		AND key >= ? AND key < ?)`, noteTime(p.now.Add(boundTime)), utf8.RuneCountInString(p.ThreadID)+2, p.ThreadID+" ",
+		AND key >= ? AND key < ?)`, noteTime(p.now.Add(boundTime)), noteTime(p.now), utf8.RuneCountInString(p.ThreadID)+2, p.ThreadID+" ",
 		p.ThreadID+"!").wipe = true
 }
 

@@ -28,9 +28,9 @@ func TestFramesThatTheirCommitFoldsAreNotInTheTail(t *testing.T) {
 				}
 			}
 			busy, on := make(chan struct{}), make(chan struct{})
-			done := make(chan error, 2)
+			began, done := make(chan error, 1), make(chan error, 1)
 			go func() { // while this works, the rest comes together
-				done <- db.w.do(ctx, &job{apply: func(*writer) error { close(busy); <-on; return nil }})
+				began <- db.w.do(ctx, &job{apply: func(*writer) error { close(busy); <-on; return nil }})
 			}()
 			<-busy
 			lane := db.OpenLane("t", nil)
@@ -41,7 +41,7 @@ func TestFramesThatTheirCommitFoldsAreNotInTheTail(t *testing.T) {
 			for db.w.queued() < int(c.last)+1+len(c.batch.Events)+len(c.batch.Messages) {
 			}
 			close(on)
-			if err := <-done; err != nil {
+			if err := <-began; err != nil {
 				t.Fatal(err)
 			}
 			if err := <-done; (err != nil) != c.fails {

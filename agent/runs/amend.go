@@ -25,7 +25,9 @@ func (m *Manager) Retitle(ctx context.Context, thread, from, to string, cost ...
 		if err == nil {
 			return m.retitle(ctx, l, thread, from, to, cost)
 		}
-		err = errors.Join(err, m.putCost(ctx, cost))
+		if lost := m.putCost(ctx, cost); lost != nil {
+			m.logger.Warn("couldn't store the cost of a title", "thread", thread, "err", lost)
+		}
 		if cost = nil; !errors.Is(err, ErrBusy) {
 			return err
 		}
@@ -82,10 +84,15 @@ func (m *Manager) putCost(ctx context.Context, cost []store.Spending) error {
 	if len(cost) == 0 {
 		return nil
 	}
-	return m.db.Commit(context.WithoutCancel(ctx), store.Batch{Spending: cost})
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), costTime)
+	defer stop()
+	return m.db.Commit(ctx, store.Batch{Spending: cost})
 }
 
-const titleField = "title"
+const (
+	titleField = "title"
+	costTime   = 10 * time.Second // to store what a title cost, also while the server stops
+)
 
 // putTitle is [Manager.amend] for a title, with what that cost. Nothing else of the thread's state is read for it.
 func (m *Manager) putTitle(ctx context.Context, thread, from, to string, cost []store.Spending) (put bool, err error) {

@@ -177,7 +177,8 @@ func (w *work) journal() (list []entry, size int) {
 	return list, len(data)
 }
 
-// append adds lines to the journal of a size, and drops its older half if it gets too long.
+// append adds lines to the journal of a size. A journal that gets too long is compacted, and loses its oldest lines if
+// half of its bound isn't enough for that.
 func (w *work) append(lines []byte, size int) error {
 	if size+len(lines) <= maxJournal {
 		file, err := w.kept.OpenFile(journalName, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -187,13 +188,21 @@ func (w *work) append(lines []byte, size int) error {
 		_, err = file.Write(lines)
 		return errors.Join(err, file.Close())
 	}
-	data, err := w.kept.ReadFile(journalName)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	var data []byte
+	list, _ := w.journal() // in which later readings of unchanged files are one with their version
+	for _, e := range list {
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		data = append(append(data, line...), '\n')
 	}
 	data = append(data, lines...)
-	data = data[len(data)/2:]
-	return write(w.kept, journalName, data[bytes.IndexByte(data, '\n')+1:])
+	if old := len(data) - maxJournal/2; old > 0 {
+		data = data[old:]
+		data = data[bytes.IndexByte(data, '\n')+1:]
+	}
+	return write(w.kept, journalName, data)
 }
 
 // Versions returns the versions of a file, newest first. A thread without recorded changes has none.

@@ -88,7 +88,7 @@ func open(t *testing.T, change ...setup) *world {
 	dirs := files.Dirs{Root: dir}
 	snapshot := config.Fixed(&config.Snapshot{File: file}).Current
 	var m *runs.Manager
-	o.Retitle = func(ctx context.Context, thread, from, to string) {
+	o.Retitle = func(ctx context.Context, thread, from, to string, _ []lead.SideCall) {
 		if err := m.Retitle(ctx, thread, from, to); err != nil && ctx.Err() == nil {
 			log.Error("retitle", "err", err)
 		}
