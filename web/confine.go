@@ -40,7 +40,7 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 	}
 	ref := sandbox.ThreadRef{ID: j.Thread}
 	if ref.ID != "" { // its place counts as one of the thread's owner
-		t, err := a.db.Thread(ctx, ref.ID)
+		t, err := a.data.db.Thread(ctx, ref.ID)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -50,7 +50,7 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 		ref.ID = "job-" + rand.Text()
 		defer func() {
 			gone := a.sandbox.Destroy(context.WithoutCancel(ctx), ref, "the server has ended")
-			err = errors.Join(err, gone, a.dirs.Remove(ref.ID))
+			err = errors.Join(err, gone, a.data.dirs.Remove(ref.ID))
 		}()
 	}
 	box, err := a.sandbox.Acquire(ctx, ref, lead.SandboxPolicy(snap.File.Sandbox))

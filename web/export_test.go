@@ -44,10 +44,10 @@ func Tidy(path string) string { return tidy(path) }
 func (a *App) Route() []*echo.Route { return a.echo.Routes() }
 
 // DB is the program's database.
-func (a *App) DB() *store.DB { return a.db }
+func (a *App) DB() *store.DB { return a.data.db }
 
 // DataDir is where everything is kept.
-func (a *App) DataDir() string { return a.dirs.Root }
+func (a *App) DataDir() string { return a.data.dirs.Root }
 
 // SweepUploads looks for left-over uploads now, as it does behind a start.
 func (a *App) SweepUploads(ctx context.Context) { a.sweepUploads(ctx) }

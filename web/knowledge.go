@@ -29,7 +29,7 @@ const (
 
 // openKnowledge starts the service of collections.
 func (a *App) openKnowledge() *knowledge.Service {
-	return knowledge.New(knowledge.Config{DB: a.db, Runs: a.runs, Dirs: a.dirs, Convert: a.converter.Convert,
+	return knowledge.New(knowledge.Config{DB: a.data.db, Runs: a.runs, Dirs: a.data.dirs, Convert: a.converter.Convert,
 		Page: func(ctx context.Context, address string) (knowledge.Page, error) {
 			title, at, text, err := a.web.Page(ctx, address)
 			if err != nil { // a person is told, who knows nothing of tools
@@ -40,7 +40,7 @@ func (a *App) openKnowledge() *knowledge.Service {
 		Git:      a.repositories,
 		Folders:  func() []string { return a.config.Current().File.Knowledge.Folders },
 		Most:     func() int64 { return a.config.Current().File.Knowledge.MaxBytes },
-		Temp:     a.dirs.Root,
+		Temp:     a.data.dirs.Root,
 		Embedder: a.embedder(),
 		Log:      a.opts.Log})
 }
@@ -108,13 +108,13 @@ func (k known) of(ctx context.Context, t *agent.Turn) ([]store.Collection, error
 	if t.Options.Guest {
 		return nil, nil
 	}
-	p, err := k.db.ProjectOf(ctx, t.ThreadID)
+	p, err := k.data.db.ProjectOf(ctx, t.ThreadID)
 	if err != nil {
 		return nil, err
 	}
 	names := p.Settings.Knowledge
-	if name := t.Options.AgentName; name != "" && k.agents != nil {
-		one, err := k.agents.Get(t.Owner, name)
+	if name := t.Options.AgentName; name != "" && k.library.agents != nil {
+		one, err := k.library.agents.Get(t.Owner, name)
 		var bad *profile.Invalid
 		if err != nil && !errors.Is(err, profile.ErrNotFound) && !errors.As(err, &bad) {
 			return nil, err

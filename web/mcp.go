@@ -30,20 +30,20 @@ import (
 
 // openMCP starts the MCP servers of the configuration, in the background.
 func (a *App) openMCP(snap *config.Snapshot) {
-	threads, err := filepath.Abs(filepath.Join(a.dirs.Above(), "threads"))
+	threads, err := filepath.Abs(filepath.Join(a.data.dirs.Above(), "threads"))
 	if err == nil {
-		err = mcp.RemoveLinks(threads, a.db.Clustered())
+		err = mcp.RemoveLinks(threads, a.data.db.Clustered())
 	}
 	if err != nil {
 		a.opts.Log.Warn("couldn't remove links to temporary folders of MCP servers", "err", err)
 	}
 	a.mcp = mcp.New(mcp.Options{
-		Dir: filepath.Join(a.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap), Public: a.public, Rows: a.shared,
+		Dir: filepath.Join(a.data.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap), Public: a.public, Rows: a.data.shared,
 		Folder: func(thread string) (string, error) {
-			if err := a.dirs.Create(thread); err != nil {
+			if err := a.data.dirs.Create(thread); err != nil {
 				return "", err
 			}
-			return filepath.Abs(filepath.Join(a.dirs.Above(), "threads", thread, "user-data"))
+			return filepath.Abs(filepath.Join(a.data.dirs.Above(), "threads", thread, "user-data"))
 		},
 		Save: a.saveOutput, Patience: a.formPatience,
 		Confine: a.confine, Following: a.followTasks(snap),
@@ -58,17 +58,17 @@ func (a *App) followTasks(snap *config.Snapshot) *mcp.Following {
 	if !conf.Enabled {
 		return nil
 	}
-	return &mcp.Following{Book: tasks.Book{DB: a.db, Bad: a.badTask()}, Every: conf.PollInterval, Most: conf.MaxConcurrentPolls,
+	return &mcp.Following{Book: tasks.Book{DB: a.data.db, Bad: a.badTask()}, Every: conf.PollInterval, Most: conf.MaxConcurrentPolls,
 		Leaves: func(cause error) bool {
 			return (errors.Is(cause, runs.ErrShutdown) || errors.Is(cause, store.ErrFenced)) && !mark
 		},
 		Ended: func(ctx context.Context, id string) (bool, error) {
-			run, err := a.db.Run(ctx, id)
+			run, err := a.data.db.Run(ctx, id)
 			if errors.Is(err, store.ErrNotFound) {
 				return true, nil
 			}
 			return err == nil && run.Status != runs.Pending && run.Status != runs.Running, err
-		}, Now: a.db.Now}
+		}, Now: a.data.db.Now}
 }
 
 // badTask reports a task of an MCP server that can't be read, each of them once.
@@ -108,7 +108,7 @@ func (a *App) formPatience(ctx context.Context, thread string) time.Duration {
 
 // saveOutput writes a file into the outputs of a thread.
 func (a *App) saveOutput(ctx context.Context, thread, name string, data []byte) (_ string, err error) {
-	tree, err := a.dirs.Open(thread)
+	tree, err := a.data.dirs.Open(thread)
 	if err != nil {
 		return "", err
 	}
@@ -135,8 +135,8 @@ func (a *App) inner() http.Handler {
 
 // completions is Fawn for programs that know OpenAI's API.
 func (a *App) completions(parts *route.Parts, inner http.Handler) *completions.Server {
-	return completions.New(completions.Options{API: inproc.Client{API: inner}, Runs: a.runs, Config: parts.Config, Access: a.access, Draining: a.draining.ctx,
-		Keys: once.New(a.db, a.opts.Log), Readers: &a.readers})
+	return completions.New(completions.Options{API: inproc.Client{API: inner}, Runs: a.runs, Config: parts.Config, Access: a.people.access, Draining: a.draining.ctx,
+		Keys: once.New(a.data.db, a.opts.Log), Readers: &a.readers})
 }
 
 // describeMCP is the route of the MCP server.

@@ -18,7 +18,7 @@ const learnTime = 5 * time.Second
 
 // openMemory opens the memory of people across threads.
 func (a *App) openMemory() *memory.Service {
-	return memory.New(memory.Config{DB: a.db, Rules: a.memoryRules, Scope: a.memoryScope, Escape: agent.Escape, Log: a.opts.Log,
+	return memory.New(memory.Config{DB: a.data.db, Rules: a.memoryRules, Scope: a.memoryScope, Escape: agent.Escape, Log: a.opts.Log,
 		Ask: func(ctx context.Context, l memory.Lesson, prompt string) (string, error) {
 			return a.builder.Teach(ctx, l, prompt)
 		}})
@@ -30,7 +30,7 @@ func (a *App) memoryRules() memory.Rules {
 	b := c.Backend
 	path := cmp.Or(b.StoragePath, "memory.json")
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(a.dirs.Root, path)
+		path = filepath.Join(a.data.dirs.Root, path)
 	}
 	return memory.Rules{Enabled: c.Enabled, Inject: c.InjectionEnabled, Debounce: b.Debounce,
 		QueueDepth: b.QueueMaxDepth, Path: path,

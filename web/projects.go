@@ -18,7 +18,7 @@ const maxToldFiles = 50
 
 // openProjects opens the service of projects.
 func (a *App) openProjects() *projects.Service {
-	return projects.New(projects.Config{DB: a.db, Runs: a.runs, Dirs: a.dirs, Documents: a.documents,
+	return projects.New(projects.Config{DB: a.data.db, Runs: a.runs, Dirs: a.data.dirs, Documents: a.documents,
 		Discarded: func() { a.pages.Discarded() }, Ended: a.endSandboxes, Log: a.opts.Log})
 }
 
@@ -34,7 +34,7 @@ func (a *App) endSandboxes(ctx context.Context, threads []string) error {
 
 // projectOf is the project of a thread for its agent, nil for none.
 func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, error) {
-	p, err := a.db.ProjectOf(ctx, thread)
+	p, err := a.data.db.ProjectOf(ctx, thread)
 	if err != nil || p.ID == "" {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, erro
 	out := &lead.Project{Owner: p.Owner, Name: p.Name, Instructions: s.Instructions, Agent: s.Agent, Model: s.Model, Skills: s.Skills,
 		Servers: s.Servers, Knowledge: s.Knowledge, Write: s.Writable && p.Role.Writes()}
 	shelf := store.ShelfOf(p.ID)
-	dir, err := a.dirs.Open(shelf)
+	dir, err := a.data.dirs.Open(shelf)
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, nil
 	}
@@ -64,7 +64,7 @@ func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, erro
 // memoryScope names the memory that a thread reads and teaches. Editors of a shared project write what agents do in the
 // chats of its members, so these chats leave a member's own memory alone unless the member allows it.
 func (a *App) memoryScope(ctx context.Context, owner, thread string) (memory.Scope, error) {
-	p, err := a.db.ProjectOf(ctx, thread)
+	p, err := a.data.db.ProjectOf(ctx, thread)
 	if err != nil {
 		return memory.Scope{}, err
 	}
@@ -76,7 +76,7 @@ func (a *App) memoryScope(ctx context.Context, owner, thread string) (memory.Sco
 	if p.Settings.Memory == store.MemoryIsolated {
 		return isolated, nil
 	}
-	allowed, _, err := a.db.PersonalMemory(ctx, owner, p.ID)
+	allowed, _, err := a.data.db.PersonalMemory(ctx, owner, p.ID)
 	switch {
 	case err != nil:
 		return memory.Scope{}, err

@@ -28,26 +28,26 @@ func (a *App) routes() error {
 	if a.config.Current().File.Logging.Enhance.Enabled {
 		e.Use(a.traced)
 	}
-	if a.metrics != nil {
-		e.Use(a.metrics.HTTP)
+	if a.insight.metrics != nil {
+		e.Use(a.insight.metrics.HTTP)
 	}
-	e.Use(based, a.recovered, a.guard, a.accounts.Middleware)
+	e.Use(based, a.recovered, a.guard, a.people.accounts.Middleware)
 
 	spec, document := a.describe()
-	site := &page.Site{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Accounts: a.accounts, Access: a.access, Network: a.network,
+	site := &page.Site{DB: a.data.db, Runs: a.runs, Dirs: a.data.dirs, Config: a.config, Accounts: a.people.accounts, Access: a.people.access, Network: a.network,
 		Sandbox: a.report, Browsers: a.browsers, Known: a.knowledge.Has, Addr: a.Addr(), Log: a.opts.Log}
 	chatApps := a.chatApps()
 	steps, err := a.signInSteps()
 	if err != nil {
 		return err
 	}
-	tasks := route.NewTasks(route.TaskParts{DB: a.db, Scheduler: a.schedule, Config: a.config.Current, Agents: a.agents,
+	tasks := route.NewTasks(route.TaskParts{DB: a.data.db, Scheduler: a.schedule, Config: a.config.Current, Agents: a.library.agents,
 		Bots: chatApps})
 	pages, err := ui.New(ui.Deps{Site: site, Projects: a.projects, Knowledge: a.knowledge, Steps: steps, Copier: a.copier, Bots: chatApps, Restart: a.restartSandbox,
 		Backups: a.backupState, Web: a.web, Apps: a.builder.CallForApp, AppServer: a.builder.AppServer, Print: a.browser.Print,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
-		Tasks: tasks, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
-		Aside: a.builder, Media: a.builder.Media(), Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.inspect,
+		Tasks: tasks, Agents: a.library.agents, Skills: a.library.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
+		Aside: a.builder, Media: a.builder.Media(), Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.insight.inspect,
 		Outward: a.outward, Draining: a.leaving.ctx, SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
 		return err
@@ -63,18 +63,18 @@ func (a *App) routes() error {
 		}
 	}
 	e.GET("/api/support-bundle", principal.Allow(principal.Operator, a.supportBundle))
-	if a.metrics != nil {
+	if a.insight.metrics != nil {
 		e.GET("/metrics", principal.Allow(principal.Anyone, a.serveMetrics))
 	}
 	if document != nil {
 		e.GET("/openapi.json", principal.Allow(principal.User, document))
 	}
-	parts := route.NewParts(route.Deps{DB: a.db, Runs: a.runs, Copier: a.copier, Network: a.network, Dirs: a.dirs,
+	parts := route.NewParts(route.Deps{DB: a.data.db, Runs: a.runs, Copier: a.copier, Network: a.network, Dirs: a.data.dirs,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current,
 		Settings: a.config, Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Tasks: tasks,
-		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills,
-		MCP: a.mcp, Access: a.access, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Imports: pages.Imports(),
-		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers,
+		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.library.agents, Skills: a.library.skills,
+		MCP: a.mcp, Access: a.people.access, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.insight.inspect, Export: pages.Export(), Imports: pages.Imports(),
+		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.people.accounts, Providers: pages.Providers,
 		Projects: a.projects, Knowledge: a.knowledge, Channels: chatApps, Browsers: a.browsers, Outward: a.outward})
 	a.api = api.New(parts)
 	a.gateway = gateway.New(parts, a.api)
@@ -196,7 +196,7 @@ const healthy, unhealthy = "healthy", "unhealthy"
 // state is how the server is; strangers learn only whether it is well.
 func (a *App) state(known bool) healthJSON {
 	h := healthJSON{Status: healthy, Service: "fawn"}
-	err := a.db.Healthy()
+	err := a.data.db.Healthy()
 	if err != nil {
 		h.Status = unhealthy
 	}
@@ -207,10 +207,10 @@ func (a *App) state(known bool) healthJSON {
 		h.Reason = err.Error()
 	}
 	h.Version, h.Sandbox = &a.opts.Version, new(a.publicReport())
-	h.Audit = &auditHealth{a.trail.Lost()}
-	h.Storage = &storageHealth{a.dirs.Quota.Full(), a.dirs.Quota.Limit()}
+	h.Audit = &auditHealth{a.insight.trail.Lost()}
+	h.Storage = &storageHealth{a.data.dirs.Quota.Full(), a.data.dirs.Quota.Limit()}
 	h.ConfigProblem = a.config.Problem()
-	if a.db.Strained() {
+	if a.data.db.Strained() {
 		h.Claims = "paused: commits to the database take more than half a second"
 	}
 	return h

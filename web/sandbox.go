@@ -38,19 +38,19 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	proxy.Decisions, proxy.Ask = a.network, a.network.Ask
 	proxy.Await, a.network.Patience = a.network.Await, a.patience
 	proxy.Audit = func(r egress.Record) {
-		a.trail.Connected(r, a.runs.Active(r.Thread))
+		a.insight.trail.Connected(r, a.runs.Active(r.Thread))
 	}
-	c := lead.SandboxConfig(snap.File.Sandbox, a.dirs, a.opts.Log)
-	c.Provider, c.Shared = lead.SandboxProvider(snap), a.accounts.Required()
+	c := lead.SandboxConfig(snap.File.Sandbox, a.data.dirs, a.opts.Log)
+	c.Provider, c.Shared = lead.SandboxProvider(snap), a.people.accounts.Required()
 	c.Secrets = []string{snap.SettingsPath(), snap.SecretsPath()}
 	if snap.ConfigPath != "" {
 		c.Secrets = append(c.Secrets, snap.ConfigPath, filepath.Join(filepath.Dir(snap.ConfigPath), ".env"))
 	}
-	c.Audit = a.trail.Ran
-	if a.metrics != nil {
-		c.Started = a.metrics.Sandbox
+	c.Audit = a.insight.trail.Ran
+	if a.insight.metrics != nil {
+		c.Started = a.insight.metrics.Sandbox
 	}
-	a.places = affinity.New(affinity.Config{DB: a.db, Dirs: a.dirs, Patience: a.opts.patience, Log: a.opts.Log})
+	a.places = affinity.New(affinity.Config{DB: a.data.db, Dirs: a.data.dirs, Patience: a.opts.patience, Log: a.opts.Log})
 	if a.places != nil {
 		c.Kept = a.places.Kept
 	}
@@ -87,7 +87,7 @@ func (a *App) watched(ctx context.Context, thread string) (run string) {
 	if run = a.runs.Active(thread); run == "" {
 		return ""
 	}
-	row, err := a.db.Run(ctx, run)
+	row, err := a.data.db.Run(ctx, run)
 	var req runs.Request
 	if err != nil || json.Unmarshal(row.Kwargs, &req) != nil {
 		return ""
@@ -152,7 +152,7 @@ func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 			a.followLog(now)
 			a.mcp.Set(lead.MCPServers(now))
 			a.channels.Apply(a.channelSettings(now))
-			a.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
+			a.data.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
 			if err := a.egress.Configure(egressPolicy(ctx, now), a.egressGuard(now)); err != nil {
 				a.opts.Log.Warn("keeping the previous network rules", "err", err)
 			}
@@ -178,7 +178,7 @@ func (a *App) removeThread(thread string) error {
 func (a *App) forgetThread(thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
-	return errors.Join(a.network.Drop(ctx, thread), a.dirs.Remove(thread), a.documents.Forget(thread),
+	return errors.Join(a.network.Drop(ctx, thread), a.data.dirs.Remove(thread), a.documents.Forget(thread),
 		a.pictures.Forget(thread))
 }
 

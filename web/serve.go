@@ -49,7 +49,7 @@ func Serve(ctx context.Context, o Options) error {
 	defer memlimit.Keep(ctx, func() {
 		if a := opened.Load(); a != nil {
 			a.runs.Rest()
-			a.db.Rest()
+			a.data.db.Rest()
 		}
 	})()
 	a, err := Open(ctx, o)
@@ -100,7 +100,7 @@ func (a *App) Run(ctx context.Context) error {
 	fmt.Fprintf(a.opts.Out, "Fawn is ready at %s\n", a.URL())
 	a.manage(a.opts.Manager.Ready())
 	g.Go(func() error {
-		a.opts.Manager.Watch(gctx, a.db.Healthy)
+		a.opts.Manager.Watch(gctx, a.data.db.Healthy)
 		return nil
 	})
 	g.Go(func() error {
@@ -109,7 +109,7 @@ func (a *App) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	g.Go(func() error { return a.lost.wait(gctx) })
+	g.Go(func() error { return a.data.lost.wait(gctx) })
 	g.Go(func() error {
 		<-gctx.Done()
 		most := anewTime
@@ -128,7 +128,7 @@ func (a *App) Run(ctx context.Context) error {
 		return nil
 	})
 	err := g.Wait()
-	if node, ok := a.db.Node(); err == nil && ok {
+	if node, ok := a.data.db.Node(); err == nil && ok {
 		err = node.Ended // it may have been told to stop at the same moment
 	}
 	return err
@@ -195,7 +195,7 @@ func (a *App) stopRuns(ctx context.Context) {
 	a.work.Go(func() {
 		defer close(done)
 		a.channels.Close()
-		if a.db.Clustered() { // otherwise no other server does it
+		if a.data.db.Clustered() { // otherwise no other server does it
 			a.leader.Leave()
 		}
 		handing, cancel := context.WithTimeout(ctx, a.drainTime()/2)
@@ -255,22 +255,10 @@ func (a *App) Close() error {
 			a.browsers.Close()
 		}
 		a.closeErr = errors.Join(a.closeErr, a.closeSandbox())
-		if a.trail != nil {
-			a.trail.Close()
-		}
-		if a.inspect != nil {
-			a.inspect.Close()
-		}
-		if a.trees != nil {
-			a.trees.Close()
-		}
-		a.closeTracing()
-		if a.agents != nil {
-			a.closeErr = errors.Join(a.closeErr, a.agents.Close())
-		}
-		if a.db != nil {
-			a.closeErr = errors.Join(a.closeErr, a.db.Close())
-		}
+		a.insight.closeRecords()
+		a.data.closeTrees()
+		a.insight.closeTracing(cmp.Or(a.opts.patience, traceTime), a.opts.Log)
+		a.closeErr = errors.Join(a.closeErr, a.library.close(), a.data.close())
 	})
 	return a.closeErr
 }

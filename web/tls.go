@@ -16,7 +16,7 @@ import (
 
 // openTLS enables TLS on the listeners if a certificate or its source is configured.
 func (a *App) openTLS(s config.Server) (err error) {
-	a.tls, err = TLSConfig(s.TLS, a.dirs.Root, a.opts.Log)
+	a.tls, err = TLSConfig(s.TLS, a.data.dirs.Root, a.opts.Log)
 	return err
 }
 

@@ -36,7 +36,7 @@ func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belon
 	if err != nil {
 		return b, nil, err
 	}
-	a := &App{opts: Options{Log: log}, dirs: dirs, db: db}
+	a := &App{opts: Options{Log: log}, data: data{dirs: dirs, db: db}}
 	a.documents = a.openDocuments()
 	a.pictures = a.openPictures()
 	a.network = hostrules.New(db, func(string, json.RawMessage) {}, log)
@@ -74,7 +74,7 @@ func (b belongings) remove(ctx context.Context, user string) error {
 func (a *App) stopOwned(ctx context.Context, user string) error {
 	ctx = context.WithoutCancel(ctx) // it may be a request of the user's own
 	err := a.runs.CancelOwned(ctx, user)
-	threads, failed := a.db.ThreadsOf(ctx, user)
+	threads, failed := a.data.db.ThreadsOf(ctx, user)
 	err = errors.Join(err, failed)
 	for _, thread := range threads {
 		a.mcp.Forget(thread)
