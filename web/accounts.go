@@ -32,7 +32,7 @@ func (a *App) openPeople(ctx context.Context, snap *config.Snapshot) error {
 	}
 	a.people.access = &access.Service{DB: a.data.db, Required: a.people.accounts.Required,
 		Regroup: func(ctx context.Context, group string, change func() error) error {
-			return a.projects.Regroup(ctx, group, change)
+			return a.engine.projects.Regroup(ctx, group, change)
 		},
 		Zone: func() string { return a.config.Current().File.Timezone }}
 	return nil

@@ -26,12 +26,12 @@ const (
 
 // openBrowsers creates the service that gives agents a browser.
 func (a *App) openBrowsers() *browsing.Service {
-	a.browsers = browser.New(browser.Config{
-		Browser: &a.browser,
+	a.tools.browsers = browser.New(browser.Config{
+		Browser: &a.tools.browser,
 		Rules: func(string) browser.Rules {
 			f := a.config.Current().File
 			return browser.Rules{Guard: a.guardFor("web.allow_private", f.Web.AllowPrivate), Ports: f.Web.Ports,
-				Deny: f.Sandbox.Network.Deny, Decisions: a.network}
+				Deny: f.Sandbox.Network.Deny, Decisions: a.tools.network}
 		},
 		Most: func() int { return a.config.Current().File.Browser.Sessions },
 		Idle: func() time.Duration { return a.config.Current().File.Browser.IdleTimeout },
@@ -46,7 +46,7 @@ func (a *App) openBrowsers() *browsing.Service {
 		Save: a.saveBrowser,
 		Log:  a.opts.Log,
 	})
-	return browsing.New(browsing.Config{Browsers: a.browsers, Forget: a.forgetBrowser, Log: a.opts.Log,
+	return browsing.New(browsing.Config{Browsers: a.tools.browsers, Forget: a.forgetBrowser, Log: a.opts.Log,
 		Files: func(thread string) (*files.Files, error) {
 			if err := a.data.dirs.Create(thread); err != nil {
 				return nil, err

@@ -28,14 +28,14 @@ import (
 
 // openChannels creates the chat apps' bots. Configured ones start once the runs are loaded.
 func (a *App) openChannels() *channels.Hub {
-	c := channels.Config{DB: a.data.db, Runs: a.runs, Log: a.opts.Log, Save: a.takeUpload, Open: a.openOutput,
+	c := channels.Config{DB: a.data.db, Runs: a.engine.runs, Log: a.opts.Log, Save: a.takeUpload, Open: a.openOutput,
 		Models: a.modelsFor,
 		Skill: func(name string) bool {
 			s, err := a.library.skills.Get(name)
 			return err == nil && s.Enabled
 		},
 		Facts: func(ctx context.Context, owner string) (int, error) {
-			all, err := a.memory.All(ctx, owner)
+			all, err := a.engine.memory.All(ctx, owner)
 			return len(all), err
 		}}
 	c.Listens = func() bool { return a.config.Current().File.Transcription.Model != "" }
@@ -216,12 +216,12 @@ func (a *App) takeUpload(ctx context.Context, thread string, form *multipart.Rea
 	for _, f := range r.Files {
 		names = append(names, f.Filename)
 	}
-	return r, a.documents.Add(ctx, thread, names...)
+	return r, a.tools.documents.Add(ctx, thread, names...)
 }
 
 // transcribe writes down a voice message of a chat app.
 func (a *App) transcribe(ctx context.Context, name string, audio io.Reader) (string, error) {
-	m, err := a.builder.Media().Transcription()
+	m, err := a.engine.builder.Media().Transcription()
 	if err != nil {
 		return "", err
 	}

@@ -164,7 +164,7 @@ func (a *App) gauge() {
 		return
 	}
 	m.Gauges("fawn_runs", "Runs that work, and runs that wait.", "state", func() map[string]float64 {
-		c := a.runs.Counts()
+		c := a.engine.runs.Counts()
 		return map[string]float64{"active": float64(c.Active), "queued": float64(c.Waiting)}
 	})
 	m.Gauges("fawn_event_streams", "Open event streams.", "kind", func() map[string]float64 {
@@ -172,7 +172,7 @@ func (a *App) gauge() {
 	})
 	m.Gauges("fawn_mcp_servers", "MCP servers by state.", "state", func() map[string]float64 {
 		count := map[string]float64{mcp.StateReady: 0}
-		for _, s := range a.mcp.Status() {
+		for _, s := range a.tools.mcp.Status() {
 			count[s.State]++
 		}
 		return count
@@ -191,7 +191,7 @@ func (a *App) gauge() {
 		a.gaugeNode(m)
 	}
 	m.Gauge("fawn_memory_queue", "Threads whose conversation is still to be learned from.",
-		func() float64 { return float64(a.memory.Queued()) })
+		func() float64 { return float64(a.engine.memory.Queued()) })
 	m.Gauge("fawn_audit_dropped", "Audit rows that were lost since the start.",
 		func() float64 { return float64(a.insight.trail.Lost()) })
 }
@@ -234,7 +234,7 @@ func (a *App) gaugeNode(m *metrics.Metrics) {
 			return lags
 		})
 	m.Gauges("fawn_readers", "Readers of runs, by where those work.", "run", func() map[string]float64 {
-		all, remote := a.readers.Open()+a.pages.Streams(), a.runs.Counts().Remote
+		all, remote := a.readers.Open()+a.pages.Streams(), a.engine.runs.Counts().Remote
 		return map[string]float64{"local": float64(max(0, all-int64(remote))), "remote": float64(remote)}
 	})
 }

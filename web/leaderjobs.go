@@ -25,7 +25,8 @@ const (
 
 // openDuties starts the jobs of the leader.
 func (a *App) openDuties(snap *config.Snapshot) {
-	jobs := []func(context.Context){a.sweepUploads, a.knowledge.Run, a.memory.Run, a.retain, a.pages.EmptyTrash, a.api.TellWebhooks,
+	jobs := []func(context.Context){a.sweepUploads, a.engine.knowledge.Run, a.engine.memory.Run, a.retain,
+		a.pages.EmptyTrash, a.api.TellWebhooks,
 		a.deleteLeft(a.data.db.Now())}
 	if snap.File.Scheduler.Enabled {
 		jobs = append(jobs, a.schedule.Run)
@@ -51,12 +52,12 @@ func (a *App) deleteLeft(started time.Time) func(context.Context) {
 	if a.data.db.Clustered() {
 		started = time.Time{}
 	}
-	return func(ctx context.Context) { threads.DeleteLeft(ctx, a.data.db, a.runs, started, a.opts.Log) }
+	return func(ctx context.Context) { threads.DeleteLeft(ctx, a.data.db, a.engine.runs, started, a.opts.Log) }
 }
 
 // takeUp continues the work of lost servers.
 func (a *App) takeUp(ctx context.Context, servers []int64) {
-	a.documents.Resume(ctx, servers)
+	a.tools.documents.Resume(ctx, servers)
 	a.schedule.TakeUp()
 	if err := a.api.DeleteStateless(ctx); err != nil && ctx.Err() == nil {
 		a.opts.Log.Warn("couldn't list threads of stateless runs", "err", err)
@@ -88,7 +89,7 @@ func (a *App) pulse(ctx context.Context) {
 	defer a.data.db.Hear(store.WakeNote, 0, hear)()
 	apps := a.chatApps()
 	for told := map[string]string{}; ; {
-		a.memory.Look()
+		a.engine.memory.Look()
 		a.tellOfBots(ctx, told)
 		if err := a.channels.Look(ctx); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't list pending answers", "err", err)
@@ -219,7 +220,7 @@ func (a *App) sweep(ctx context.Context, before time.Time) {
 		if a.data.trees != nil || store.IsCollectionShelf(thread) { // it would get the files of every thread
 			return nil
 		}
-		if err := a.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {
+		if err := a.tools.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't list documents", "thread", thread, "err", err)
 		}
 		return nil

@@ -37,8 +37,9 @@ func (a *App) openMCP(snap *config.Snapshot) {
 	if err != nil {
 		a.opts.Log.Warn("couldn't remove links to temporary folders of MCP servers", "err", err)
 	}
-	a.mcp = mcp.New(mcp.Options{
-		Dir: filepath.Join(a.data.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap), Public: a.public, Rows: a.data.shared,
+	a.tools.mcp = mcp.New(mcp.Options{
+		Dir: filepath.Join(a.data.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap),
+		Public: a.public, Rows: a.data.shared,
 		Folder: func(thread string) (string, error) {
 			if err := a.data.dirs.Create(thread); err != nil {
 				return "", err
@@ -47,9 +48,9 @@ func (a *App) openMCP(snap *config.Snapshot) {
 		},
 		Save: a.saveOutput, Patience: a.formPatience,
 		Confine: a.confine, Following: a.followTasks(snap),
-		Announce: func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) },
+		Announce: func(thread string, event json.RawMessage) { a.engine.runs.Announce(thread, event) },
 	})
-	a.mcp.Set(lead.MCPServers(snap))
+	a.tools.mcp.Set(lead.MCPServers(snap))
 }
 
 // followTasks says how tasks of MCP servers are followed; nil follows none.
@@ -58,7 +59,8 @@ func (a *App) followTasks(snap *config.Snapshot) *mcp.Following {
 	if !conf.Enabled {
 		return nil
 	}
-	return &mcp.Following{Book: tasks.Book{DB: a.data.db, Bad: a.badTask()}, Every: conf.PollInterval, Most: conf.MaxConcurrentPolls,
+	return &mcp.Following{Book: tasks.Book{DB: a.data.db, Bad: a.badTask()}, Every: conf.PollInterval,
+		Most: conf.MaxConcurrentPolls,
 		Leaves: func(cause error) bool {
 			return (errors.Is(cause, runs.ErrShutdown) || errors.Is(cause, store.ErrFenced)) && !mark
 		},
@@ -84,7 +86,7 @@ func (a *App) badTask() func(thread, id string, err error) {
 // switchedOff tells which tools a thread does without: those of servers that are switched off in it and, if a
 // stranger began it, all but the harmless ones.
 func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool) bool, error) {
-	off, metadata, err := a.switches.OffIn(ctx, thread)
+	off, metadata, err := a.tools.switches.OffIn(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func (a *App) saveOutput(ctx context.Context, thread, name string, data []byte) 
 
 // toolServer is Fawn as an MCP server. It asks the API as the principal of its own requests.
 func (a *App) toolServer(inner http.Handler) http.Handler {
-	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.runs, URL: a.URL, Version: a.opts.Version,
+	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.engine.runs, URL: a.URL, Version: a.opts.Version,
 		Draining: a.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
 }
 
@@ -135,7 +137,8 @@ func (a *App) inner() http.Handler {
 
 // completions is Fawn for programs that know OpenAI's API.
 func (a *App) completions(parts *route.Parts, inner http.Handler) *completions.Server {
-	return completions.New(completions.Options{API: inproc.Client{API: inner}, Runs: a.runs, Config: parts.Config, Access: a.people.access, Draining: a.draining.ctx,
+	return completions.New(completions.Options{API: inproc.Client{API: inner}, Runs: a.engine.runs,
+		Config: parts.Config, Access: a.people.access, Draining: a.draining.ctx,
 		Keys: once.New(a.data.db, a.opts.Log), Readers: &a.readers})
 }
 

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,32 +18,12 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/channels"
-	"fawn/agent/clienttool"
-	"fawn/agent/clusterstate"
 	"fawn/agent/community"
 	"fawn/agent/config"
-	"fawn/agent/knowledge"
 	"fawn/agent/lead"
-	"fawn/agent/mcp"
-	"fawn/agent/mcp/switches"
-	"fawn/agent/projects"
-	"fawn/agent/runs"
 	"fawn/agent/schedule"
-	"fawn/agent/threads"
-	"fawn/memory"
-	"fawn/sandbox"
-	"fawn/sandbox/affinity"
-	"fawn/sandbox/browser"
-	"fawn/sandbox/changes"
-	"fawn/sandbox/egress"
-	"fawn/sandbox/netguard"
-	"fawn/sandbox/render"
-	"fawn/uploads/documents"
-	"fawn/uploads/pictures"
-	"fawn/uploads/worker"
 	"fawn/web/api"
 	"fawn/web/gateway"
-	"fawn/web/hostrules"
 	"fawn/web/httpx"
 	"fawn/web/leader"
 	"fawn/web/proxy"
@@ -92,46 +71,27 @@ type App struct {
 	data    data
 	people  people
 	library library
+	tools   tools
+	engine  engine
 
-	trust       proxy.Trust
-	base        string // "" or such as /fawn
-	vouches     string // header with whom a trusted proxy has signed in
-	runs        *runs.Manager
-	copier      *threads.Copier
-	builder     *lead.Builder
-	sandbox     sandbox.Provider
-	places      *affinity.Places      // where sandboxes are; nil for a server that has its database alone
-	report      func() sandbox.Report // of the provider that was chosen; waits until one is
-	egress      *egress.Proxy
-	network     *hostrules.Decisions
-	mcp         *mcp.Pool
-	clientTools *clienttool.Board
-	switches    *switches.Service
-	documents   *documents.Service
-	pictures    *pictures.Service
-	memory      *memory.Service
-	projects    *projects.Service
-	knowledge   *knowledge.Service
-	web         *community.Service
-	browser     render.Browser
-	browsers    *browser.Browsers
-	converter   *worker.Converter
-	stopProxy   context.CancelFunc
-	api         *api.API
-	gateway     *gateway.Gateway
-	pages       *ui.UI
-	readers     httpx.Limiter // of event streams of the API
-	schedule    *schedule.Scheduler
-	channels    *channels.Hub
-	leader      *leader.Runner
-	caring      atomic.Bool // this server has the bots
-	listeners   []net.Listener
-	tls         *tls.Config // nil speaks plain HTTP
-	server      *http.Server
-	echo        *echo.Echo
-	handover    *restart.Handover // what is kept when the right to write to the database is lost, nil for nothing
-	leaving     ending            // when the server begins to stop: pages come back by themselves
-	draining    ending            // when the runs have stopped and whoever still reads should go
+	trust     proxy.Trust
+	base      string // "" or such as /fawn
+	vouches   string // header with whom a trusted proxy has signed in
+	api       *api.API
+	gateway   *gateway.Gateway
+	pages     *ui.UI
+	readers   httpx.Limiter // of event streams of the API
+	schedule  *schedule.Scheduler
+	channels  *channels.Hub
+	leader    *leader.Runner
+	caring    atomic.Bool // this server has the bots
+	listeners []net.Listener
+	tls       *tls.Config // nil speaks plain HTTP
+	server    *http.Server
+	echo      *echo.Echo
+	handover  *restart.Handover // what is kept when the right to write to the database is lost, nil for nothing
+	leaving   ending            // when the server begins to stop: pages come back by themselves
+	draining  ending            // when the runs have stopped and whoever still reads should go
 
 	stop      context.CancelFunc // ends background work
 	work      sync.WaitGroup
@@ -205,39 +165,14 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.openRecords(snap)
-	a.network = hostrules.New(a.data.db, func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) }, o.Log)
-	if err := a.openSandbox(ctx, snap); err != nil {
+	if err := a.openTools(ctx, snap); err != nil {
 		return nil, err
 	}
-	a.documents = a.openDocuments()
-	a.pictures = a.openPictures()
-	a.memory = a.openMemory()
-	a.web = a.openWeb()
-	browsing := a.openBrowsers()
-	a.openMCP(snap)
-	a.switches = switches.New(a.data.db)
-	a.clientTools = clienttool.New(clusterstate.NotesIn(a.data.shared),
-		func(thread string, event json.RawMessage) bool { return a.runs.Announce(thread, event) }, o.Log)
-	a.builder = lead.NewWith(a.config.Current, a.data.dirs, o.Log,
-		lead.Options{Guard: func() *netguard.Guard { return a.guardFor("web.allow_private", nil) }, Public: a.public,
-			Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
-			Tools: append(a.web.Tools(), browsing.Tools()...), Browser: a.browsers.Ready,
-			Audit: a.insight.trail.Judged, Retitle: a.retitle, Titles: keptTitles{a.data.db, a.opts.Log}, Spent: a.book,
-			Spawn: a.spawn, Agents: a.library.agents, Skills: a.library.skills, SkillsAt: a.library.skillsAt, Project: a.projectOf, Knowledge: known{a}, Collections: known{a}.named,
-			Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
-			Client: a.clientTools.Tool, Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff, Access: a.people.access})
-	a.runs = runs.New(runs.Config{DB: a.data.db, Watch: changes.New(a.data.dirs), Files: a.versions(), Build: a.builder.Build, Admit: a.builder.Admit,
-		Remove: a.removeThread, Ending: a.memory.Ending, Observe: a.observer(),
-		Mark: snap.File.Runs.Resume == "mark", Slots: snap.File.Cluster.Slots, Steps: a.steps, Log: o.Log})
-	a.projects = a.openProjects()
-	a.knowledge = a.openKnowledge()
-	a.copier = &threads.Copier{DB: a.data.db, Files: a.copyFiles, FilesAt: a.copyVersion(), Remove: a.removeThread,
-		Log: o.Log}
-	if err := a.runs.Recover(ctx); err != nil {
-		return nil, fmt.Errorf("clean up after the last stop: %w", err)
+	if err := a.openEngine(ctx, snap); err != nil {
+		return nil, err
 	}
 	plan := snap.File.Scheduler
-	a.schedule = schedule.New(schedule.Config{DB: a.data.db, Runs: a.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns,
+	a.schedule = schedule.New(schedule.Config{DB: a.data.db, Runs: a.engine.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns,
 		Look: plan.PollInterval, Shared: a.data.db.Clustered(), Plan: a.planResult,
 		Deliver: func(ctx context.Context, run string) error { return a.channels.Deliver(ctx, run) }})
 	a.channels = a.openChannels()
@@ -265,19 +200,12 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if a.data.trees != nil {
 		a.work.Go(func() { a.data.trees.Run(background) })
 	}
-	a.work.Go(func() { a.places.Run(background) })
-	a.work.Go(func() { a.documents.Run(background) })
+	a.work.Go(func() { a.tools.places.Run(background) })
+	a.work.Go(func() { a.tools.documents.Run(background) })
 	a.work.Go(func() { a.followConfig(background, snap) })
 	a.work.Go(func() { a.backUp(background) })
 	a.openDuties(snap)
 	return a, nil
-}
-
-// steps are the limits of steps as they are configured now.
-func (a *App) steps() runs.StepLimits {
-	f := a.config.Current().File
-	return runs.StepLimits{Usual: f.Runs.RecursionLimit, Most: f.MaxRecursionLimit,
-		Fail: f.Runs.OnRecursionLimit == "error"}
 }
 
 // checkAddr refuses an invalid address.

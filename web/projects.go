@@ -18,7 +18,7 @@ const maxToldFiles = 50
 
 // openProjects opens the service of projects.
 func (a *App) openProjects() *projects.Service {
-	return projects.New(projects.Config{DB: a.data.db, Runs: a.runs, Dirs: a.data.dirs, Documents: a.documents,
+	return projects.New(projects.Config{DB: a.data.db, Runs: a.engine.runs, Dirs: a.data.dirs, Documents: a.tools.documents,
 		Discarded: func() { a.pages.Discarded() }, Ended: a.endSandboxes, Log: a.opts.Log})
 }
 
@@ -26,10 +26,10 @@ func (a *App) openProjects() *projects.Service {
 func (a *App) endSandboxes(ctx context.Context, threads []string) error {
 	var errs []error
 	for _, thread := range threads {
-		_, err := a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "its project changed")
+		_, err := a.tools.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "its project changed")
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, a.places.Clear(ctx, threads))...)
+	return errors.Join(append(errs, a.tools.places.Clear(ctx, threads))...)
 }
 
 // projectOf is the project of a thread for its agent, nil for none.

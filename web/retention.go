@@ -29,7 +29,7 @@ func (a *App) retain(ctx context.Context) {
 		if err := a.data.db.ForgetUsed(ctx, a.data.db.Now().Add(-usedDays)); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't remove old counts of usage", "err", err)
 		}
-		done, err := threads.Sweep(ctx, a.data.db, a.runs, policy(a.config.Current().File.Retention), a.data.db.Now())
+		done, err := threads.Sweep(ctx, a.data.db, a.engine.runs, policy(a.config.Current().File.Retention), a.data.db.Now())
 		if err != nil && ctx.Err() == nil {
 			a.opts.Log.Error("couldn't delete expired threads", "err", err)
 		}

@@ -34,21 +34,25 @@ func (a *App) routes() error {
 	e.Use(based, a.recovered, a.guard, a.people.accounts.Middleware)
 
 	spec, document := a.describe()
-	site := &page.Site{DB: a.data.db, Runs: a.runs, Dirs: a.data.dirs, Config: a.config, Accounts: a.people.accounts, Access: a.people.access, Network: a.network,
-		Sandbox: a.report, Browsers: a.browsers, Known: a.knowledge.Has, Addr: a.Addr(), Log: a.opts.Log}
+	tools, engine, library := &a.tools, &a.engine, &a.library
+	site := &page.Site{DB: a.data.db, Runs: engine.runs, Dirs: a.data.dirs, Config: a.config, Accounts: a.people.accounts,
+		Access: a.people.access, Network: tools.network, Sandbox: tools.report, Browsers: tools.browsers,
+		Known: engine.knowledge.Has, Addr: a.Addr(), Log: a.opts.Log}
 	chatApps := a.chatApps()
 	steps, err := a.signInSteps()
 	if err != nil {
 		return err
 	}
-	tasks := route.NewTasks(route.TaskParts{DB: a.data.db, Scheduler: a.schedule, Config: a.config.Current, Agents: a.library.agents,
-		Bots: chatApps})
-	pages, err := ui.New(ui.Deps{Site: site, Projects: a.projects, Knowledge: a.knowledge, Steps: steps, Copier: a.copier, Bots: chatApps, Restart: a.restartSandbox,
-		Backups: a.backupState, Web: a.web, Apps: a.builder.CallForApp, AppServer: a.builder.AppServer, Print: a.browser.Print,
-		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
-		Tasks: tasks, Agents: a.library.agents, Skills: a.library.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
-		Aside: a.builder, Media: a.builder.Media(), Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.insight.inspect,
-		Outward: a.outward, Draining: a.leaving.ctx, SSO: sso.New(a.guardFor("auth.oidc", nil))})
+	tasks := route.NewTasks(route.TaskParts{DB: a.data.db, Scheduler: a.schedule, Config: a.config.Current,
+		Agents: library.agents, Bots: chatApps})
+	pages, err := ui.New(ui.Deps{Site: site, Projects: engine.projects, Knowledge: engine.knowledge, Steps: steps,
+		Copier: engine.copier, Bots: chatApps, Restart: a.restartSandbox, Backups: a.backupState, Web: tools.web,
+		Apps: engine.builder.CallForApp, AppServer: engine.builder.AppServer, Print: tools.browser.Print,
+		Uploads: a.uploadLimits, Documents: tools.documents, Pictures: tools.pictures, Version: a.opts.Version, Spec: spec,
+		Tasks: tasks, Agents: library.agents, Skills: library.skills, MCP: tools.mcp, Switches: tools.switches,
+		Memory: engine.memory, Aside: engine.builder, Media: engine.builder.Media(), Window: engine.builder.WindowOf,
+		Compact: engine.builder.Compact, Inspect: a.insight.inspect, Outward: a.outward, Draining: a.leaving.ctx,
+		SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
 		return err
 	}
@@ -69,13 +73,15 @@ func (a *App) routes() error {
 	if document != nil {
 		e.GET("/openapi.json", principal.Allow(principal.User, document))
 	}
-	parts := route.NewParts(route.Deps{DB: a.data.db, Runs: a.runs, Copier: a.copier, Network: a.network, Dirs: a.data.dirs,
-		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current,
-		Settings: a.config, Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Tasks: tasks,
-		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.library.agents, Skills: a.library.skills,
-		MCP: a.mcp, Access: a.people.access, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.insight.inspect, Export: pages.Export(), Imports: pages.Imports(),
-		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.people.accounts, Providers: pages.Providers,
-		Projects: a.projects, Knowledge: a.knowledge, Channels: chatApps, Browsers: a.browsers, Outward: a.outward})
+	parts := route.NewParts(route.Deps{DB: a.data.db, Runs: engine.runs, Copier: engine.copier, Network: tools.network,
+		Dirs: a.data.dirs, Uploads: a.uploadLimits, Documents: tools.documents, Pictures: tools.pictures,
+		Snapshot: a.config.Current, Settings: a.config, Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook,
+		Tasks: tasks, Window: engine.builder.WindowOf, Compact: engine.builder.Compact, Aside: engine.builder,
+		Agents: library.agents, Skills: library.skills, MCP: tools.mcp, Access: a.people.access,
+		ClientTools: tools.clientTools, Switches: tools.switches, Memory: engine.memory, Inspect: a.insight.inspect,
+		Export: pages.Export(), Imports: pages.Imports(), Draining: a.draining.ctx, Readers: &a.readers,
+		Accounts: a.people.accounts, Providers: pages.Providers, Projects: engine.projects, Knowledge: engine.knowledge,
+		Channels: chatApps, Browsers: tools.browsers, Outward: a.outward})
 	a.api = api.New(parts)
 	a.gateway = gateway.New(parts, a.api)
 	a.api.Routes(e.Group(""), false)
@@ -84,9 +90,9 @@ func (a *App) routes() error {
 	a.gateway.Routes(e.Group("/api"))
 	inner := a.inner()
 	a.completions(parts, inner).Routes(e.Group("/v1"))
-	tools := echo.WrapHandler(a.toolServer(inner)) // the API judges what each tool does
+	callTool := echo.WrapHandler(a.toolServer(inner)) // the API judges what each tool does
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
-		e.Add(method, "/mcp", principal.Allow(principal.Reader, tools))
+		e.Add(method, "/mcp", principal.Allow(principal.Reader, callTool))
 	}
 	a.echo = e
 	return principal.Check(e.Routes())

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fawn/agent/llm"
 	"fawn/web/memlimit"
 	"fawn/web/restart"
 	"fawn/web/systemd"
@@ -48,7 +47,7 @@ func Serve(ctx context.Context, o Options) error {
 	var opened atomic.Pointer[App]
 	defer memlimit.Keep(ctx, func() {
 		if a := opened.Load(); a != nil {
-			a.runs.Rest()
+			a.engine.runs.Rest()
 			a.data.db.Rest()
 		}
 	})()
@@ -199,9 +198,9 @@ func (a *App) stopRuns(ctx context.Context) {
 			a.leader.Leave()
 		}
 		handing, cancel := context.WithTimeout(ctx, a.drainTime()/2)
-		a.runs.Drain(handing)
+		a.engine.runs.Drain(handing)
 		cancel()
-		a.runs.Close()
+		a.engine.runs.Close()
 	})
 	select {
 	case <-done:
@@ -228,13 +227,7 @@ func (a *App) Close() error {
 		if a.channels != nil {
 			a.channels.Close()
 		}
-		if a.runs != nil {
-			a.runs.Close()
-		}
-		if a.builder != nil {
-			a.builder.Close()
-		}
-		llm.CloseIdle()
+		a.engine.close()
 		if a.api != nil {
 			a.api.Close()
 		}
@@ -248,13 +241,7 @@ func (a *App) Close() error {
 			a.schedule.Close()
 		}
 		a.work.Wait()
-		if a.mcp != nil {
-			a.closeErr = errors.Join(a.closeErr, a.mcp.Close())
-		}
-		if a.browsers != nil {
-			a.browsers.Close()
-		}
-		a.closeErr = errors.Join(a.closeErr, a.closeSandbox())
+		a.closeErr = errors.Join(a.closeErr, a.tools.close())
 		a.insight.closeRecords()
 		a.data.closeTrees()
 		a.insight.closeTracing(cmp.Or(a.opts.patience, traceTime), a.opts.Log)

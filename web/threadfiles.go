@@ -20,7 +20,7 @@ func (a *App) copyFiles(ctx context.Context, from, to string) error {
 	if err := a.data.dirs.Copy(ctx, from, to); err != nil {
 		return err
 	}
-	return errors.Join(a.documents.Copy(ctx, from, to), a.switches.Copy(ctx, from, to))
+	return errors.Join(a.tools.documents.Copy(ctx, from, to), a.tools.switches.Copy(ctx, from, to))
 }
 
 // copyVersion is copyFiles for a version, nil without versions.
@@ -32,6 +32,6 @@ func (a *App) copyVersion() func(ctx context.Context, from string, version int64
 		if err := a.data.trees.CopyVersion(ctx, from, version, to); err != nil {
 			return err
 		}
-		return errors.Join(a.documents.Copy(ctx, from, to), a.switches.Copy(ctx, from, to))
+		return errors.Join(a.tools.documents.Copy(ctx, from, to), a.tools.switches.Copy(ctx, from, to))
 	}
 }
