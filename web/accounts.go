@@ -41,7 +41,8 @@ func (a *App) openPeople(ctx context.Context, snap *config.Snapshot) error {
 // openAccounts opens the service of accounts and sign-ins.
 func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 	required := a.accountsRequired(snap.File.Auth.Required)
-	a.people.accounts = account.New(account.Options{DB: a.data.db, Log: a.opts.Log, Required: required, UserHeader: a.vouches})
+	a.people.accounts = account.New(account.Options{DB: a.data.db, Log: a.opts.Log, Required: required,
+		UserHeader: a.front.vouches})
 	a.people.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
 	a.people.accounts.StopOwned = a.stopOwned
 	factors := factor.Factors{DB: a.data.db}
@@ -118,7 +119,7 @@ func (a *App) accountsRequired(mode string) bool {
 
 // local reports whether only this machine can reach the server.
 func (a *App) local() bool {
-	for _, l := range a.listeners {
+	for _, l := range a.front.listeners {
 		if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
 			return false
 		}

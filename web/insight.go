@@ -168,7 +168,7 @@ func (a *App) gauge() {
 		return map[string]float64{"active": float64(c.Active), "queued": float64(c.Waiting)}
 	})
 	m.Gauges("fawn_event_streams", "Open event streams.", "kind", func() map[string]float64 {
-		return map[string]float64{"api": float64(a.readers.Open()), "page": float64(a.pages.Streams())}
+		return map[string]float64{"api": float64(a.front.readers.Open()), "page": float64(a.front.pages.Streams())}
 	})
 	m.Gauges("fawn_mcp_servers", "MCP servers by state.", "state", func() map[string]float64 {
 		count := map[string]float64{mcp.StateReady: 0}
@@ -234,7 +234,7 @@ func (a *App) gaugeNode(m *metrics.Metrics) {
 			return lags
 		})
 	m.Gauges("fawn_readers", "Readers of runs, by where those work.", "run", func() map[string]float64 {
-		all, remote := a.readers.Open()+a.pages.Streams(), a.engine.runs.Counts().Remote
+		all, remote := a.front.readers.Open()+a.front.pages.Streams(), a.engine.runs.Counts().Remote
 		return map[string]float64{"local": float64(max(0, all-int64(remote))), "remote": float64(remote)}
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
-	"fawn/web/leader"
 )
 
 const (
@@ -23,13 +22,12 @@ const (
 	sweepEvery = 24 * time.Hour
 )
 
-// openDuties starts the jobs of the leader.
-func (a *App) openDuties(snap *config.Snapshot) {
+// leaderJobs returns the jobs that one server of a database does at a time.
+func (a *App) leaderJobs(snap *config.Snapshot) []func(context.Context) {
 	jobs := []func(context.Context){a.sweepUploads, a.engine.knowledge.Run, a.engine.memory.Run, a.retain,
-		a.pages.EmptyTrash, a.api.TellWebhooks,
-		a.deleteLeft(a.data.db.Now())}
+		a.front.pages.EmptyTrash, a.front.api.TellWebhooks, a.deleteLeft(a.data.db.Now())}
 	if snap.File.Scheduler.Enabled {
-		jobs = append(jobs, a.schedule.Run)
+		jobs = append(jobs, a.duties.schedule.Run)
 	}
 	if a.data.trees != nil {
 		jobs = append(jobs, a.data.trees.Clean)
@@ -39,12 +37,8 @@ func (a *App) openDuties(snap *config.Snapshot) {
 	}
 	if a.data.db.Clustered() {
 		jobs = append(jobs, a.runBots, a.pulse, a.trimAudit)
-	} else {
-		a.caring.Store(true)
 	}
-	a.leader = &leader.Runner{DB: a.data.db, Jobs: jobs, Gone: a.takeUp, Log: a.opts.Log}
-	a.channels.Apply(a.channelSettings(snap))
-	a.leader.Start()
+	return jobs
 }
 
 // deleteLeft deletes abandoned temporary chats. A single server begins with those from before its start.
@@ -58,8 +52,8 @@ func (a *App) deleteLeft(started time.Time) func(context.Context) {
 // takeUp continues the work of lost servers.
 func (a *App) takeUp(ctx context.Context, servers []int64) {
 	a.tools.documents.Resume(ctx, servers)
-	a.schedule.TakeUp()
-	if err := a.api.DeleteStateless(ctx); err != nil && ctx.Err() == nil {
+	a.duties.schedule.TakeUp()
+	if err := a.front.api.DeleteStateless(ctx); err != nil && ctx.Err() == nil {
 		a.opts.Log.Warn("couldn't list threads of stateless runs", "err", err)
 	}
 	if err := a.data.db.ClearTail(ctx); err != nil && ctx.Err() == nil {
@@ -69,11 +63,11 @@ func (a *App) takeUp(ctx context.Context, servers []int64) {
 
 // runBots has the connections to chat apps, of which each bot has one.
 func (a *App) runBots(ctx context.Context) {
-	a.caring.Store(true)
-	a.channels.Apply(a.channelSettings(a.config.Current()))
+	a.duties.caring.Store(true)
+	a.duties.channels.Apply(a.channelSettings(a.config.Current()))
 	<-ctx.Done()
-	a.caring.Store(false)
-	a.channels.Apply(a.channelSettings(a.config.Current()))
+	a.duties.caring.Store(false)
+	a.duties.channels.Apply(a.channelSettings(a.config.Current()))
 }
 
 // pulse notifies services of work that other servers stored.
@@ -91,7 +85,7 @@ func (a *App) pulse(ctx context.Context) {
 	for told := map[string]string{}; ; {
 		a.engine.memory.Look()
 		a.tellOfBots(ctx, told)
-		if err := a.channels.Look(ctx); err != nil && ctx.Err() == nil {
+		if err := a.duties.channels.Look(ctx); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't list pending answers", "err", err)
 		}
 		if err := apps.Asked(ctx); err != nil && ctx.Err() == nil {
@@ -121,7 +115,7 @@ const botSpace = "bot_status"
 func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
 	for _, p := range channels.Providers() {
 		body := []byte(nil)
-		if s, ok := a.channels.Status(p.Name); ok && a.caring.Load() {
+		if s, ok := a.duties.channels.Status(p.Name); ok && a.duties.caring.Load() {
 			body, _ = json.Marshal(s) // texts and times
 		}
 		if was, known := told[p.Name]; known && was == string(body) {
@@ -139,7 +133,7 @@ func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
 
 // botElsewhere returns the state of another server's bot.
 func (a *App) botElsewhere(provider string) (s channels.Status, ok bool) {
-	if a.caring.Load() {
+	if a.duties.caring.Load() {
 		return s, false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), pulseEvery)

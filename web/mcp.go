@@ -122,24 +122,24 @@ func (a *App) saveOutput(ctx context.Context, thread, name string, data []byte) 
 // toolServer is Fawn as an MCP server. It asks the API as the principal of its own requests.
 func (a *App) toolServer(inner http.Handler) http.Handler {
 	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.engine.runs, URL: a.URL, Version: a.opts.Version,
-		Draining: a.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
+		Draining: a.front.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
 }
 
 // inner is the API without access checks, for faces of the program whose own requests have passed them.
 func (a *App) inner() http.Handler {
 	inner := echo.New()
 	inner.HTTPErrorHandler = httpx.ErrorHandler(a.opts.Log)
-	a.api.Routes(inner.Group("/api/langgraph"), false)
-	a.api.Routes(inner.Group("/api"), true)
-	a.gateway.Routes(inner.Group("/api"))
+	a.front.api.Routes(inner.Group("/api/langgraph"), false)
+	a.front.api.Routes(inner.Group("/api"), true)
+	a.front.gateway.Routes(inner.Group("/api"))
 	return inner
 }
 
 // completions is Fawn for programs that know OpenAI's API.
 func (a *App) completions(parts *route.Parts, inner http.Handler) *completions.Server {
 	return completions.New(completions.Options{API: inproc.Client{API: inner}, Runs: a.engine.runs,
-		Config: parts.Config, Access: a.people.access, Draining: a.draining.ctx,
-		Keys: once.New(a.data.db, a.opts.Log), Readers: &a.readers})
+		Config: parts.Config, Access: a.people.access, Draining: a.front.draining.ctx,
+		Keys: once.New(a.data.db, a.opts.Log), Readers: &a.front.readers})
 }
 
 // describeMCP is the route of the MCP server.

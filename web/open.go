@@ -2,34 +2,18 @@ package web
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
-	"fawn/agent/channels"
 	"fawn/agent/community"
 	"fawn/agent/config"
 	"fawn/agent/lead"
-	"fawn/agent/schedule"
-	"fawn/web/api"
-	"fawn/web/gateway"
-	"fawn/web/httpx"
-	"fawn/web/leader"
-	"fawn/web/proxy"
-	"fawn/web/restart"
 	"fawn/web/systemd"
-	"fawn/web/ui"
 )
 
 // DefaultAddr is where Fawn listens unless told otherwise.
@@ -68,33 +52,14 @@ type App struct {
 	opts    Options
 	config  *config.Store
 	insight insight
+	front   front
 	data    data
 	people  people
 	library library
 	tools   tools
 	engine  engine
+	duties  duties
 
-	trust     proxy.Trust
-	base      string // "" or such as /fawn
-	vouches   string // header with whom a trusted proxy has signed in
-	api       *api.API
-	gateway   *gateway.Gateway
-	pages     *ui.UI
-	readers   httpx.Limiter // of event streams of the API
-	schedule  *schedule.Scheduler
-	channels  *channels.Hub
-	leader    *leader.Runner
-	caring    atomic.Bool // this server has the bots
-	listeners []net.Listener
-	tls       *tls.Config // nil speaks plain HTTP
-	server    *http.Server
-	echo      *echo.Echo
-	handover  *restart.Handover // what is kept when the right to write to the database is lost, nil for nothing
-	leaving   ending            // when the server begins to stop: pages come back by themselves
-	draining  ending            // when the runs have stopped and whoever still reads should go
-
-	stop      context.CancelFunc // ends background work
-	work      sync.WaitGroup
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -121,7 +86,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{opts: o, leaving: newEnding(), draining: newEnding()}
+	a := &App{opts: o, front: front{leaving: newEnding(), draining: newEnding()}}
 	if err := a.data.enter(dir, o.Log); err != nil {
 		return nil, err
 	}
@@ -140,10 +105,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.openLog(snap)
 	logWarnings(o.Log, snap)
-	if err := a.openProxy(snap.File.Server, snap.File.Auth.ProxyHeader); err != nil {
-		return nil, err
-	}
-	if err := a.openTLS(snap.File.Server); err != nil {
+	if err := a.openFront(snap); err != nil {
 		return nil, err
 	}
 	a.openInsight(snap)
@@ -171,103 +133,17 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openEngine(ctx, snap); err != nil {
 		return nil, err
 	}
-	plan := snap.File.Scheduler
-	a.schedule = schedule.New(schedule.Config{DB: a.data.db, Runs: a.engine.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns,
-		Look: plan.PollInterval, Shared: a.data.db.Clustered(), Plan: a.planResult,
-		Deliver: func(ctx context.Context, run string) error { return a.channels.Deliver(ctx, run) }})
-	a.channels = a.openChannels()
+	a.openDuties(snap)
 	if err := a.routes(); err != nil {
 		return nil, err
 	}
 	a.gauge()
 	if !a.data.db.Clustered() {
-		if err := a.api.DeleteStateless(ctx); err != nil {
+		if err := a.front.api.DeleteStateless(ctx); err != nil {
 			return nil, err
 		}
 	}
 	a.takeMemory(ctx)
-	background, stop := context.WithCancel(context.Background())
-	a.stop = stop
-	a.work.Go(func() {
-		if err := a.config.Watch(background); err != nil && background.Err() == nil {
-			o.Log.Error("stopped watching the configuration", "err", err)
-		}
-	})
-	if a.data.shared != nil {
-		a.work.Go(func() { a.data.shared.Run(background) })
-	}
-	a.openConsole(background)
-	if a.data.trees != nil {
-		a.work.Go(func() { a.data.trees.Run(background) })
-	}
-	a.work.Go(func() { a.tools.places.Run(background) })
-	a.work.Go(func() { a.tools.documents.Run(background) })
-	a.work.Go(func() { a.followConfig(background, snap) })
-	a.work.Go(func() { a.backUp(background) })
-	a.openDuties(snap)
+	a.startDuties(snap)
 	return a, nil
-}
-
-// checkAddr refuses an invalid address.
-func checkAddr(o Options) error {
-	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
-		return fmt.Errorf("--addr %q isn't a valid address: use host:port, for example %s", o.Addr, DefaultAddr)
-	}
-	return nil
-}
-
-// IsLoopback tells whether a host is this machine itself.
-func IsLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
-// listen opens the address, and for the IPv4 loopback also ::1 where there is one.
-func (a *App) listen(ctx context.Context) error {
-	if len(a.opts.Listeners) > 0 {
-		a.listeners = a.opts.Listeners
-		return nil
-	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", a.opts.Addr)
-	if err != nil {
-		if portTaken(err) {
-			return fmt.Errorf("%s is already in use by another program. Stop it, or choose another address with --addr",
-				a.opts.Addr)
-		}
-		var op *net.OpError
-		if errors.As(err, &op) {
-			err = op.Err // what is around it repeats the address
-		}
-		return fmt.Errorf("can't listen on --addr %s: %w", a.opts.Addr, err)
-	}
-	a.listeners = append(a.listeners, l)
-	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.Equal(net.IPv4(127, 0, 0, 1)) {
-		six, err := lc.Listen(ctx, "tcp6", net.JoinHostPort("::1", fmt.Sprint(at.Port)))
-		if err == nil {
-			a.listeners = append(a.listeners, six)
-		} else if portTaken(err) {
-			a.opts.Log.Warn("port in use on ::1; listening on 127.0.0.1 only", "port", at.Port)
-		}
-	}
-	return nil
-}
-
-// bound is the address that was opened, or the one that was asked for if none could be.
-func (a *App) bound() string {
-	if len(a.listeners) == 0 {
-		return a.opts.Addr
-	}
-	return a.Addr()
-}
-
-// Addr is the address Fawn listens on.
-func (a *App) Addr() string { return a.listeners[0].Addr().String() }
-
-// URL is the address to open in a browser.
-func (a *App) URL() string {
-	return a.url() + a.base
 }

@@ -19,7 +19,7 @@ const maxToldFiles = 50
 // openProjects opens the service of projects.
 func (a *App) openProjects() *projects.Service {
 	return projects.New(projects.Config{DB: a.data.db, Runs: a.engine.runs, Dirs: a.data.dirs, Documents: a.tools.documents,
-		Discarded: func() { a.pages.Discarded() }, Ended: a.endSandboxes, Log: a.opts.Log})
+		Discarded: func() { a.front.pages.Discarded() }, Ended: a.endSandboxes, Log: a.opts.Log})
 }
 
 // endSandboxes stops the sandboxes of threads on all servers of the database.

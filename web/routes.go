@@ -43,7 +43,7 @@ func (a *App) routes() error {
 	if err != nil {
 		return err
 	}
-	tasks := route.NewTasks(route.TaskParts{DB: a.data.db, Scheduler: a.schedule, Config: a.config.Current,
+	tasks := route.NewTasks(route.TaskParts{DB: a.data.db, Scheduler: a.duties.schedule, Config: a.config.Current,
 		Agents: library.agents, Bots: chatApps})
 	pages, err := ui.New(ui.Deps{Site: site, Projects: engine.projects, Knowledge: engine.knowledge, Steps: steps,
 		Copier: engine.copier, Bots: chatApps, Restart: a.restartSandbox, Backups: a.backupState, Web: tools.web,
@@ -51,7 +51,7 @@ func (a *App) routes() error {
 		Uploads: a.uploadLimits, Documents: tools.documents, Pictures: tools.pictures, Version: a.opts.Version, Spec: spec,
 		Tasks: tasks, Agents: library.agents, Skills: library.skills, MCP: tools.mcp, Switches: tools.switches,
 		Memory: engine.memory, Aside: engine.builder, Media: engine.builder.Media(), Window: engine.builder.WindowOf,
-		Compact: engine.builder.Compact, Inspect: a.insight.inspect, Outward: a.outward, Draining: a.leaving.ctx,
+		Compact: engine.builder.Compact, Inspect: a.insight.inspect, Outward: a.outward, Draining: a.front.leaving.ctx,
 		SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (a *App) routes() error {
 	e.HTTPErrorHandler = pages.ErrorHandler(httpx.ErrorHandler(a.opts.Log))
 	e.GET("/assets/*", principal.Allow(principal.Anyone, echo.WrapHandler(assets.Handler())))
 	pages.Routes(e.Group(""))
-	a.pages = pages
+	a.front.pages = pages
 
 	for _, path := range healthPaths() {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions} {
@@ -79,22 +79,22 @@ func (a *App) routes() error {
 		Tasks: tasks, Window: engine.builder.WindowOf, Compact: engine.builder.Compact, Aside: engine.builder,
 		Agents: library.agents, Skills: library.skills, MCP: tools.mcp, Access: a.people.access,
 		ClientTools: tools.clientTools, Switches: tools.switches, Memory: engine.memory, Inspect: a.insight.inspect,
-		Export: pages.Export(), Imports: pages.Imports(), Draining: a.draining.ctx, Readers: &a.readers,
+		Export: pages.Export(), Imports: pages.Imports(), Draining: a.front.draining.ctx, Readers: &a.front.readers,
 		Accounts: a.people.accounts, Providers: pages.Providers, Projects: engine.projects, Knowledge: engine.knowledge,
 		Channels: chatApps, Browsers: tools.browsers, Outward: a.outward})
-	a.api = api.New(parts)
-	a.gateway = gateway.New(parts, a.api)
-	a.api.Routes(e.Group(""), false)
-	a.api.Routes(e.Group("/api/langgraph"), false)
-	a.api.Routes(e.Group("/api"), true)
-	a.gateway.Routes(e.Group("/api"))
+	a.front.api = api.New(parts)
+	a.front.gateway = gateway.New(parts, a.front.api)
+	a.front.api.Routes(e.Group(""), false)
+	a.front.api.Routes(e.Group("/api/langgraph"), false)
+	a.front.api.Routes(e.Group("/api"), true)
+	a.front.gateway.Routes(e.Group("/api"))
 	inner := a.inner()
 	a.completions(parts, inner).Routes(e.Group("/v1"))
 	callTool := echo.WrapHandler(a.toolServer(inner)) // the API judges what each tool does
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
 		e.Add(method, "/mcp", principal.Allow(principal.Reader, callTool))
 	}
-	a.echo = e
+	a.front.echo = e
 	return principal.Check(e.Routes())
 }
 
@@ -123,7 +123,7 @@ func (a *App) handler() http.Handler {
 			r.URL.Path = p
 			r.URL.RawPath = tidy(r.URL.RawPath)
 		}
-		a.echo.ServeHTTP(w, r)
+		a.front.echo.ServeHTTP(w, r)
 	})
 }
 

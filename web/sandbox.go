@@ -118,7 +118,7 @@ func (a *App) egressGuard(snap *config.Snapshot) *netguard.Guard {
 func (a *App) guardFor(key string, private []string) *netguard.Guard {
 	g := &netguard.Guard{Own: func() []netip.AddrPort {
 		var own []netip.AddrPort
-		for _, l := range a.listeners {
+		for _, l := range a.front.listeners {
 			if at, ok := l.Addr().(*net.TCPAddr); ok {
 				own = append(own, at.AddrPort())
 			}
@@ -152,7 +152,7 @@ func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 			seen = now
 			a.followLog(now)
 			a.tools.mcp.Set(lead.MCPServers(now))
-			a.channels.Apply(a.channelSettings(now))
+			a.duties.channels.Apply(a.channelSettings(now))
 			a.data.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
 			if err := a.tools.egress.Configure(egressPolicy(ctx, now), a.egressGuard(now)); err != nil {
 				a.opts.Log.Warn("keeping the previous network rules", "err", err)
