@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"fawn/agent/access"
 	"fawn/agent/config"
 	"fawn/store"
 	"fawn/web/account"
@@ -17,13 +18,34 @@ import (
 	"fawn/web/ui"
 )
 
+// people groups the parts that know who asks and what they may use. None of them runs on its own, so none is closed.
+type people struct {
+	accounts   *account.Service
+	access     *access.Service // what people may use
+	factorSeal *factor.Seal    // of the secrets of authenticator apps
+}
+
+// openPeople opens accounts, then the rules about what they may use.
+func (a *App) openPeople(ctx context.Context, snap *config.Snapshot) error {
+	if err := a.openAccounts(ctx, snap); err != nil {
+		return err
+	}
+	a.people.access = &access.Service{DB: a.data.db, Required: a.people.accounts.Required,
+		Regroup: func(ctx context.Context, group string, change func() error) error {
+			return a.engine.projects.Regroup(ctx, group, change)
+		},
+		Zone: func() string { return a.config.Current().File.Timezone }}
+	return nil
+}
+
 // openAccounts opens the service of accounts and sign-ins.
 func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 	required := a.accountsRequired(snap.File.Auth.Required)
-	a.accounts = account.New(account.Options{DB: a.db, Log: a.opts.Log, Required: required, UserHeader: a.vouches})
-	a.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
-	a.accounts.StopOwned = a.stopOwned
-	factors := factor.Factors{DB: a.db}
+	a.people.accounts = account.New(account.Options{DB: a.data.db, Log: a.opts.Log, Required: required,
+		UserHeader: a.front.vouches})
+	a.people.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
+	a.people.accounts.StopOwned = a.stopOwned
+	factors := factor.Factors{DB: a.data.db}
 	if required {
 		var err error
 		unreadable := 0
@@ -37,8 +59,8 @@ func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 			a.opts.Log.Warn("couldn't decrypt authenticator secrets", "count", unreadable, "err", factor.ErrSealed)
 		}
 	}
-	a.factorSeal = factors.Seal
-	a.accounts.SecondFactor = func(ctx context.Context, user store.User, code string) error {
+	a.people.factorSeal = factors.Seal
+	a.people.accounts.SecondFactor = func(ctx context.Context, user store.User, code string) error {
 		owes, _, err := factors.Required(ctx, user.ID)
 		if err != nil || !owes {
 			return err
@@ -60,22 +82,22 @@ func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 
 // openSeal has the key that seals second factors: one for all servers of a database, or that of the data folder.
 func (a *App) openSeal(ctx context.Context) (*factor.Seal, error) {
-	if a.shared == nil {
-		key, err := factor.LocalKey(a.dirs.Root)
+	if a.data.shared == nil {
+		key, err := factor.LocalKey(a.data.dirs.Root)
 		if err != nil {
 			return nil, err
 		}
 		return factor.NewSeal(key)
 	}
 	const use = "second factors"
-	key, err := a.shared.SigningKey(ctx, use)
+	key, err := a.data.shared.SigningKey(ctx, use)
 	if err != nil {
 		return nil, err
 	}
-	keys := append([][]byte{key}, a.shared.OlderKeys(use)...)
+	keys := append([][]byte{key}, a.data.shared.OlderKeys(use)...)
 	// The database may have been that of one server before.
-	if _, err := os.Stat(filepath.Join(a.dirs.Root, factor.KeyFile)); err == nil {
-		local, err := factor.LocalKey(a.dirs.Root)
+	if _, err := os.Stat(filepath.Join(a.data.dirs.Root, factor.KeyFile)); err == nil {
+		local, err := factor.LocalKey(a.data.dirs.Root)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +119,7 @@ func (a *App) accountsRequired(mode string) bool {
 
 // local reports whether only this machine can reach the server.
 func (a *App) local() bool {
-	for _, l := range a.listeners {
+	for _, l := range a.front.listeners {
 		if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
 			return false
 		}
@@ -107,11 +129,11 @@ func (a *App) local() bool {
 
 // announceSetup shows the link that creates the owner's account, while there is none.
 func (a *App) announceSetup(ctx context.Context) error {
-	needs, err := a.accounts.NeedsSetup(ctx)
+	needs, err := a.people.accounts.NeedsSetup(ctx)
 	if err != nil || !needs {
 		return err
 	}
-	token, err := a.accounts.SetupLink(ctx)
+	token, err := a.people.accounts.SetupLink(ctx)
 	if err != nil {
 		return fmt.Errorf("make the set-up link: %w", err)
 	}
@@ -123,9 +145,9 @@ func (a *App) announceSetup(ctx context.Context) error {
 // signInSteps shares the steps of signing in between servers of a database, so that each step may happen at another
 // server.
 func (a *App) signInSteps() (ui.Steps, error) {
-	if a.shared == nil {
-		return ui.Steps{Seal: a.factorSeal}, nil
+	if a.data.shared == nil {
+		return ui.Steps{Seal: a.people.factorSeal}, nil
 	}
-	key, err := a.shared.SigningKey(context.Background(), "steps of signing in")
-	return ui.Steps{Key: key, Once: a.shared.Once, Seal: a.factorSeal}, err
+	key, err := a.data.shared.SigningKey(context.Background(), "steps of signing in")
+	return ui.Steps{Key: key, Once: a.data.shared.Once, Seal: a.people.factorSeal}, err
 }

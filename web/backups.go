@@ -126,9 +126,9 @@ func (a *App) backUp(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			a.backups.mu.Lock()
-			a.backups.failed = err
-			a.backups.mu.Unlock()
+			a.data.backups.mu.Lock()
+			a.data.backups.failed = err
+			a.data.backups.mu.Unlock()
 			if err != nil {
 				a.opts.Log.Error("couldn't make a backup", "dir", backupDir(snap), "err", err)
 				again = time.Now().Add(backupRetry)
@@ -168,7 +168,7 @@ func (a *App) backUpNow(ctx context.Context, snap *config.Snapshot) error {
 	}
 	began := time.Now()
 	path := filepath.Join(dir, backupPrefix+began.UTC().Format(backupLayout)+backupSuffix)
-	r, err := backup.Write(ctx, path, BackupOptions(a.opts, snap, a.dirs.Root, snap.File.Backup.Secrets))
+	r, err := backup.Write(ctx, path, BackupOptions(a.opts, snap, a.data.dirs.Root, snap.File.Backup.Secrets))
 	if err != nil {
 		return err
 	}
@@ -201,10 +201,10 @@ func (a *App) backupState() views.Backups {
 		}
 	}
 	s.Next, s.Planned = nextBackup(plan, s.Last, time.Now())
-	a.backups.mu.Lock()
-	defer a.backups.mu.Unlock()
-	if a.backups.failed != nil {
-		s.Problem = a.backups.failed.Error()
+	a.data.backups.mu.Lock()
+	defer a.data.backups.mu.Unlock()
+	if a.data.backups.failed != nil {
+		s.Problem = a.data.backups.failed.Error()
 	}
 	return s
 }

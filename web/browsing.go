@@ -26,17 +26,17 @@ const (
 
 // openBrowsers creates the service that gives agents a browser.
 func (a *App) openBrowsers() *browsing.Service {
-	a.browsers = browser.New(browser.Config{
-		Browser: &a.browser,
+	a.tools.browsers = browser.New(browser.Config{
+		Browser: &a.tools.browser,
 		Rules: func(string) browser.Rules {
 			f := a.config.Current().File
 			return browser.Rules{Guard: a.guardFor("web.allow_private", f.Web.AllowPrivate), Ports: f.Web.Ports,
-				Deny: f.Sandbox.Network.Deny, Decisions: a.network}
+				Deny: f.Sandbox.Network.Deny, Decisions: a.tools.network}
 		},
 		Most: func() int { return a.config.Current().File.Browser.Sessions },
 		Idle: func() time.Duration { return a.config.Current().File.Browser.IdleTimeout },
 		Owner: func(thread string) string {
-			t, err := a.db.Thread(context.Background(), thread)
+			t, err := a.data.db.Thread(context.Background(), thread)
 			if err != nil {
 				a.opts.Log.Warn("couldn't find the owner of a browser", "thread", thread, "err", err)
 			}
@@ -46,34 +46,34 @@ func (a *App) openBrowsers() *browsing.Service {
 		Save: a.saveBrowser,
 		Log:  a.opts.Log,
 	})
-	return browsing.New(browsing.Config{Browsers: a.browsers, Forget: a.forgetBrowser, Log: a.opts.Log,
+	return browsing.New(browsing.Config{Browsers: a.tools.browsers, Forget: a.forgetBrowser, Log: a.opts.Log,
 		Files: func(thread string) (*files.Files, error) {
-			if err := a.dirs.Create(thread); err != nil {
+			if err := a.data.dirs.Create(thread); err != nil {
 				return nil, err
 			}
-			return a.dirs.Open(thread)
+			return a.data.dirs.Open(thread)
 		}})
 }
 
 // browserKeys returns the keys that seal states of browsers, the current one first.
 func (a *App) browserKeys() ([][]byte, error) {
-	if a.shared == nil {
-		key, err := factor.NamedKey(a.dirs.Root, browserKey)
+	if a.data.shared == nil {
+		key, err := factor.NamedKey(a.data.dirs.Root, browserKey)
 		return [][]byte{key}, err
 	}
 	const use = "browsers"
-	key, err := a.shared.SigningKey(context.Background(), use)
-	return append([][]byte{key}, a.shared.OlderKeys(use)...), err
+	key, err := a.data.shared.SigningKey(context.Background(), use)
+	return append([][]byte{key}, a.data.shared.OlderKeys(use)...), err
 }
 
 func (a *App) browserFile(thread string) (string, error) {
-	dir, err := a.dirs.Folder(thread)
+	dir, err := a.data.dirs.Folder(thread)
 	return filepath.Join(dir, browserState), err
 }
 
 // saveBrowser stores the state of a thread's browser, sealed: cookies are as good as passwords.
 func (a *App) saveBrowser(thread string, state []byte) error {
-	if err := a.dirs.Create(thread); err != nil { // a thread whose browser was opened by a person may have no folder yet
+	if err := a.data.dirs.Create(thread); err != nil { // a thread whose browser was opened by a person may have no folder yet
 		return err
 	}
 	name, err := a.browserFile(thread)

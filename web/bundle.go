@@ -131,7 +131,7 @@ func asYAML(v any) []byte {
 // supportBundle handles GET /api/support-bundle: the bundle of a server that runs, with the end of its log.
 func (a *App) supportBundle(c echo.Context) error {
 	ctx := c.Request().Context()
-	parts := map[string][]byte{"database.json": shapeOf(ctx, a.db), "health.json": indentedJSON(a.state(true))}
+	parts := map[string][]byte{"database.json": shapeOf(ctx, a.data.db), "health.json": indentedJSON(a.state(true))}
 	if h, ok := a.opts.Log.Handler().(*logHandler); ok {
 		parts["log.txt"] = h.tail.Bytes()
 	}

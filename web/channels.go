@@ -28,31 +28,31 @@ import (
 
 // openChannels creates the chat apps' bots. Configured ones start once the runs are loaded.
 func (a *App) openChannels() *channels.Hub {
-	c := channels.Config{DB: a.db, Runs: a.runs, Log: a.opts.Log, Save: a.takeUpload, Open: a.openOutput,
+	c := channels.Config{DB: a.data.db, Runs: a.engine.runs, Log: a.opts.Log, Save: a.takeUpload, Open: a.openOutput,
 		Models: a.modelsFor,
 		Skill: func(name string) bool {
-			s, err := a.skills.Get(name)
+			s, err := a.library.skills.Get(name)
 			return err == nil && s.Enabled
 		},
 		Facts: func(ctx context.Context, owner string) (int, error) {
-			all, err := a.memory.All(ctx, owner)
+			all, err := a.engine.memory.All(ctx, owner)
 			return len(all), err
 		}}
 	c.Listens = func() bool { return a.config.Current().File.Transcription.Model != "" }
 	c.Listen = a.transcribe
-	c.Notes = clusterstate.NotesIn(a.shared)
-	if a.db.Clustered() {
+	c.Notes = clusterstate.NotesIn(a.data.shared)
+	if a.data.db.Clustered() {
 		c.Elsewhere = a.botElsewhere
 	}
-	if a.metrics != nil {
-		c.Observer = a.metrics.Channels(func() map[string]channels.Load { return a.channels.Loads() })
+	if a.insight.metrics != nil {
+		c.Observer = a.insight.metrics.Channels(func() map[string]channels.Load { return a.duties.channels.Loads() })
 	}
 	return channels.New(c)
 }
 
 // modelsFor returns the names of the models that a person may use.
 func (a *App) modelsFor(ctx context.Context, owner string) (names []string) {
-	may, err := a.access.Of(ctx, owner)
+	may, err := a.people.access.Of(ctx, owner)
 	if err != nil {
 		a.opts.Log.Error("couldn't read which models a user of a chat app may use", "user", owner, "err", err)
 		return nil
@@ -78,10 +78,10 @@ func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
 		RequireBound: snap.Origin("channel_connections.enabled").Source != "default" && f.ChannelConnections.Enabled &&
 			f.ChannelConnections.RequireBoundIdentity}
 	if hosts := f.Server.Hosts; len(hosts) > 0 {
-		s.Web = "https://" + hosts[0] + a.base
+		s.Web = "https://" + hosts[0] + a.front.base
 	}
 	session, _ := f.Channels["session"].(map[string]any)
-	if !a.caring.Load() { // another server has them
+	if !a.duties.caring.Load() { // another server has them
 		return s
 	}
 	for _, p := range channels.Providers() {
@@ -192,16 +192,16 @@ func guardedTransport(g *netguard.Guard) *http.Transport {
 // planResult returns the message that the chat of a task gets.
 func (a *App) planResult(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error) {
 	d, _ := channels.ParseDestination(c.Deliver) // an invalid one belongs to no one
-	return a.channels.Plan(ctx, d, channels.Result{Owner: c.Owner, Thread: thread, Failed: failed,
+	return a.duties.channels.Plan(ctx, d, channels.Result{Owner: c.Owner, Thread: thread, Failed: failed,
 		Task: cmp.Or(c.Title, page.FirstWords(schedule.Prompt(c.Payload)), "Task")})
 }
 
 // takeUpload stores the files of a form in the uploads of a thread, as a request of the API would.
 func (a *App) takeUpload(ctx context.Context, thread string, form *multipart.Reader) (r uploads.Result, err error) {
-	if err := a.dirs.Create(thread); err != nil {
+	if err := a.data.dirs.Create(thread); err != nil {
 		return r, err
 	}
-	tree, err := a.dirs.Open(thread)
+	tree, err := a.data.dirs.Open(thread)
 	if err != nil {
 		return r, err
 	}
@@ -209,19 +209,19 @@ func (a *App) takeUpload(ctx context.Context, thread string, form *multipart.Rea
 	if r, err = uploads.Save(ctx, tree, thread, form, a.uploadLimits()); err != nil {
 		return r, err
 	}
-	if err := a.dirs.Save(ctx, thread); err != nil {
+	if err := a.data.dirs.Save(ctx, thread); err != nil {
 		return r, err
 	}
 	var names []string
 	for _, f := range r.Files {
 		names = append(names, f.Filename)
 	}
-	return r, a.documents.Add(ctx, thread, names...)
+	return r, a.tools.documents.Add(ctx, thread, names...)
 }
 
 // transcribe writes down a voice message of a chat app.
 func (a *App) transcribe(ctx context.Context, name string, audio io.Reader) (string, error) {
-	m, err := a.builder.Media().Transcription()
+	m, err := a.engine.builder.Media().Transcription()
 	if err != nil {
 		return "", err
 	}
@@ -230,7 +230,7 @@ func (a *App) transcribe(ctx context.Context, name string, audio io.Reader) (str
 
 // openOutput opens a file of a thread.
 func (a *App) openOutput(thread, path string) (_ io.ReadCloser, size int64, err error) {
-	tree, err := a.dirs.Open(thread)
+	tree, err := a.data.dirs.Open(thread)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -260,8 +260,8 @@ func harmless(t *agent.Tool) bool { return t.Name == "web_search" }
 
 // chatApps returns the service of bots for the API and the pages.
 func (a *App) chatApps() *bots.Service {
-	return &bots.Service{Hub: a.channels, DB: a.db, Config: a.config,
-		Apply: func() { a.channels.Apply(a.channelSettings(a.config.Current())) },
+	return &bots.Service{Hub: a.duties.channels, DB: a.data.db, Config: a.config,
+		Apply: func() { a.duties.channels.Apply(a.channelSettings(a.config.Current())) },
 		Open: func(p channels.Provider, k channels.Keys) (chat.Channel, error) {
 			c, _ := a.config.Current().File.Channel(p.Name)
 			return p.Open(k, a.chatOptions(c))

@@ -26,10 +26,10 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 	defer func() {
 		_, _ = j.In.Close(), j.Out.Close() // the sandbox may have closed them
 	}()
-	if r := a.report(); !r.OK {
+	if r := a.tools.report(); !r.OK {
 		return fmt.Errorf("it may only run in a sandbox, and there is none here: %s", r)
 	}
-	if name := a.sandbox.Name(); name != sandbox.ProviderNamespace {
+	if name := a.tools.sandbox.Name(); name != sandbox.ProviderNamespace {
 		return fmt.Errorf("it may only run in a sandbox of namespaces, and commands here run in one of the kind %q",
 			name)
 	}
@@ -40,7 +40,7 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 	}
 	ref := sandbox.ThreadRef{ID: j.Thread}
 	if ref.ID != "" { // its place counts as one of the thread's owner
-		t, err := a.db.Thread(ctx, ref.ID)
+		t, err := a.data.db.Thread(ctx, ref.ID)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -49,11 +49,11 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 	if ref.ID == "" {
 		ref.ID = "job-" + rand.Text()
 		defer func() {
-			gone := a.sandbox.Destroy(context.WithoutCancel(ctx), ref, "the server has ended")
-			err = errors.Join(err, gone, a.dirs.Remove(ref.ID))
+			gone := a.tools.sandbox.Destroy(context.WithoutCancel(ctx), ref, "the server has ended")
+			err = errors.Join(err, gone, a.data.dirs.Remove(ref.ID))
 		}()
 	}
-	box, err := a.sandbox.Acquire(ctx, ref, lead.SandboxPolicy(snap.File.Sandbox))
+	box, err := a.tools.sandbox.Acquire(ctx, ref, lead.SandboxPolicy(snap.File.Sandbox))
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (a *App) confinement(snap *config.Snapshot, s mcp.Server) (sandbox.Policy, 
 	if err != nil {
 		return p, fmt.Errorf("hosts: %w", err)
 	}
-	proxy.Audit = a.egress.Audit
+	proxy.Audit = a.tools.egress.Audit
 	p.Network, p.Proxy = sandbox.NetworkProxy, func(thread string, l net.Listener) {
 		if err := proxy.Serve(context.Background(), l, thread); err != nil { // the sandbox closes the listener
 			a.opts.Log.Warn("couldn't serve an MCP server's network", "server", s.Name, "err", err)

@@ -5,7 +5,6 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
-	"fawn/agent/projects"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/storage"
@@ -32,18 +31,4 @@ func OpenStore(ctx context.Context, o Options, dir string) (*store.DB, files.Dir
 	cfg.Timeout = -1 // commands have no time limit
 	db, err := store.Open(ctx, cfg)
 	return db, dirs, err
-}
-
-// openStore opens the database for this server, and checks that the threads' files are in the configured place.
-func (a *App) openStore(ctx context.Context, cfg store.Config) (err error) {
-	if a.db, err = store.Open(ctx, cfg); err != nil { // it reports who holds the folder, which also explains a taken port
-		return err
-	}
-	a.nameNode()
-	if err = storage.Prove(ctx, a.db, a.dirs); err != nil {
-		return err
-	}
-	a.dirs.Shelved = projects.Shelved(a.db)
-	a.trees, err = storage.Trees(ctx, a.config.Current(), a.db, &a.dirs, a.objectMeter(), a.opts.Log)
-	return err
 }

@@ -70,19 +70,19 @@ func (x index) Find(ctx context.Context, thread string, q uploads.Query) ([]uplo
 
 // openDocuments opens the converter of uploads, which runs each conversion in a separate process.
 func (a *App) openDocuments() *documents.Service {
-	a.converter = worker.New(a.dirs.Root, func() { a.report() }, a.opts.Log)
+	a.tools.converter = worker.New(a.data.dirs.Root, func() { a.tools.report() }, a.opts.Log)
 	server := int64(0)
-	if a.db.Clustered() {
-		server = a.db.Self()
+	if a.data.db.Clustered() {
+		server = a.data.db.Self()
 	}
 	return documents.New(documents.Config{
 		Server:  server,
-		Store:   shelf{a.db},
-		Index:   index{a.db},
-		Cache:   filepath.Join(a.dirs.Root, "shown"),
-		Open:    func(thread string) (documents.Dir, error) { return a.dirs.Open(thread) },
-		Save:    a.dirs.Save,
-		Convert: a.converter.Convert,
+		Store:   shelf{a.data.db},
+		Index:   index{a.data.db},
+		Cache:   filepath.Join(a.data.dirs.Root, "shown"),
+		Open:    func(thread string) (documents.Dir, error) { return a.data.dirs.Open(thread) },
+		Save:    a.data.dirs.Save,
+		Convert: a.tools.converter.Convert,
 		Enabled: func() bool { return a.config.Current().File.Uploads.AutoConvertDocuments },
 		Log:     a.opts.Log,
 	})
@@ -90,6 +90,6 @@ func (a *App) openDocuments() *documents.Service {
 
 // openPictures opens the thumbnail service, which draws each in a separate process.
 func (a *App) openPictures() *pictures.Service {
-	return pictures.New(pictures.Config{Dir: filepath.Join(a.dirs.Root, "pictures"), Draw: a.converter.Draw,
+	return pictures.New(pictures.Config{Dir: filepath.Join(a.data.dirs.Root, "pictures"), Draw: a.tools.converter.Draw,
 		Log: a.opts.Log})
 }

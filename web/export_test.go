@@ -24,7 +24,7 @@ func (a *App) Poll() bool { return a.config.Poll() }
 func (a *App) Config() *config.Snapshot { return a.config.Current() }
 
 // Handle adds a route.
-func (a *App) Handle(path string, h echo.HandlerFunc) { a.echo.GET(path, h) }
+func (a *App) Handle(path string, h echo.HandlerFunc) { a.front.echo.GET(path, h) }
 
 // Guard is a program that only decides who may call it.
 func Guard(addr string, conf *config.Snapshot) *App {
@@ -41,13 +41,13 @@ func (a *App) AllowsOrigin(origin string) bool { return a.originAllowed(origin) 
 func Tidy(path string) string { return tidy(path) }
 
 // Route is a route that is served: echo's method and path with its parameters.
-func (a *App) Route() []*echo.Route { return a.echo.Routes() }
+func (a *App) Route() []*echo.Route { return a.front.echo.Routes() }
 
 // DB is the program's database.
-func (a *App) DB() *store.DB { return a.db }
+func (a *App) DB() *store.DB { return a.data.db }
 
 // DataDir is where everything is kept.
-func (a *App) DataDir() string { return a.dirs.Root }
+func (a *App) DataDir() string { return a.data.dirs.Root }
 
 // SweepUploads looks for left-over uploads now, as it does behind a start.
 func (a *App) SweepUploads(ctx context.Context) { a.sweepUploads(ctx) }

@@ -34,7 +34,7 @@ func (a *App) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		if allowed {
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Expose-Headers", exposed)
-			if a.accounts.Required() && slices.Contains(a.config.Current().File.Server.CORSOrigins, origin) {
+			if a.people.accounts.Required() && slices.Contains(a.config.Current().File.Server.CORSOrigins, origin) {
 				h.Set("Access-Control-Allow-Credentials", "true") // the session's cookie
 			}
 		}

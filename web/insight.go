@@ -1,9 +1,9 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"crypto/subtle"
+	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
@@ -18,17 +18,62 @@ import (
 	"fawn/agent/tracestore"
 	"fawn/store"
 	"fawn/web/api/wire"
+	"fawn/web/audit"
 	"fawn/web/metrics"
 	"fawn/web/openapi"
 	"fawn/web/principal"
+	"fawn/web/redact"
 	"fawn/web/storage"
 	"fawn/web/traceexport"
 )
 
+// insight groups the parts that count, trace and write down what the program does.
+type insight struct {
+	secrets redact.Redactor     // of the configuration, for what is written down
+	metrics *metrics.Metrics    // nil counts nothing
+	tracer  *traceexport.Tracer // nil tells nobody
+	trail   *audit.Trail
+	inspect *tracestore.Service // nil keeps nothing
+}
+
+// openInsight opens the counters and the traces for collectors, which the database and all above report to.
+func (a *App) openInsight(snap *config.Snapshot) {
+	a.openMetrics(snap)
+	a.openTracing(snap)
+}
+
+// openRecords opens the audit and the stored traces, which are rows of the database.
+func (a *App) openRecords(snap *config.Snapshot) {
+	a.insight.trail = audit.New(a.data.db, a.opts.Log)
+	a.openInspector(snap)
+}
+
+// closeRecords writes pending rows of the audit and of stored traces.
+func (i *insight) closeRecords() {
+	if i.trail != nil {
+		i.trail.Close()
+	}
+	if i.inspect != nil {
+		i.inspect.Close()
+	}
+}
+
+// closeTracing sends pending traces, within a limit of time: nobody waits for a collector.
+func (i *insight) closeTracing(limit time.Duration, log *slog.Logger) {
+	if i.tracer == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := i.tracer.Close(ctx); err != nil {
+		log.Warn("couldn't send traces", "err", err)
+	}
+}
+
 // openMetrics makes the counters, unless the configuration wants none.
 func (a *App) openMetrics(snap *config.Snapshot) {
 	if snap.File.Metrics.Enabled {
-		a.metrics = metrics.New(a.opts.Version, a.opts.Log)
+		a.insight.metrics = metrics.New(a.opts.Version, a.opts.Log)
 	}
 }
 
@@ -42,8 +87,8 @@ const orphanTime = 2 * time.Second
 func (a *App) openTracing(snap *config.Snapshot) {
 	c := snap.File.Tracing
 	if targets := TraceTargets(snap); len(targets) > 0 {
-		a.tracer = traceexport.New(traceexport.Config{Targets: targets, Service: c.ServiceName, Version: a.opts.Version,
-			Ratio: c.SampleRatio, Content: c.Content, Redact: a.secrets.Text,
+		a.insight.tracer = traceexport.New(traceexport.Config{Targets: targets, Service: c.ServiceName, Version: a.opts.Version,
+			Ratio: c.SampleRatio, Content: c.Content, Redact: a.insight.secrets.Text,
 			Agents: map[string]string{wire.LeadAssistant(): wire.GraphID}, Log: a.opts.Log})
 	}
 }
@@ -60,39 +105,27 @@ func TraceTargets(snap *config.Snapshot) []traceexport.Target {
 // openInspector starts to store traces of calls, unless the configuration turns that off.
 func (a *App) openInspector(snap *config.Snapshot) {
 	if snap.File.Inspector.Enabled {
-		a.inspect = tracestore.New(a.db, func() tracestore.Rules {
+		a.insight.inspect = tracestore.New(a.data.db, func() tracestore.Rules {
 			i := a.config.Current().File.Inspector
 			return tracestore.Rules{Prompts: i.Prompts, Keep: i.Keep}
 		}, a.opts.Log)
 	}
 }
 
-// closeTracing sends pending traces, within a limit of time: nobody waits for a collector.
-func (a *App) closeTracing() {
-	if a.tracer == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(a.opts.patience, traceTime))
-	defer cancel()
-	if err := a.tracer.Close(ctx); err != nil {
-		a.opts.Log.Warn("couldn't send traces", "err", err)
-	}
-}
-
 // meter counts the work of servers on a shared database; nil without metrics.
 func (a *App) meter(cfg store.Config) store.Meter {
-	if a.metrics == nil || cfg.URL == "" {
+	if a.insight.metrics == nil || cfg.URL == "" {
 		return nil
 	}
-	return a.metrics.Cluster()
+	return a.insight.metrics.Cluster()
 }
 
 // objectMeter counts calls of the object store; nil without one or without metrics.
 func (a *App) objectMeter() storage.Meter {
-	if a.metrics == nil || a.config.Current().File.Files.URL == "" {
+	if a.insight.metrics == nil || a.config.Current().File.Files.URL == "" {
 		return nil
 	}
-	return a.metrics.Objects()
+	return a.insight.metrics.Objects()
 }
 
 // committed is the store's callback for commits, or nil.
@@ -100,23 +133,23 @@ func (a *App) committed() func(time.Duration, error) {
 	if wait := a.opts.committed; wait != nil {
 		return func(time.Duration, error) { wait() }
 	}
-	if a.metrics == nil {
+	if a.insight.metrics == nil {
 		return nil
 	}
-	return a.metrics.Commit
+	return a.insight.metrics.Commit
 }
 
 // observer counts and traces runs; nil if neither is on.
 func (a *App) observer() trace.Observer {
 	var all trace.Observers
-	if a.tracer != nil { // first: what it puts into the context is for all
-		all = append(all, a.tracer)
+	if a.insight.tracer != nil { // first: what it puts into the context is for all
+		all = append(all, a.insight.tracer)
 	}
-	if a.metrics != nil {
-		all = append(all, a.metrics)
+	if a.insight.metrics != nil {
+		all = append(all, a.insight.metrics)
 	}
-	if a.inspect != nil {
-		all = append(all, a.inspect)
+	if a.insight.inspect != nil {
+		all = append(all, a.insight.inspect)
 	}
 	if len(all) == 0 {
 		return nil
@@ -126,47 +159,47 @@ func (a *App) observer() trace.Observer {
 
 // gauge adds the values that are read on request.
 func (a *App) gauge() {
-	m := a.metrics
+	m := a.insight.metrics
 	if m == nil {
 		return
 	}
 	m.Gauges("fawn_runs", "Runs that work, and runs that wait.", "state", func() map[string]float64 {
-		c := a.runs.Counts()
+		c := a.engine.runs.Counts()
 		return map[string]float64{"active": float64(c.Active), "queued": float64(c.Waiting)}
 	})
 	m.Gauges("fawn_event_streams", "Open event streams.", "kind", func() map[string]float64 {
-		return map[string]float64{"api": float64(a.readers.Open()), "page": float64(a.pages.Streams())}
+		return map[string]float64{"api": float64(a.front.readers.Open()), "page": float64(a.front.pages.Streams())}
 	})
 	m.Gauges("fawn_mcp_servers", "MCP servers by state.", "state", func() map[string]float64 {
 		count := map[string]float64{mcp.StateReady: 0}
-		for _, s := range a.mcp.Status() {
+		for _, s := range a.tools.mcp.Status() {
 			count[s.State]++
 		}
 		return count
 	})
 	m.Counter("fawn_store_queries_total", "Statements that read from the database.",
-		func() float64 { return float64(a.db.Work().Queries) })
+		func() float64 { return float64(a.data.db.Work().Queries) })
 	m.Counter("fawn_store_statements_total", "Statements that were part of commits of the database.",
-		func() float64 { return float64(a.db.Work().Statements) })
+		func() float64 { return float64(a.data.db.Work().Statements) })
 	m.Gauge("fawn_store_queue", "Batches and deltas that wait for a commit.",
-		func() float64 { return float64(a.db.Queued()) })
+		func() float64 { return float64(a.data.db.Queued()) })
 	m.Gauge("fawn_store_waiting_seconds", "How long a commit has been waiting for the disk or the database, above 2 s.",
-		func() float64 { now, _ := a.db.Slow(); return now.Seconds() })
+		func() float64 { now, _ := a.data.db.Slow(); return now.Seconds() })
 	m.Gauge("fawn_store_slow_commits", "Commits that have taken more than 2 s since the start.",
-		func() float64 { _, times := a.db.Slow(); return float64(times) })
-	if _, ok := a.db.Node(); ok {
+		func() float64 { _, times := a.data.db.Slow(); return float64(times) })
+	if _, ok := a.data.db.Node(); ok {
 		a.gaugeNode(m)
 	}
 	m.Gauge("fawn_memory_queue", "Threads whose conversation is still to be learned from.",
-		func() float64 { return float64(a.memory.Queued()) })
+		func() float64 { return float64(a.engine.memory.Queued()) })
 	m.Gauge("fawn_audit_dropped", "Audit rows that were lost since the start.",
-		func() float64 { return float64(a.trail.Lost()) })
+		func() float64 { return float64(a.insight.trail.Lost()) })
 }
 
 // gaugeNode adds the values that only a shared database has.
 func (a *App) gaugeNode(m *metrics.Metrics) {
 	node := func() store.NodeStatus {
-		s, _ := a.db.Node()
+		s, _ := a.data.db.Node()
 		return s
 	}
 	m.Gauge("fawn_node_lease_seconds", "How long this server's lease is good without being renewed.",
@@ -174,10 +207,10 @@ func (a *App) gaugeNode(m *metrics.Metrics) {
 	m.Counter("fawn_fenced_total", "Commits that were refused because another server has taken over.",
 		func() float64 { return float64(node().Fenced) })
 	m.Counter("fawn_pool_wait_seconds", "Time that queries have waited for a connection to the database.",
-		func() float64 { return a.db.PoolWait().Seconds() })
+		func() float64 { return a.data.db.PoolWait().Seconds() })
 	m.Gauge("fawn_claims_paused", "Whether this server takes no runs as commits take too long (1) or does (0).",
 		func() float64 {
-			if a.db.Strained() {
+			if a.data.db.Strained() {
 				return 1
 			}
 			return 0
@@ -185,7 +218,7 @@ func (a *App) gaugeNode(m *metrics.Metrics) {
 	m.Gauge("fawn_orphans", "Runs under way that no living server has.", func() float64 {
 		ctx, stop := context.WithTimeout(context.Background(), orphanTime)
 		defer stop()
-		n, err := a.db.Orphans(ctx)
+		n, err := a.data.db.Orphans(ctx)
 		if err != nil {
 			return math.NaN() // not known
 		}
@@ -195,13 +228,13 @@ func (a *App) gaugeNode(m *metrics.Metrics) {
 		"How long ago the tail of another server whose runs are read here was read to its end.", "node",
 		func() map[string]float64 {
 			lags := map[string]float64{}
-			for server, lag := range a.db.TailLags() {
+			for server, lag := range a.data.db.TailLags() {
 				lags[strconv.FormatInt(server, 10)] = lag.Seconds()
 			}
 			return lags
 		})
 	m.Gauges("fawn_readers", "Readers of runs, by where those work.", "run", func() map[string]float64 {
-		all, remote := a.readers.Open()+a.pages.Streams(), a.runs.Counts().Remote
+		all, remote := a.front.readers.Open()+a.front.pages.Streams(), a.engine.runs.Counts().Remote
 		return map[string]float64{"local": float64(max(0, all-int64(remote))), "remote": float64(remote)}
 	})
 }
@@ -215,7 +248,7 @@ func (a *App) serveMetrics(c echo.Context) error {
 			return err
 		}
 	}
-	a.metrics.ServeHTTP(c.Response(), c.Request())
+	a.insight.metrics.ServeHTTP(c.Response(), c.Request())
 	return nil
 }
 

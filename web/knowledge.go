@@ -29,9 +29,10 @@ const (
 
 // openKnowledge starts the service of collections.
 func (a *App) openKnowledge() *knowledge.Service {
-	return knowledge.New(knowledge.Config{DB: a.db, Runs: a.runs, Dirs: a.dirs, Convert: a.converter.Convert,
+	return knowledge.New(knowledge.Config{DB: a.data.db, Runs: a.engine.runs, Dirs: a.data.dirs,
+		Convert: a.tools.converter.Convert,
 		Page: func(ctx context.Context, address string) (knowledge.Page, error) {
-			title, at, text, err := a.web.Page(ctx, address)
+			title, at, text, err := a.tools.web.Page(ctx, address)
 			if err != nil { // a person is told, who knows nothing of tools
 				return knowledge.Page{}, errors.New(strings.TrimPrefix(err.Error(), community.WebFetch+": "))
 			}
@@ -40,7 +41,7 @@ func (a *App) openKnowledge() *knowledge.Service {
 		Git:      a.repositories,
 		Folders:  func() []string { return a.config.Current().File.Knowledge.Folders },
 		Most:     func() int64 { return a.config.Current().File.Knowledge.MaxBytes },
-		Temp:     a.dirs.Root,
+		Temp:     a.data.dirs.Root,
 		Embedder: a.embedder(),
 		Log:      a.opts.Log})
 }
@@ -87,7 +88,7 @@ type known struct{ *App }
 
 // named are the collections of some names that a person may read, in a chat of a project of some owner; "" for none.
 func (k known) named(ctx context.Context, person, owner string, names []string) ([]lead.Collection, error) {
-	list, err := k.knowledge.Named(ctx, person, names, owners(owner)...)
+	list, err := k.engine.knowledge.Named(ctx, person, names, owners(owner)...)
 	out := make([]lead.Collection, 0, len(list))
 	for _, c := range list {
 		out = append(out, lead.Collection{Name: c.Name, About: c.About})
@@ -108,20 +109,20 @@ func (k known) of(ctx context.Context, t *agent.Turn) ([]store.Collection, error
 	if t.Options.Guest {
 		return nil, nil
 	}
-	p, err := k.db.ProjectOf(ctx, t.ThreadID)
+	p, err := k.data.db.ProjectOf(ctx, t.ThreadID)
 	if err != nil {
 		return nil, err
 	}
 	names := p.Settings.Knowledge
-	if name := t.Options.AgentName; name != "" && k.agents != nil {
-		one, err := k.agents.Get(t.Owner, name)
+	if name := t.Options.AgentName; name != "" && k.library.agents != nil {
+		one, err := k.library.agents.Get(t.Owner, name)
 		var bad *profile.Invalid
 		if err != nil && !errors.Is(err, profile.ErrNotFound) && !errors.As(err, &bad) {
 			return nil, err
 		}
 		names = append(names, one.Knowledge...)
 	}
-	return k.knowledge.Named(ctx, t.Owner, names, owners(p.Owner)...)
+	return k.engine.knowledge.Named(ctx, t.Owner, names, owners(p.Owner)...)
 }
 
 // Search implements [tools.Knowledge].
@@ -130,7 +131,7 @@ func (k known) Search(ctx context.Context, t *agent.Turn, q uploads.Query) ([]up
 	if err != nil || len(list) == 0 {
 		return nil, 0, err
 	}
-	hits, err := k.knowledge.Search(ctx, list, q.Words, q.Files, q.Limit)
+	hits, err := k.engine.knowledge.Search(ctx, list, q.Words, q.Files, q.Limit)
 	found := make([]uploads.Passage, 0, len(hits))
 	for _, h := range hits {
 		found = append(found, h.Passage)
@@ -144,7 +145,7 @@ func (k known) Text(ctx context.Context, t *agent.Turn, path string) (string, er
 	if err != nil {
 		return "", err
 	}
-	_, _, text, err := k.knowledge.FindIn(ctx, list, path)
+	_, _, text, err := k.engine.knowledge.FindIn(ctx, list, path)
 	if errors.Is(err, store.ErrNotFound) {
 		err = fs.ErrNotExist
 	}

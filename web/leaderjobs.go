@@ -13,7 +13,6 @@ import (
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
-	"fawn/web/leader"
 )
 
 const (
@@ -23,56 +22,52 @@ const (
 	sweepEvery = 24 * time.Hour
 )
 
-// openDuties starts the jobs of the leader.
-func (a *App) openDuties(snap *config.Snapshot) {
-	jobs := []func(context.Context){a.sweepUploads, a.knowledge.Run, a.memory.Run, a.retain, a.pages.EmptyTrash, a.api.TellWebhooks,
-		a.deleteLeft(a.db.Now())}
+// leaderJobs returns the jobs that one server of a database does at a time.
+func (a *App) leaderJobs(snap *config.Snapshot) []func(context.Context) {
+	jobs := []func(context.Context){a.sweepUploads, a.engine.knowledge.Run, a.engine.memory.Run, a.retain,
+		a.front.pages.EmptyTrash, a.front.api.TellWebhooks, a.deleteLeft(a.data.db.Now())}
 	if snap.File.Scheduler.Enabled {
-		jobs = append(jobs, a.schedule.Run)
+		jobs = append(jobs, a.duties.schedule.Run)
 	}
-	if a.trees != nil {
-		jobs = append(jobs, a.trees.Clean)
+	if a.data.trees != nil {
+		jobs = append(jobs, a.data.trees.Clean)
 	}
-	if a.inspect != nil {
-		jobs = append(jobs, a.inspect.Forget)
+	if a.insight.inspect != nil {
+		jobs = append(jobs, a.insight.inspect.Forget)
 	}
-	if a.db.Clustered() {
+	if a.data.db.Clustered() {
 		jobs = append(jobs, a.runBots, a.pulse, a.trimAudit)
-	} else {
-		a.caring.Store(true)
 	}
-	a.leader = &leader.Runner{DB: a.db, Jobs: jobs, Gone: a.takeUp, Log: a.opts.Log}
-	a.channels.Apply(a.channelSettings(snap))
-	a.leader.Start()
+	return jobs
 }
 
 // deleteLeft deletes abandoned temporary chats. A single server begins with those from before its start.
 func (a *App) deleteLeft(started time.Time) func(context.Context) {
-	if a.db.Clustered() {
+	if a.data.db.Clustered() {
 		started = time.Time{}
 	}
-	return func(ctx context.Context) { threads.DeleteLeft(ctx, a.db, a.runs, started, a.opts.Log) }
+	return func(ctx context.Context) { threads.DeleteLeft(ctx, a.data.db, a.engine.runs, started, a.opts.Log) }
 }
 
 // takeUp continues the work of lost servers.
 func (a *App) takeUp(ctx context.Context, servers []int64) {
-	a.documents.Resume(ctx, servers)
-	a.schedule.TakeUp()
-	if err := a.api.DeleteStateless(ctx); err != nil && ctx.Err() == nil {
+	a.tools.documents.Resume(ctx, servers)
+	a.duties.schedule.TakeUp()
+	if err := a.front.api.DeleteStateless(ctx); err != nil && ctx.Err() == nil {
 		a.opts.Log.Warn("couldn't list threads of stateless runs", "err", err)
 	}
-	if err := a.db.ClearTail(ctx); err != nil && ctx.Err() == nil {
+	if err := a.data.db.ClearTail(ctx); err != nil && ctx.Err() == nil {
 		a.opts.Log.Warn("couldn't clean up after a lost server", "err", err)
 	}
 }
 
 // runBots has the connections to chat apps, of which each bot has one.
 func (a *App) runBots(ctx context.Context) {
-	a.caring.Store(true)
-	a.channels.Apply(a.channelSettings(a.config.Current()))
+	a.duties.caring.Store(true)
+	a.duties.channels.Apply(a.channelSettings(a.config.Current()))
 	<-ctx.Done()
-	a.caring.Store(false)
-	a.channels.Apply(a.channelSettings(a.config.Current()))
+	a.duties.caring.Store(false)
+	a.duties.channels.Apply(a.channelSettings(a.config.Current()))
 }
 
 // pulse notifies services of work that other servers stored.
@@ -84,13 +79,13 @@ func (a *App) pulse(ctx context.Context) {
 		default: // not yet seen the last one
 		}
 	}
-	defer a.db.Hear(store.WakeRuns, 0, hear)()
-	defer a.db.Hear(store.WakeNote, 0, hear)()
+	defer a.data.db.Hear(store.WakeRuns, 0, hear)()
+	defer a.data.db.Hear(store.WakeNote, 0, hear)()
 	apps := a.chatApps()
 	for told := map[string]string{}; ; {
-		a.memory.Look()
+		a.engine.memory.Look()
 		a.tellOfBots(ctx, told)
-		if err := a.channels.Look(ctx); err != nil && ctx.Err() == nil {
+		if err := a.duties.channels.Look(ctx); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't list pending answers", "err", err)
 		}
 		if err := apps.Asked(ctx); err != nil && ctx.Err() == nil {
@@ -120,13 +115,13 @@ const botSpace = "bot_status"
 func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
 	for _, p := range channels.Providers() {
 		body := []byte(nil)
-		if s, ok := a.channels.Status(p.Name); ok && a.caring.Load() {
+		if s, ok := a.duties.channels.Status(p.Name); ok && a.duties.caring.Load() {
 			body, _ = json.Marshal(s) // texts and times
 		}
 		if was, known := told[p.Name]; known && was == string(body) {
 			continue
 		}
-		err := a.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: botSpace, Key: p.Name,
+		err := a.data.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: botSpace, Key: p.Name,
 			Body: body}}})
 		if err == nil {
 			told[p.Name] = string(body)
@@ -138,19 +133,19 @@ func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
 
 // botElsewhere returns the state of another server's bot.
 func (a *App) botElsewhere(provider string) (s channels.Status, ok bool) {
-	if a.caring.Load() {
+	if a.duties.caring.Load() {
 		return s, false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), pulseEvery)
 	defer cancel()
-	body, err := a.db.KV(ctx, store.Global, botSpace, provider)
+	body, err := a.data.db.KV(ctx, store.Global, botSpace, provider)
 	return s, err == nil && json.Unmarshal(body, &s) == nil
 }
 
 // trimAudit keeps the audit of several servers within its bounds.
 func (a *App) trimAudit(ctx context.Context) {
 	a.every(ctx, trimEvery, func() {
-		if err := a.db.TrimAudit(ctx); err != nil && ctx.Err() == nil {
+		if err := a.data.db.TrimAudit(ctx); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't delete old audit rows", "err", err)
 		}
 	})
@@ -172,8 +167,8 @@ func (a *App) every(ctx context.Context, pause time.Duration, f func()) {
 // sweepUploads removes files of uploads a crash cut off, and takes up documents that it cut off
 // from being noticed.
 func (a *App) sweepUploads(ctx context.Context) {
-	if !a.db.Clustered() {
-		a.sweep(ctx, a.unused) // requests are answered meanwhile, and a file of theirs is younger
+	if !a.data.db.Clustered() {
+		a.sweep(ctx, a.data.unused) // requests are answered meanwhile, and a file of theirs is younger
 		return
 	}
 	// Others take uploads at this moment.
@@ -199,7 +194,7 @@ func (a *App) removeProbe(dirs files.Dirs, thread string, before time.Time) erro
 }
 
 func (a *App) sweep(ctx context.Context, before time.Time) {
-	dirs := a.dirs
+	dirs := a.data.dirs
 	dirs.Keeper = nil // leftovers are in folders only
 	each := func(thread string) error {
 		if err := ctx.Err(); err != nil {
@@ -216,16 +211,16 @@ func (a *App) sweep(ctx context.Context, before time.Time) {
 		if _, err := uploads.Sweep(ctx, tree, before); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't remove leftover uploads", "thread", thread, "err", err)
 		}
-		if a.trees != nil || store.IsCollectionShelf(thread) { // it would get the files of every thread
+		if a.data.trees != nil || store.IsCollectionShelf(thread) { // it would get the files of every thread
 			return nil
 		}
-		if err := a.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {
+		if err := a.tools.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't list documents", "thread", thread, "err", err)
 		}
 		return nil
 	}
 	err := errors.Join(dirs.Threads(each), dirs.Shelves(each))
 	if err != nil && ctx.Err() == nil && !errors.Is(err, os.ErrNotExist) {
-		a.opts.Log.Warn("couldn't list leftover uploads", "dir", a.dirs.Above(), "err", err)
+		a.opts.Log.Warn("couldn't list leftover uploads", "dir", a.data.dirs.Above(), "err", err)
 	}
 }

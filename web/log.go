@@ -66,7 +66,7 @@ func (a *App) openLog(snap *config.Snapshot) {
 
 // followLog takes the level, which may change while the server runs.
 func (a *App) followLog(snap *config.Snapshot) {
-	a.secrets.Know(snap.SecretValues())
+	a.insight.secrets.Know(snap.SecretValues())
 	if h, ok := a.opts.Log.Handler().(*logHandler); ok {
 		h.secrets.Know(snap.SecretValues())
 		h.setLevel(snap.File.LogLevel)
@@ -75,8 +75,8 @@ func (a *App) followLog(snap *config.Snapshot) {
 
 // nameNode adds the server to log lines of several servers.
 func (a *App) nameNode() {
-	if h, ok := a.opts.Log.Handler().(*logHandler); ok && a.db.Clustered() {
-		h.node.Store(a.db.Self())
+	if h, ok := a.opts.Log.Handler().(*logHandler); ok && a.data.db.Clustered() {
+		h.node.Store(a.data.db.Self())
 	}
 }
 

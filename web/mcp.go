@@ -30,26 +30,27 @@ import (
 
 // openMCP starts the MCP servers of the configuration, in the background.
 func (a *App) openMCP(snap *config.Snapshot) {
-	threads, err := filepath.Abs(filepath.Join(a.dirs.Above(), "threads"))
+	threads, err := filepath.Abs(filepath.Join(a.data.dirs.Above(), "threads"))
 	if err == nil {
-		err = mcp.RemoveLinks(threads, a.db.Clustered())
+		err = mcp.RemoveLinks(threads, a.data.db.Clustered())
 	}
 	if err != nil {
 		a.opts.Log.Warn("couldn't remove links to temporary folders of MCP servers", "err", err)
 	}
-	a.mcp = mcp.New(mcp.Options{
-		Dir: filepath.Join(a.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap), Public: a.public, Rows: a.shared,
+	a.tools.mcp = mcp.New(mcp.Options{
+		Dir: filepath.Join(a.data.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap),
+		Public: a.public, Rows: a.data.shared,
 		Folder: func(thread string) (string, error) {
-			if err := a.dirs.Create(thread); err != nil {
+			if err := a.data.dirs.Create(thread); err != nil {
 				return "", err
 			}
-			return filepath.Abs(filepath.Join(a.dirs.Above(), "threads", thread, "user-data"))
+			return filepath.Abs(filepath.Join(a.data.dirs.Above(), "threads", thread, "user-data"))
 		},
 		Save: a.saveOutput, Patience: a.formPatience,
 		Confine: a.confine, Following: a.followTasks(snap),
-		Announce: func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) },
+		Announce: func(thread string, event json.RawMessage) { a.engine.runs.Announce(thread, event) },
 	})
-	a.mcp.Set(lead.MCPServers(snap))
+	a.tools.mcp.Set(lead.MCPServers(snap))
 }
 
 // followTasks says how tasks of MCP servers are followed; nil follows none.
@@ -58,17 +59,18 @@ func (a *App) followTasks(snap *config.Snapshot) *mcp.Following {
 	if !conf.Enabled {
 		return nil
 	}
-	return &mcp.Following{Book: tasks.Book{DB: a.db, Bad: a.badTask()}, Every: conf.PollInterval, Most: conf.MaxConcurrentPolls,
+	return &mcp.Following{Book: tasks.Book{DB: a.data.db, Bad: a.badTask()}, Every: conf.PollInterval,
+		Most: conf.MaxConcurrentPolls,
 		Leaves: func(cause error) bool {
 			return (errors.Is(cause, runs.ErrShutdown) || errors.Is(cause, store.ErrFenced)) && !mark
 		},
 		Ended: func(ctx context.Context, id string) (bool, error) {
-			run, err := a.db.Run(ctx, id)
+			run, err := a.data.db.Run(ctx, id)
 			if errors.Is(err, store.ErrNotFound) {
 				return true, nil
 			}
 			return err == nil && run.Status != runs.Pending && run.Status != runs.Running, err
-		}, Now: a.db.Now}
+		}, Now: a.data.db.Now}
 }
 
 // badTask reports a task of an MCP server that can't be read, each of them once.
@@ -84,7 +86,7 @@ func (a *App) badTask() func(thread, id string, err error) {
 // switchedOff tells which tools a thread does without: those of servers that are switched off in it and, if a
 // stranger began it, all but the harmless ones.
 func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool) bool, error) {
-	off, metadata, err := a.switches.OffIn(ctx, thread)
+	off, metadata, err := a.tools.switches.OffIn(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +110,7 @@ func (a *App) formPatience(ctx context.Context, thread string) time.Duration {
 
 // saveOutput writes a file into the outputs of a thread.
 func (a *App) saveOutput(ctx context.Context, thread, name string, data []byte) (_ string, err error) {
-	tree, err := a.dirs.Open(thread)
+	tree, err := a.data.dirs.Open(thread)
 	if err != nil {
 		return "", err
 	}
@@ -119,24 +121,25 @@ func (a *App) saveOutput(ctx context.Context, thread, name string, data []byte) 
 
 // toolServer is Fawn as an MCP server. It asks the API as the principal of its own requests.
 func (a *App) toolServer(inner http.Handler) http.Handler {
-	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.runs, URL: a.URL, Version: a.opts.Version,
-		Draining: a.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
+	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.engine.runs, URL: a.URL, Version: a.opts.Version,
+		Draining: a.front.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
 }
 
 // inner is the API without access checks, for faces of the program whose own requests have passed them.
 func (a *App) inner() http.Handler {
 	inner := echo.New()
 	inner.HTTPErrorHandler = httpx.ErrorHandler(a.opts.Log)
-	a.api.Routes(inner.Group("/api/langgraph"), false)
-	a.api.Routes(inner.Group("/api"), true)
-	a.gateway.Routes(inner.Group("/api"))
+	a.front.api.Routes(inner.Group("/api/langgraph"), false)
+	a.front.api.Routes(inner.Group("/api"), true)
+	a.front.gateway.Routes(inner.Group("/api"))
 	return inner
 }
 
 // completions is Fawn for programs that know OpenAI's API.
 func (a *App) completions(parts *route.Parts, inner http.Handler) *completions.Server {
-	return completions.New(completions.Options{API: inproc.Client{API: inner}, Runs: a.runs, Config: parts.Config, Access: a.access, Draining: a.draining.ctx,
-		Keys: once.New(a.db, a.opts.Log), Readers: &a.readers})
+	return completions.New(completions.Options{API: inproc.Client{API: inner}, Runs: a.engine.runs,
+		Config: parts.Config, Access: a.people.access, Draining: a.front.draining.ctx,
+		Keys: once.New(a.data.db, a.opts.Log), Readers: &a.front.readers})
 }
 
 // describeMCP is the route of the MCP server.

@@ -18,9 +18,10 @@ const learnTime = 5 * time.Second
 
 // openMemory opens the memory of people across threads.
 func (a *App) openMemory() *memory.Service {
-	return memory.New(memory.Config{DB: a.db, Rules: a.memoryRules, Scope: a.memoryScope, Escape: agent.Escape, Log: a.opts.Log,
+	return memory.New(memory.Config{DB: a.data.db, Rules: a.memoryRules, Scope: a.memoryScope,
+		Escape: agent.Escape, Log: a.opts.Log,
 		Ask: func(ctx context.Context, l memory.Lesson, prompt string) (string, error) {
-			return a.builder.Teach(ctx, l, prompt)
+			return a.engine.builder.Teach(ctx, l, prompt)
 		}})
 }
 
@@ -30,7 +31,7 @@ func (a *App) memoryRules() memory.Rules {
 	b := c.Backend
 	path := cmp.Or(b.StoragePath, "memory.json")
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(a.dirs.Root, path)
+		path = filepath.Join(a.data.dirs.Root, path)
 	}
 	return memory.Rules{Enabled: c.Enabled, Inject: c.InjectionEnabled, Debounce: b.Debounce,
 		QueueDepth: b.QueueMaxDepth, Path: path,
@@ -45,7 +46,7 @@ func (a *App) memoryRules() memory.Rules {
 
 // takeMemory takes in a memory.json that was put into its place or edited since the last start.
 func (a *App) takeMemory(ctx context.Context) {
-	if _, err := a.memory.Reload(ctx, store.DefaultOwner); err != nil && ctx.Err() == nil {
+	if _, err := a.engine.memory.Reload(ctx, store.DefaultOwner); err != nil && ctx.Err() == nil {
 		a.opts.Log.Warn("couldn't import memory.json", "err", err)
 	}
 }
@@ -62,14 +63,14 @@ func (a *App) learn(t *agent.Turn, said []*agent.Message) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), learnTime)
 	defer cancel()
-	if err := a.memory.Learn(ctx, l); err != nil {
+	if err := a.engine.memory.Learn(ctx, l); err != nil {
 		t.Log.Warn("couldn't queue a conversation for memory", "err", err)
 	}
 }
 
 // recall finds the relevant facts for a turn.
 func (a *App) recall(ctx context.Context, t *agent.Turn, told []string) (middleware.Recalled, error) {
-	r, err := a.memory.Recall(ctx,
+	r, err := a.engine.memory.Recall(ctx,
 		memory.Question{Owner: t.Owner, Agent: scope(t), Thread: t.ThreadID, Text: request(t.State.Messages),
 			Told: told})
 	return middleware.Recalled{Text: r.Text, IDs: r.IDs}, err

@@ -2,71 +2,18 @@ package web
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
-	"os"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
-	"fawn/agent/access"
-	"fawn/agent/channels"
-	"fawn/agent/clienttool"
-	"fawn/agent/clusterstate"
 	"fawn/agent/community"
 	"fawn/agent/config"
-	"fawn/agent/knowledge"
 	"fawn/agent/lead"
-	"fawn/agent/mcp"
-	"fawn/agent/mcp/switches"
-	"fawn/agent/profile"
-	"fawn/agent/projects"
-	"fawn/agent/runs"
-	"fawn/agent/schedule"
-	"fawn/agent/skills"
-	"fawn/agent/threads"
-	"fawn/agent/tracestore"
-	"fawn/backup"
-	"fawn/memory"
-	"fawn/sandbox"
-	"fawn/sandbox/affinity"
-	"fawn/sandbox/browser"
-	"fawn/sandbox/changes"
-	"fawn/sandbox/egress"
-	"fawn/sandbox/files"
-	"fawn/sandbox/netguard"
-	"fawn/sandbox/render"
-	"fawn/store"
-	"fawn/store/filestore"
-	"fawn/uploads/documents"
-	"fawn/uploads/pictures"
-	"fawn/uploads/worker"
-	"fawn/web/account"
-	"fawn/web/account/factor"
-	"fawn/web/api"
-	"fawn/web/audit"
-	"fawn/web/gateway"
-	"fawn/web/hostrules"
-	"fawn/web/httpx"
-	"fawn/web/leader"
-	"fawn/web/metrics"
-	"fawn/web/proxy"
-	"fawn/web/redact"
-	"fawn/web/restart"
-	"fawn/web/storage"
 	"fawn/web/systemd"
-	"fawn/web/traceexport"
-	"fawn/web/ui"
 )
 
 // DefaultAddr is where Fawn listens unless told otherwise.
@@ -100,71 +47,19 @@ type Options struct {
 	committed func()
 }
 
-// App is the running program. Its parts are built bottom-up and closed top-down.
+// App is the running program: groups of parts, each of which opens and closes its own. [App.Close] has the order.
 type App struct {
-	opts     Options
-	config   *config.Store
-	shared   *clusterstate.Rows // what several servers share; nil for one that is alone
-	trust    proxy.Trust
-	base     string // "" or such as /fawn
-	vouches  string // header with whom a trusted proxy has signed in
-	dirs     files.Dirs
-	db       *store.DB
-	trees    *filestore.Trees // nil has the files of threads in folders only
-	runs     *runs.Manager
-	copier   *threads.Copier
-	builder  *lead.Builder
-	sandbox  sandbox.Provider
-	places   *affinity.Places      // where sandboxes are; nil for a server that has its database alone
-	report   func() sandbox.Report // of the provider that was chosen; waits until one is
-	egress   *egress.Proxy
-	trail    *audit.Trail
-	network  *hostrules.Decisions
-	accounts *account.Service
-	access   *access.Service // what people may use
+	opts    Options
+	config  *config.Store
+	insight insight
+	front   front
+	data    data
+	people  people
+	library library
+	tools   tools
+	engine  engine
+	duties  duties
 
-	factorSeal  *factor.Seal // of the secrets of authenticator apps
-	agents      *profile.Library
-	skills      *skills.Library
-	skillsAt    string // in sandboxes
-	mcp         *mcp.Pool
-	clientTools *clienttool.Board
-	switches    *switches.Service
-	documents   *documents.Service
-	pictures    *pictures.Service
-	memory      *memory.Service
-	projects    *projects.Service
-	knowledge   *knowledge.Service
-	web         *community.Service
-	browser     render.Browser
-	browsers    *browser.Browsers
-	converter   *worker.Converter
-	stopProxy   context.CancelFunc
-	api         *api.API
-	gateway     *gateway.Gateway
-	pages       *ui.UI
-	secrets     redact.Redactor     // of the configuration, for what is written down
-	metrics     *metrics.Metrics    // nil counts nothing
-	inspect     *tracestore.Service // nil keeps nothing
-	tracer      *traceexport.Tracer // nil tells nobody
-	readers     httpx.Limiter       // of event streams of the API
-	schedule    *schedule.Scheduler
-	channels    *channels.Hub
-	leader      *leader.Runner
-	caring      atomic.Bool // this server has the bots
-	unused      time.Time   // before the address was opened, by the clock of the data folder's file system
-	backups     backups
-	listeners   []net.Listener
-	tls         *tls.Config // nil speaks plain HTTP
-	server      *http.Server
-	echo        *echo.Echo
-	lost        leaseLoss         // of the right to write to the database
-	handover    *restart.Handover // what is kept when that is lost, nil for nothing
-	leaving     ending            // when the server begins to stop: pages come back by themselves
-	draining    ending            // when the runs have stopped and whoever still reads should go
-
-	stop      context.CancelFunc // ends background work
-	work      sync.WaitGroup
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -191,15 +86,10 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := Ready(dir, o.Log); err != nil {
+	a := &App{opts: o, front: front{leaving: newEnding(), draining: newEnding()}}
+	if err := a.data.enter(dir, o.Log); err != nil {
 		return nil, err
 	}
-	before, err := fileTime(dir)
-	if err != nil {
-		return nil, err
-	}
-	a := &App{opts: o, dirs: files.Dirs{Root: dir}, unused: before, lost: make(leaseLoss, 1), leaving: newEnding(),
-		draining: newEnding()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -210,225 +100,50 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	snap := a.config.Current()
-	if a.dirs, err = storage.Dirs(snap, dir); err != nil {
+	if err := a.data.place(snap); err != nil {
 		return nil, err
 	}
-	a.dirs.Quota = files.NewQuota(snap.File.Sandbox.Limits.Disk)
 	a.openLog(snap)
 	logWarnings(o.Log, snap)
-	if err := a.openProxy(snap.File.Server, snap.File.Auth.ProxyHeader); err != nil {
+	if err := a.openFront(snap); err != nil {
 		return nil, err
 	}
-	if err := a.openTLS(snap.File.Server); err != nil {
-		return nil, err
-	}
-	a.openMetrics(snap)
-	a.openTracing(snap)
+	a.openInsight(snap)
 	addrErr := a.listen(ctx)
-	bound := o.Addr
-	if len(a.listeners) > 0 {
-		bound = a.listeners[0].Addr().String()
-	}
-	cfg, err := storage.Join(snap, dir)
-	if err != nil {
-		return nil, err
-	}
-	storage.Warn(snap, o.Log)
-	cfg.Version, cfg.Lost, cfg.Meter = o.Version, a.lost.tell, a.meter(cfg)
-	cfg.Addr, cfg.Log, cfg.Committed, cfg.NoEvents = bound, o.Log, a.committed(), os.Getenv("FAWN_BENCH_NOSTORE") == "1"
-	if err := a.openStore(ctx, cfg); err != nil {
+	if err := a.openStore(ctx, snap, a.bound()); err != nil {
 		return nil, err
 	}
 	if addrErr != nil {
 		return nil, addrErr
 	}
-	a.dirs.Shelf = projects.Shelf(a.db)
-	if a.shared, err = storage.Share(ctx, a.db, a.config, o.Log); err != nil {
+	if err := a.data.share(ctx, a.config, o.Log); err != nil {
 		return nil, err
 	}
 	snap = a.config.Current()
-	if err := a.openAccounts(ctx, snap); err != nil {
+	if err := a.openPeople(ctx, snap); err != nil {
 		return nil, err
 	}
-	a.access = &access.Service{DB: a.db, Required: a.accounts.Required,
-		Regroup: func(ctx context.Context, group string, change func() error) error {
-			return a.projects.Regroup(ctx, group, change)
-		},
-		Zone: func() string { return a.config.Current().File.Timezone }}
-	if a.agents, err = storage.Agents(ctx, a.shared, dir, o.Log); err != nil {
+	if err := a.openLibrary(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.openSkills(ctx); err != nil {
+	a.openRecords(snap)
+	if err := a.openTools(ctx, snap); err != nil {
 		return nil, err
 	}
-	a.trail = audit.New(a.db, o.Log)
-	a.openInspector(snap)
-	a.network = hostrules.New(a.db, func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) }, o.Log)
-	if err := a.openSandbox(ctx, snap); err != nil {
+	if err := a.openEngine(ctx, snap); err != nil {
 		return nil, err
 	}
-	a.documents = a.openDocuments()
-	a.pictures = a.openPictures()
-	a.memory = a.openMemory()
-	a.web = a.openWeb()
-	browsing := a.openBrowsers()
-	a.openMCP(snap)
-	a.switches = switches.New(a.db)
-	a.clientTools = clienttool.New(clusterstate.NotesIn(a.shared),
-		func(thread string, event json.RawMessage) bool { return a.runs.Announce(thread, event) }, o.Log)
-	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
-		lead.Options{Guard: func() *netguard.Guard { return a.guardFor("web.allow_private", nil) }, Public: a.public,
-			Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
-			Tools: append(a.web.Tools(), browsing.Tools()...), Browser: a.browsers.Ready,
-			Audit: a.trail.Judged, Retitle: a.retitle, Titles: keptTitles{a.db, a.opts.Log}, Spent: a.book,
-			Spawn: a.spawn, Agents: a.agents, Skills: a.skills, SkillsAt: a.skillsAt, Project: a.projectOf, Knowledge: known{a}, Collections: known{a}.named,
-			Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
-			Client: a.clientTools.Tool, Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff, Access: a.access})
-	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Files: a.versions(), Build: a.builder.Build, Admit: a.builder.Admit,
-		Remove: a.removeThread, Ending: a.memory.Ending, Observe: a.observer(),
-		Mark: snap.File.Runs.Resume == "mark", Slots: snap.File.Cluster.Slots, Steps: a.steps, Log: o.Log})
-	a.projects = a.openProjects()
-	a.knowledge = a.openKnowledge()
-	a.copier = &threads.Copier{DB: a.db, Files: a.copyFiles, FilesAt: a.copyVersion(), Remove: a.removeThread,
-		Log: o.Log}
-	if err := a.runs.Recover(ctx); err != nil {
-		return nil, fmt.Errorf("clean up after the last stop: %w", err)
-	}
-	plan := snap.File.Scheduler
-	a.schedule = schedule.New(schedule.Config{DB: a.db, Runs: a.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns,
-		Look: plan.PollInterval, Shared: a.db.Clustered(), Plan: a.planResult,
-		Deliver: func(ctx context.Context, run string) error { return a.channels.Deliver(ctx, run) }})
-	a.channels = a.openChannels()
+	a.openDuties(snap)
 	if err := a.routes(); err != nil {
 		return nil, err
 	}
 	a.gauge()
-	if !a.db.Clustered() {
-		if err := a.api.DeleteStateless(ctx); err != nil {
+	if !a.data.db.Clustered() {
+		if err := a.front.api.DeleteStateless(ctx); err != nil {
 			return nil, err
 		}
 	}
 	a.takeMemory(ctx)
-	background, stop := context.WithCancel(context.Background())
-	a.stop = stop
-	a.work.Go(func() {
-		if err := a.config.Watch(background); err != nil && background.Err() == nil {
-			o.Log.Error("stopped watching the configuration", "err", err)
-		}
-	})
-	if a.shared != nil {
-		a.work.Go(func() { a.shared.Run(background) })
-	}
-	a.openConsole(background)
-	if a.trees != nil {
-		a.work.Go(func() { a.trees.Run(background) })
-	}
-	a.work.Go(func() { a.places.Run(background) })
-	a.work.Go(func() { a.documents.Run(background) })
-	a.work.Go(func() { a.followConfig(background, snap) })
-	a.work.Go(func() { a.backUp(background) })
-	a.openDuties(snap)
+	a.startDuties(snap)
 	return a, nil
-}
-
-// steps are the limits of steps as they are configured now.
-func (a *App) steps() runs.StepLimits {
-	f := a.config.Current().File
-	return runs.StepLimits{Usual: f.Runs.RecursionLimit, Most: f.MaxRecursionLimit,
-		Fail: f.Runs.OnRecursionLimit == "error"}
-}
-
-// checkAddr refuses an invalid address.
-func checkAddr(o Options) error {
-	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
-		return fmt.Errorf("--addr %q isn't a valid address: use host:port, for example %s", o.Addr, DefaultAddr)
-	}
-	return nil
-}
-
-// IsLoopback tells whether a host is this machine itself.
-func IsLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
-// writable makes the data folder and proves that files can be written there.
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("can't create the data folder: %w. Choose another with --data", err)
-	}
-	probe, err := os.CreateTemp(dir, ".probe-*")
-	if err != nil {
-		return fmt.Errorf("can't write to the data folder %s: %w. Choose another with --data", dir, errors.Unwrap(err))
-	}
-	name := probe.Name()
-	return errors.Join(probe.Close(), os.Remove(name))
-}
-
-// fileTime is the time that a file gets which is written now. Clocks of file systems are coarse and may be those of
-// another machine, so that ours says nothing about which of two files is the older one.
-func fileTime(dir string) (at time.Time, err error) {
-	f, err := os.CreateTemp(dir, ".probe-*")
-	if err != nil {
-		return at, fmt.Errorf("can't write to the data folder %s: %w", dir, errors.Unwrap(err))
-	}
-	info, err := f.Stat()
-	if err == nil {
-		at = info.ModTime()
-	}
-	return at, errors.Join(err, f.Close(), os.Remove(f.Name()))
-}
-
-// Ready is [writable], and goes on with a restore that was cut off.
-func Ready(dir string, log *slog.Logger) error {
-	if err := writable(dir); err != nil {
-		return err
-	}
-	done, err := backup.Finish(dir)
-	if done && err == nil && log != nil {
-		log.Warn("finished an interrupted restore", "dir", dir)
-	}
-	return err
-}
-
-// listen opens the address, and for the IPv4 loopback also ::1 where there is one.
-func (a *App) listen(ctx context.Context) error {
-	if len(a.opts.Listeners) > 0 {
-		a.listeners = a.opts.Listeners
-		return nil
-	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", a.opts.Addr)
-	if err != nil {
-		if portTaken(err) {
-			return fmt.Errorf("%s is already in use by another program. Stop it, or choose another address with --addr",
-				a.opts.Addr)
-		}
-		var op *net.OpError
-		if errors.As(err, &op) {
-			err = op.Err // what is around it repeats the address
-		}
-		return fmt.Errorf("can't listen on --addr %s: %w", a.opts.Addr, err)
-	}
-	a.listeners = append(a.listeners, l)
-	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.Equal(net.IPv4(127, 0, 0, 1)) {
-		six, err := lc.Listen(ctx, "tcp6", net.JoinHostPort("::1", fmt.Sprint(at.Port)))
-		if err == nil {
-			a.listeners = append(a.listeners, six)
-		} else if portTaken(err) {
-			a.opts.Log.Warn("port in use on ::1; listening on 127.0.0.1 only", "port", at.Port)
-		}
-	}
-	return nil
-}
-
-// Addr is the address Fawn listens on.
-func (a *App) Addr() string { return a.listeners[0].Addr().String() }
-
-// URL is the address to open in a browser.
-func (a *App) URL() string {
-	return a.url() + a.base
 }

@@ -11,7 +11,7 @@ import (
 // everyone on a server without accounts; other administrators may reach the public internet and the networks in
 // auth.allow_private. Cloud metadata services are always refused.
 func (a *App) outward(ctx context.Context) *netguard.Guard {
-	if !a.accounts.Required() || principal.Of(ctx).Role == principal.RoleOwner {
+	if !a.people.accounts.Required() || principal.Of(ctx).Role == principal.RoleOwner {
 		return &netguard.Guard{Private: true}
 	}
 	return a.public()

@@ -18,23 +18,23 @@ const maxToldFiles = 50
 
 // openProjects opens the service of projects.
 func (a *App) openProjects() *projects.Service {
-	return projects.New(projects.Config{DB: a.db, Runs: a.runs, Dirs: a.dirs, Documents: a.documents,
-		Discarded: func() { a.pages.Discarded() }, Ended: a.endSandboxes, Log: a.opts.Log})
+	return projects.New(projects.Config{DB: a.data.db, Runs: a.engine.runs, Dirs: a.data.dirs, Documents: a.tools.documents,
+		Discarded: func() { a.front.pages.Discarded() }, Ended: a.endSandboxes, Log: a.opts.Log})
 }
 
 // endSandboxes stops the sandboxes of threads on all servers of the database.
 func (a *App) endSandboxes(ctx context.Context, threads []string) error {
 	var errs []error
 	for _, thread := range threads {
-		_, err := a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "its project changed")
+		_, err := a.tools.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "its project changed")
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, a.places.Clear(ctx, threads))...)
+	return errors.Join(append(errs, a.tools.places.Clear(ctx, threads))...)
 }
 
 // projectOf is the project of a thread for its agent, nil for none.
 func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, error) {
-	p, err := a.db.ProjectOf(ctx, thread)
+	p, err := a.data.db.ProjectOf(ctx, thread)
 	if err != nil || p.ID == "" {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, erro
 	out := &lead.Project{Owner: p.Owner, Name: p.Name, Instructions: s.Instructions, Agent: s.Agent, Model: s.Model, Skills: s.Skills,
 		Servers: s.Servers, Knowledge: s.Knowledge, Write: s.Writable && p.Role.Writes()}
 	shelf := store.ShelfOf(p.ID)
-	dir, err := a.dirs.Open(shelf)
+	dir, err := a.data.dirs.Open(shelf)
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, nil
 	}
@@ -64,7 +64,7 @@ func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, erro
 // memoryScope names the memory that a thread reads and teaches. Editors of a shared project write what agents do in the
 // chats of its members, so these chats leave a member's own memory alone unless the member allows it.
 func (a *App) memoryScope(ctx context.Context, owner, thread string) (memory.Scope, error) {
-	p, err := a.db.ProjectOf(ctx, thread)
+	p, err := a.data.db.ProjectOf(ctx, thread)
 	if err != nil {
 		return memory.Scope{}, err
 	}
@@ -76,7 +76,7 @@ func (a *App) memoryScope(ctx context.Context, owner, thread string) (memory.Sco
 	if p.Settings.Memory == store.MemoryIsolated {
 		return isolated, nil
 	}
-	allowed, _, err := a.db.PersonalMemory(ctx, owner, p.ID)
+	allowed, _, err := a.data.db.PersonalMemory(ctx, owner, p.ID)
 	switch {
 	case err != nil:
 		return memory.Scope{}, err

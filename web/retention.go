@@ -26,10 +26,10 @@ func (a *App) retain(ctx context.Context) {
 			return
 		case <-wait.C:
 		}
-		if err := a.db.ForgetUsed(ctx, a.db.Now().Add(-usedDays)); err != nil && ctx.Err() == nil {
+		if err := a.data.db.ForgetUsed(ctx, a.data.db.Now().Add(-usedDays)); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't remove old counts of usage", "err", err)
 		}
-		done, err := threads.Sweep(ctx, a.db, a.runs, policy(a.config.Current().File.Retention), a.db.Now())
+		done, err := threads.Sweep(ctx, a.data.db, a.engine.runs, policy(a.config.Current().File.Retention), a.data.db.Now())
 		if err != nil && ctx.Err() == nil {
 			a.opts.Log.Error("couldn't delete expired threads", "err", err)
 		}

@@ -28,34 +28,38 @@ func (a *App) routes() error {
 	if a.config.Current().File.Logging.Enhance.Enabled {
 		e.Use(a.traced)
 	}
-	if a.metrics != nil {
-		e.Use(a.metrics.HTTP)
+	if a.insight.metrics != nil {
+		e.Use(a.insight.metrics.HTTP)
 	}
-	e.Use(based, a.recovered, a.guard, a.accounts.Middleware)
+	e.Use(based, a.recovered, a.guard, a.people.accounts.Middleware)
 
 	spec, document := a.describe()
-	site := &page.Site{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Accounts: a.accounts, Access: a.access, Network: a.network,
-		Sandbox: a.report, Browsers: a.browsers, Known: a.knowledge.Has, Addr: a.Addr(), Log: a.opts.Log}
+	tools, engine, library := &a.tools, &a.engine, &a.library
+	site := &page.Site{DB: a.data.db, Runs: engine.runs, Dirs: a.data.dirs, Config: a.config, Accounts: a.people.accounts,
+		Access: a.people.access, Network: tools.network, Sandbox: tools.report, Browsers: tools.browsers,
+		Known: engine.knowledge.Has, Addr: a.Addr(), Log: a.opts.Log}
 	chatApps := a.chatApps()
 	steps, err := a.signInSteps()
 	if err != nil {
 		return err
 	}
-	tasks := route.NewTasks(route.TaskParts{DB: a.db, Scheduler: a.schedule, Config: a.config.Current, Agents: a.agents,
-		Bots: chatApps})
-	pages, err := ui.New(ui.Deps{Site: site, Projects: a.projects, Knowledge: a.knowledge, Steps: steps, Copier: a.copier, Bots: chatApps, Restart: a.restartSandbox,
-		Backups: a.backupState, Web: a.web, Apps: a.builder.CallForApp, AppServer: a.builder.AppServer, Print: a.browser.Print,
-		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
-		Tasks: tasks, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
-		Aside: a.builder, Media: a.builder.Media(), Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.inspect,
-		Outward: a.outward, Draining: a.leaving.ctx, SSO: sso.New(a.guardFor("auth.oidc", nil))})
+	tasks := route.NewTasks(route.TaskParts{DB: a.data.db, Scheduler: a.duties.schedule, Config: a.config.Current,
+		Agents: library.agents, Bots: chatApps})
+	pages, err := ui.New(ui.Deps{Site: site, Projects: engine.projects, Knowledge: engine.knowledge, Steps: steps,
+		Copier: engine.copier, Bots: chatApps, Restart: a.restartSandbox, Backups: a.backupState, Web: tools.web,
+		Apps: engine.builder.CallForApp, AppServer: engine.builder.AppServer, Print: tools.browser.Print,
+		Uploads: a.uploadLimits, Documents: tools.documents, Pictures: tools.pictures, Version: a.opts.Version, Spec: spec,
+		Tasks: tasks, Agents: library.agents, Skills: library.skills, MCP: tools.mcp, Switches: tools.switches,
+		Memory: engine.memory, Aside: engine.builder, Media: engine.builder.Media(), Window: engine.builder.WindowOf,
+		Compact: engine.builder.Compact, Inspect: a.insight.inspect, Outward: a.outward, Draining: a.front.leaving.ctx,
+		SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
 		return err
 	}
 	e.HTTPErrorHandler = pages.ErrorHandler(httpx.ErrorHandler(a.opts.Log))
 	e.GET("/assets/*", principal.Allow(principal.Anyone, echo.WrapHandler(assets.Handler())))
 	pages.Routes(e.Group(""))
-	a.pages = pages
+	a.front.pages = pages
 
 	for _, path := range healthPaths() {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions} {
@@ -63,32 +67,34 @@ func (a *App) routes() error {
 		}
 	}
 	e.GET("/api/support-bundle", principal.Allow(principal.Operator, a.supportBundle))
-	if a.metrics != nil {
+	if a.insight.metrics != nil {
 		e.GET("/metrics", principal.Allow(principal.Anyone, a.serveMetrics))
 	}
 	if document != nil {
 		e.GET("/openapi.json", principal.Allow(principal.User, document))
 	}
-	parts := route.NewParts(route.Deps{DB: a.db, Runs: a.runs, Copier: a.copier, Network: a.network, Dirs: a.dirs,
-		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current,
-		Settings: a.config, Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Tasks: tasks,
-		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills,
-		MCP: a.mcp, Access: a.access, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Imports: pages.Imports(),
-		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers,
-		Projects: a.projects, Knowledge: a.knowledge, Channels: chatApps, Browsers: a.browsers, Outward: a.outward})
-	a.api = api.New(parts)
-	a.gateway = gateway.New(parts, a.api)
-	a.api.Routes(e.Group(""), false)
-	a.api.Routes(e.Group("/api/langgraph"), false)
-	a.api.Routes(e.Group("/api"), true)
-	a.gateway.Routes(e.Group("/api"))
+	parts := route.NewParts(route.Deps{DB: a.data.db, Runs: engine.runs, Copier: engine.copier, Network: tools.network,
+		Dirs: a.data.dirs, Uploads: a.uploadLimits, Documents: tools.documents, Pictures: tools.pictures,
+		Snapshot: a.config.Current, Settings: a.config, Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook,
+		Tasks: tasks, Window: engine.builder.WindowOf, Compact: engine.builder.Compact, Aside: engine.builder,
+		Agents: library.agents, Skills: library.skills, MCP: tools.mcp, Access: a.people.access,
+		ClientTools: tools.clientTools, Switches: tools.switches, Memory: engine.memory, Inspect: a.insight.inspect,
+		Export: pages.Export(), Imports: pages.Imports(), Draining: a.front.draining.ctx, Readers: &a.front.readers,
+		Accounts: a.people.accounts, Providers: pages.Providers, Projects: engine.projects, Knowledge: engine.knowledge,
+		Channels: chatApps, Browsers: tools.browsers, Outward: a.outward})
+	a.front.api = api.New(parts)
+	a.front.gateway = gateway.New(parts, a.front.api)
+	a.front.api.Routes(e.Group(""), false)
+	a.front.api.Routes(e.Group("/api/langgraph"), false)
+	a.front.api.Routes(e.Group("/api"), true)
+	a.front.gateway.Routes(e.Group("/api"))
 	inner := a.inner()
 	a.completions(parts, inner).Routes(e.Group("/v1"))
-	tools := echo.WrapHandler(a.toolServer(inner)) // the API judges what each tool does
+	callTool := echo.WrapHandler(a.toolServer(inner)) // the API judges what each tool does
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
-		e.Add(method, "/mcp", principal.Allow(principal.Reader, tools))
+		e.Add(method, "/mcp", principal.Allow(principal.Reader, callTool))
 	}
-	a.echo = e
+	a.front.echo = e
 	return principal.Check(e.Routes())
 }
 
@@ -117,7 +123,7 @@ func (a *App) handler() http.Handler {
 			r.URL.Path = p
 			r.URL.RawPath = tidy(r.URL.RawPath)
 		}
-		a.echo.ServeHTTP(w, r)
+		a.front.echo.ServeHTTP(w, r)
 	})
 }
 
@@ -196,7 +202,7 @@ const healthy, unhealthy = "healthy", "unhealthy"
 // state is how the server is; strangers learn only whether it is well.
 func (a *App) state(known bool) healthJSON {
 	h := healthJSON{Status: healthy, Service: "fawn"}
-	err := a.db.Healthy()
+	err := a.data.db.Healthy()
 	if err != nil {
 		h.Status = unhealthy
 	}
@@ -207,10 +213,10 @@ func (a *App) state(known bool) healthJSON {
 		h.Reason = err.Error()
 	}
 	h.Version, h.Sandbox = &a.opts.Version, new(a.publicReport())
-	h.Audit = &auditHealth{a.trail.Lost()}
-	h.Storage = &storageHealth{a.dirs.Quota.Full(), a.dirs.Quota.Limit()}
+	h.Audit = &auditHealth{a.insight.trail.Lost()}
+	h.Storage = &storageHealth{a.data.dirs.Quota.Full(), a.data.dirs.Quota.Limit()}
 	h.ConfigProblem = a.config.Problem()
-	if a.db.Strained() {
+	if a.data.db.Strained() {
 		h.Claims = "paused: commits to the database take more than half a second"
 	}
 	return h

@@ -35,38 +35,39 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	if err != nil {
 		return fmt.Errorf("sandbox.network: %w", err)
 	}
-	proxy.Decisions, proxy.Ask = a.network, a.network.Ask
-	proxy.Await, a.network.Patience = a.network.Await, a.patience
+	proxy.Decisions, proxy.Ask = a.tools.network, a.tools.network.Ask
+	proxy.Await, a.tools.network.Patience = a.tools.network.Await, a.patience
 	proxy.Audit = func(r egress.Record) {
-		a.trail.Connected(r, a.runs.Active(r.Thread))
+		a.insight.trail.Connected(r, a.engine.runs.Active(r.Thread))
 	}
-	c := lead.SandboxConfig(snap.File.Sandbox, a.dirs, a.opts.Log)
-	c.Provider, c.Shared = lead.SandboxProvider(snap), a.accounts.Required()
+	c := lead.SandboxConfig(snap.File.Sandbox, a.data.dirs, a.opts.Log)
+	c.Provider, c.Shared = lead.SandboxProvider(snap), a.people.accounts.Required()
 	c.Secrets = []string{snap.SettingsPath(), snap.SecretsPath()}
 	if snap.ConfigPath != "" {
 		c.Secrets = append(c.Secrets, snap.ConfigPath, filepath.Join(filepath.Dir(snap.ConfigPath), ".env"))
 	}
-	c.Audit = a.trail.Ran
-	if a.metrics != nil {
-		c.Started = a.metrics.Sandbox
+	c.Audit = a.insight.trail.Ran
+	if a.insight.metrics != nil {
+		c.Started = a.insight.metrics.Sandbox
 	}
-	a.places = affinity.New(affinity.Config{DB: a.db, Dirs: a.dirs, Patience: a.opts.patience, Log: a.opts.Log})
-	if a.places != nil {
-		c.Kept = a.places.Kept
+	a.tools.places = affinity.New(affinity.Config{DB: a.data.db, Dirs: a.data.dirs, Patience: a.opts.patience,
+		Log: a.opts.Log})
+	if a.tools.places != nil {
+		c.Kept = a.tools.places.Kept
 	}
 	serving, stop := context.WithCancel(context.Background())
-	a.stopProxy = stop
+	a.tools.stopProxy = stop
 	c.Proxy = func(thread string, l net.Listener) {
 		if err := proxy.Serve(serving, l, thread); err != nil {
 			a.opts.Log.Warn("couldn't serve a sandbox's network", "thread", thread, "err", err)
 		}
 	}
-	a.egress = proxy
-	if a.sandbox, err = providers.NewLate(c); err != nil {
+	a.tools.egress = proxy
+	if a.tools.sandbox, err = providers.NewLate(c); err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
-	a.sandbox = a.places.Around(a.sandbox)
-	a.report = sync.OnceValue(func() sandbox.Report { return a.sandbox.Probe(serving) })
+	a.tools.sandbox = a.tools.places.Around(a.tools.sandbox)
+	a.tools.report = sync.OnceValue(func() sandbox.Report { return a.tools.sandbox.Probe(serving) })
 	return nil
 }
 
@@ -84,10 +85,10 @@ func (a *App) patience(ctx context.Context, thread string) (run string, d time.D
 
 // watched returns a thread's run if someone can be asked: on a page, or at a client that declares it.
 func (a *App) watched(ctx context.Context, thread string) (run string) {
-	if run = a.runs.Active(thread); run == "" {
+	if run = a.engine.runs.Active(thread); run == "" {
 		return ""
 	}
-	row, err := a.db.Run(ctx, run)
+	row, err := a.data.db.Run(ctx, run)
 	var req runs.Request
 	if err != nil || json.Unmarshal(row.Kwargs, &req) != nil {
 		return ""
@@ -117,7 +118,7 @@ func (a *App) egressGuard(snap *config.Snapshot) *netguard.Guard {
 func (a *App) guardFor(key string, private []string) *netguard.Guard {
 	g := &netguard.Guard{Own: func() []netip.AddrPort {
 		var own []netip.AddrPort
-		for _, l := range a.listeners {
+		for _, l := range a.front.listeners {
 			if at, ok := l.Addr().(*net.TCPAddr); ok {
 				own = append(own, at.AddrPort())
 			}
@@ -150,10 +151,10 @@ func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 		if now := a.config.Current(); now != seen {
 			seen = now
 			a.followLog(now)
-			a.mcp.Set(lead.MCPServers(now))
-			a.channels.Apply(a.channelSettings(now))
-			a.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
-			if err := a.egress.Configure(egressPolicy(ctx, now), a.egressGuard(now)); err != nil {
+			a.tools.mcp.Set(lead.MCPServers(now))
+			a.duties.channels.Apply(a.channelSettings(now))
+			a.data.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
+			if err := a.tools.egress.Configure(egressPolicy(ctx, now), a.egressGuard(now)); err != nil {
 				a.opts.Log.Warn("keeping the previous network rules", "err", err)
 			}
 		}
@@ -164,10 +165,10 @@ func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 func (a *App) removeThread(thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
-	a.web.Forget(thread)
-	a.browsers.End(thread)
-	a.mcp.Forget(thread)
-	err := a.sandbox.Destroy(ctx, sandbox.ThreadRef{ID: thread}, "the thread was deleted")
+	a.tools.web.Forget(thread)
+	a.tools.browsers.End(thread)
+	a.tools.mcp.Forget(thread)
+	err := a.tools.sandbox.Destroy(ctx, sandbox.ThreadRef{ID: thread}, "the thread was deleted")
 	if errors.Is(err, sandbox.ErrGone) {
 		err = nil
 	}
@@ -178,28 +179,28 @@ func (a *App) removeThread(thread string) error {
 func (a *App) forgetThread(thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
-	return errors.Join(a.network.Drop(ctx, thread), a.dirs.Remove(thread), a.documents.Forget(thread),
-		a.pictures.Forget(thread))
+	return errors.Join(a.tools.network.Drop(ctx, thread), a.data.dirs.Remove(thread), a.tools.documents.Forget(thread),
+		a.tools.pictures.Forget(thread))
 }
 
 // restartSandbox stops the commands of a thread at its user's request.
 func (a *App) restartSandbox(ctx context.Context, thread string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, sandboxCloseTime)
 	defer cancel()
-	return a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "by the user")
+	return a.tools.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "by the user")
 }
 
-// closeSandbox ends every process of every sandbox.
-func (a *App) closeSandbox() error {
-	if a.sandbox == nil {
+// closeSandbox ends every process of every sandbox, and the converters.
+func (t *tools) closeSandbox() error {
+	if t.sandbox == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxStopTime)
 	defer cancel()
-	a.stopProxy()
-	err := a.sandbox.Close(ctx)
-	if a.converter != nil {
-		err = errors.Join(err, a.converter.Close(ctx))
+	t.stopProxy()
+	err := t.sandbox.Close(ctx)
+	if t.converter != nil {
+		err = errors.Join(err, t.converter.Close(ctx))
 	}
 	return err
 }
@@ -207,7 +208,7 @@ func (a *App) closeSandbox() error {
 // publicReport returns the part of a provider's report for monitors, without paths of this machine. No path of this
 // machine.
 func (a *App) publicReport() sandbox.Report {
-	r := a.report()
+	r := a.tools.report()
 	r.Detail, r.Tried = "", slices.Clone(r.Tried)
 	for i := range r.Tried {
 		r.Tried[i].Detail = ""

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fawn/agent/llm"
 	"fawn/web/memlimit"
 	"fawn/web/restart"
 	"fawn/web/systemd"
@@ -48,8 +47,8 @@ func Serve(ctx context.Context, o Options) error {
 	var opened atomic.Pointer[App]
 	defer memlimit.Keep(ctx, func() {
 		if a := opened.Load(); a != nil {
-			a.runs.Rest()
-			a.db.Rest()
+			a.engine.runs.Rest()
+			a.data.db.Rest()
 		}
 	})()
 	a, err := Open(ctx, o)
@@ -64,22 +63,22 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	opened.Store(a)
 	err = errors.Join(a.Run(ctx), a.Close())
-	if a.handover == nil {
+	if a.front.handover == nil {
 		return err
 	}
 	if ctx.Err() == nil {
 		a.opts.Log.Warn("restarting in place", "err", err)
-		err = errors.Join(err, a.handover.Execute(env))
+		err = errors.Join(err, a.front.handover.Execute(env))
 	}
-	return errors.Join(err, a.handover.Drop())
+	return errors.Join(err, a.front.handover.Drop())
 }
 
 // Run answers requests until ctx ends or a listener breaks.
 func (a *App) Run(ctx context.Context) error {
 	server := a.config.Current().File.Server
-	a.server = &http.Server{Handler: a.handler(), ReadHeaderTimeout: server.HeaderTimeout,
+	a.front.server = &http.Server{Handler: a.handler(), ReadHeaderTimeout: server.HeaderTimeout,
 		MaxHeaderBytes: int(server.MaxHeaderBytes),
-		IdleTimeout:    idleTime, ErrorLog: slog.NewLogLogger(a.opts.Log.Handler(), slog.LevelWarn), TLSConfig: a.tls}
+		IdleTimeout:    idleTime, ErrorLog: slog.NewLogLogger(a.opts.Log.Handler(), slog.LevelWarn), TLSConfig: a.front.tls}
 	g, gctx := errgroup.WithContext(ctx)
 	if a.opts.Pprof != "" {
 		server, l, err := profiles(a.opts.Pprof)
@@ -89,9 +88,9 @@ func (a *App) Run(ctx context.Context) error {
 		g.Go(func() error { return serveProfiles(gctx, server, l) })
 		a.opts.Log.Info("serving profiles", "url", "http://"+l.Addr().String()+"/debug/pprof/")
 	}
-	for _, l := range a.listeners {
+	for _, l := range a.front.listeners {
 		g.Go(func() error {
-			if err := a.server.Serve(a.secured(l, server)); !errors.Is(err, http.ErrServerClosed) {
+			if err := a.front.server.Serve(a.secured(l, server)); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 			}
 			return nil
@@ -100,7 +99,7 @@ func (a *App) Run(ctx context.Context) error {
 	fmt.Fprintf(a.opts.Out, "Fawn is ready at %s\n", a.URL())
 	a.manage(a.opts.Manager.Ready())
 	g.Go(func() error {
-		a.opts.Manager.Watch(gctx, a.db.Healthy)
+		a.opts.Manager.Watch(gctx, a.data.db.Healthy)
 		return nil
 	})
 	g.Go(func() error {
@@ -109,7 +108,7 @@ func (a *App) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	g.Go(func() error { return a.lost.wait(gctx) })
+	g.Go(func() error { return a.data.lost.wait(gctx) })
 	g.Go(func() error {
 		<-gctx.Done()
 		most := anewTime
@@ -119,16 +118,16 @@ func (a *App) Run(ctx context.Context) error {
 		}
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 		defer cancel()
-		a.leaving.end()
+		a.front.leaving.end()
 		a.stopRuns(drain)
-		a.draining.end()
-		if err := a.server.Shutdown(drain); err != nil {
-			return errors.Join(a.server.Close(), ignoreDeadline(err))
+		a.front.draining.end()
+		if err := a.front.server.Shutdown(drain); err != nil {
+			return errors.Join(a.front.server.Close(), ignoreDeadline(err))
 		}
 		return nil
 	})
 	err := g.Wait()
-	if node, ok := a.db.Node(); err == nil && ok {
+	if node, ok := a.data.db.Node(); err == nil && ok {
 		err = node.Ended // it may have been told to stop at the same moment
 	}
 	return err
@@ -142,7 +141,7 @@ func (a *App) keepSockets(err error) bool {
 	if !a.opts.anew || !errors.Is(err, ErrReplaced) {
 		return false
 	}
-	if a.handover, err = restart.Prepare(a.opts.Addr, a.listeners); err != nil {
+	if a.front.handover, err = restart.Prepare(a.opts.Addr, a.front.listeners); err != nil {
 		a.opts.Log.Warn("couldn't restart in place", "err", err)
 		return false
 	}
@@ -192,16 +191,16 @@ func (a *App) manage(err error) {
 // there to be told. It waits no longer than ctx.
 func (a *App) stopRuns(ctx context.Context) {
 	done := make(chan struct{})
-	a.work.Go(func() {
+	a.duties.work.Go(func() {
 		defer close(done)
-		a.channels.Close()
-		if a.db.Clustered() { // otherwise no other server does it
-			a.leader.Leave()
+		a.duties.channels.Close()
+		if a.data.db.Clustered() { // otherwise no other server does it
+			a.duties.leader.Leave()
 		}
 		handing, cancel := context.WithTimeout(ctx, a.drainTime()/2)
-		a.runs.Drain(handing)
+		a.engine.runs.Drain(handing)
 		cancel()
-		a.runs.Close()
+		a.engine.runs.Close()
 	})
 	select {
 	case <-done:
@@ -217,60 +216,22 @@ func ignoreDeadline(err error) error {
 	return err
 }
 
-// Close ends runs, keeps their output, and closes all parts below. It can be called again.
+// Close ends runs, keeps their output, and closes all groups below. It can be called again.
+//
+// Sources of new runs close before the runs, the runs before the tools that they use, and the database last. Groups that
+// others need until late close in two steps.
 func (a *App) Close() error {
 	a.closeOnce.Do(func() {
-		if a.server == nil { // never served
-			for _, l := range a.listeners {
-				a.closeErr = errors.Join(a.closeErr, l.Close())
-			}
-		}
-		if a.channels != nil {
-			a.channels.Close()
-		}
-		if a.runs != nil {
-			a.runs.Close()
-		}
-		if a.builder != nil {
-			a.builder.Close()
-		}
-		llm.CloseIdle()
-		if a.api != nil {
-			a.api.Close()
-		}
-		if a.stop != nil {
-			a.stop()
-		}
-		if a.leader != nil {
-			a.leader.Leave()
-		}
-		if a.schedule != nil {
-			a.schedule.Close()
-		}
-		a.work.Wait()
-		if a.mcp != nil {
-			a.closeErr = errors.Join(a.closeErr, a.mcp.Close())
-		}
-		if a.browsers != nil {
-			a.browsers.Close()
-		}
-		a.closeErr = errors.Join(a.closeErr, a.closeSandbox())
-		if a.trail != nil {
-			a.trail.Close()
-		}
-		if a.inspect != nil {
-			a.inspect.Close()
-		}
-		if a.trees != nil {
-			a.trees.Close()
-		}
-		a.closeTracing()
-		if a.agents != nil {
-			a.closeErr = errors.Join(a.closeErr, a.agents.Close())
-		}
-		if a.db != nil {
-			a.closeErr = errors.Join(a.closeErr, a.db.Close())
-		}
+		a.closeErr = a.front.closeAddress()
+		a.duties.closeChannels()
+		a.engine.close()
+		a.front.close()
+		a.duties.close()
+		a.closeErr = errors.Join(a.closeErr, a.tools.close())
+		a.insight.closeRecords()
+		a.data.closeTrees()
+		a.insight.closeTracing(cmp.Or(a.opts.patience, traceTime), a.opts.Log)
+		a.closeErr = errors.Join(a.closeErr, a.library.close(), a.data.close())
 	})
 	return a.closeErr
 }

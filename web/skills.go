@@ -16,13 +16,13 @@ import (
 func (a *App) openSkills(ctx context.Context) (err error) {
 	o := SkillOptions(a.config.Current, a.opts)
 	o.Extensions = a.config.Extensions
-	if a.skills, err = storage.Skills(ctx, a.shared, o); err != nil {
+	if a.library.skills, err = storage.Skills(ctx, a.data.shared, o); err != nil {
 		return err
 	}
-	shown := skills.ShownPath(a.dirs.Root)
-	a.dirs.Mounts = append(a.dirs.Mounts, files.Mount{Path: files.Skills, Dir: shown})
-	if a.skillsAt = a.config.Current().File.Skills.ContainerPath; a.skillsAt != files.Skills {
-		a.dirs.Mounts = append(a.dirs.Mounts, files.Mount{Path: a.skillsAt, Dir: shown, Commands: true})
+	shown := skills.ShownPath(a.data.dirs.Root)
+	a.data.dirs.Mounts = append(a.data.dirs.Mounts, files.Mount{Path: files.Skills, Dir: shown})
+	if a.library.skillsAt = a.config.Current().File.Skills.ContainerPath; a.library.skillsAt != files.Skills {
+		a.data.dirs.Mounts = append(a.data.dirs.Mounts, files.Mount{Path: a.library.skillsAt, Dir: shown, Commands: true})
 	}
 	return nil
 }

@@ -10,5 +10,5 @@ import (
 
 // spawn runs a helper inside a call. The builder of agents is created before the manager of runs.
 func (a *App) spawn(ctx context.Context, t *agent.Turn, task runs.Task) (store.Run, agent.State, error) {
-	return a.runs.Child(ctx, t, task)
+	return a.engine.runs.Child(ctx, t, task)
 }

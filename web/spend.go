@@ -15,7 +15,7 @@ const bookTime = 10 * time.Second
 func (a *App) book(ctx context.Context, c lead.SideCall) {
 	ctx, cancel := context.WithTimeout(ctx, bookTime)
 	defer cancel()
-	err := a.db.Commit(ctx, store.Batch{Spending: []store.Spending{a.entry(ctx, c)}})
+	err := a.data.db.Commit(ctx, store.Batch{Spending: []store.Spending{a.entry(ctx, c)}})
 	if err != nil {
 		a.opts.Log.Warn("couldn't store the cost of a model call", "purpose", c.Purpose, "thread", c.Thread,
 			"tokens", c.Usage.Total, "err", err)
@@ -25,14 +25,14 @@ func (a *App) book(ctx context.Context, c lead.SideCall) {
 // entry tells whoever counts of a model call beside the answers, and returns its row of the accounts.
 func (a *App) entry(ctx context.Context, c lead.SideCall) store.Spending {
 	u := c.Usage
-	if a.tracer != nil {
-		a.tracer.Side(ctx, c.Purpose, c.Took, u)
+	if a.insight.tracer != nil {
+		a.insight.tracer.Side(ctx, c.Purpose, c.Took, u)
 	}
-	if a.inspect != nil {
-		a.inspect.Side(c.Thread, c.Run, c.Purpose, c.Took, u)
+	if a.insight.inspect != nil {
+		a.insight.inspect.Side(c.Thread, c.Run, c.Purpose, c.Took, u)
 	}
-	if a.metrics != nil {
-		a.metrics.Spend(u)
+	if a.insight.metrics != nil {
+		a.insight.metrics.Spend(u)
 	}
 	return store.Spending{Owner: c.Owner, Thread: c.Thread, Run: c.Run, Purpose: c.Purpose, Model: u.Model,
 		Input: u.Input, Output: u.Output, Total: u.Total, Cost: u.Cost, Currency: u.Currency}

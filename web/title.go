@@ -18,7 +18,7 @@ func (a *App) retitle(ctx context.Context, thread, from, to string, cost []lead.
 	for i, c := range cost {
 		rows[i] = a.entry(ctx, c)
 	}
-	err := a.runs.Retitle(ctx, thread, from, to, rows...)
+	err := a.engine.runs.Retitle(ctx, thread, from, to, rows...)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, runs.ErrClosed) {
 		a.opts.Log.Warn("couldn't store a title; keeping the first words", "thread", thread, "err", err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // openTLS enables TLS on the listeners if a certificate or its source is configured.
 func (a *App) openTLS(s config.Server) (err error) {
-	a.tls, err = TLSConfig(s.TLS, a.dirs.Root, a.opts.Log)
+	a.front.tls, err = TLSConfig(s.TLS, a.data.dirs.Root, a.opts.Log)
 	return err
 }
 
@@ -46,17 +46,17 @@ func Authority(t config.TLS, data string) tlsport.Authority {
 
 // secured returns a listener as clients meet it.
 func (a *App) secured(l net.Listener, s config.Server) net.Listener {
-	if a.tls == nil {
+	if a.front.tls == nil {
 		return l
 	}
-	return tlsport.Listen(l, a.tls, s.HeaderTimeout)
+	return tlsport.Listen(l, a.front.tls, s.HeaderTimeout)
 }
 
 // toTLS redirects plain HTTP requests to HTTPS if the port supports it. Programs on this machine may use HTTP, since
 // their traffic stays local.
 func (a *App) toTLS(w http.ResponseWriter, r *http.Request) (sent bool) {
 	client := proxy.Of(r)
-	if a.tls == nil || client.Secure() || client.Addr.IsLoopback() || fromHere(r, client) {
+	if a.front.tls == nil || client.Secure() || client.Addr.IsLoopback() || fromHere(r, client) {
 		return false
 	}
 	if !safe(r.Method) { // it was heard already, and must not be sent that way again
@@ -78,7 +78,7 @@ func fromHere(r *http.Request, client proxy.Client) bool {
 
 // url returns where this machine finds the server, for people: with the name that its certificate has.
 func (a *App) url() string {
-	if a.tls == nil {
+	if a.front.tls == nil {
 		return LocalURL(a.Addr())
 	}
 	host, port, err := net.SplitHostPort(a.Addr())
@@ -115,4 +115,4 @@ func LocalURL(addr string) string {
 }
 
 // LocalURL returns where programs on this machine find the server, below the path that it has for a proxy.
-func (a *App) LocalURL() string { return LocalURL(a.Addr()) + a.base }
+func (a *App) LocalURL() string { return LocalURL(a.Addr()) + a.front.base }

@@ -36,10 +36,10 @@ func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belon
 	if err != nil {
 		return b, nil, err
 	}
-	a := &App{opts: Options{Log: log}, dirs: dirs, db: db}
-	a.documents = a.openDocuments()
-	a.pictures = a.openPictures()
-	a.network = hostrules.New(db, func(string, json.RawMessage) {}, log)
+	a := &App{opts: Options{Log: log}, data: data{dirs: dirs, db: db}}
+	a.tools.documents = a.openDocuments()
+	a.tools.pictures = a.openPictures()
+	a.tools.network = hostrules.New(db, func(string, json.RawMessage) {}, log)
 	b = belongings{db: db, agents: agents,
 		memory: memory.New(memory.Config{DB: db, Rules: func() memory.Rules { return memory.Rules{} }}),
 		runs:   runs.New(runs.Config{DB: db, Remove: a.forgetThread, Offline: true, Log: log})}
@@ -73,16 +73,16 @@ func (b belongings) remove(ctx context.Context, user string) error {
 // processes of their threads.
 func (a *App) stopOwned(ctx context.Context, user string) error {
 	ctx = context.WithoutCancel(ctx) // it may be a request of the user's own
-	err := a.runs.CancelOwned(ctx, user)
-	threads, failed := a.db.ThreadsOf(ctx, user)
+	err := a.engine.runs.CancelOwned(ctx, user)
+	threads, failed := a.data.db.ThreadsOf(ctx, user)
 	err = errors.Join(err, failed)
 	for _, thread := range threads {
-		a.mcp.Forget(thread)
-		a.browsers.End(thread)
-		_, failed := a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "the account was disabled")
+		a.tools.mcp.Forget(thread)
+		a.tools.browsers.End(thread)
+		_, failed := a.tools.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "the account was disabled")
 		err = errors.Join(err, failed)
 	}
-	return errors.Join(err, a.places.Clear(ctx, threads)) // processes on other servers
+	return errors.Join(err, a.tools.places.Clear(ctx, threads)) // processes on other servers
 }
 
 func (b belongings) removeTasks(ctx context.Context, user string) error {

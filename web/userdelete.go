@@ -47,5 +47,6 @@ func deleteUser(ctx context.Context, s *account.Service, out io.Writer, u store.
 
 // belongings returns the belongings of this server's users.
 func (a *App) belongings() belongings {
-	return belongings{db: a.db, runs: a.runs, agents: a.agents, memory: a.memory, projects: a.projects, knowledge: a.knowledge}
+	return belongings{db: a.data.db, runs: a.engine.runs, agents: a.library.agents, memory: a.engine.memory,
+		projects: a.engine.projects, knowledge: a.engine.knowledge}
 }

@@ -228,7 +228,7 @@ func askServer(ctx context.Context, dir string, out io.Writer, job UserJob, lock
 
 // openConsole listens for jobs of the command line. A folder whose path is too long for a socket has none.
 func (a *App) openConsole(ctx context.Context) {
-	name := filepath.Join(a.dirs.Root, consoleName)
+	name := filepath.Join(a.data.dirs.Root, consoleName)
 	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) { // of a server that was killed
 		a.opts.Log.Warn("fawn user needs the server stopped", "err", err)
 		return
@@ -244,12 +244,12 @@ func (a *App) openConsole(ctx context.Context) {
 		return
 	}
 	server := &http.Server{Handler: http.HandlerFunc(a.console), ReadTimeout: consoleTime, MaxHeaderBytes: 16 << 10}
-	a.work.Go(func() {
+	a.duties.work.Go(func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			a.opts.Log.Warn("fawn user needs the server stopped", "err", err)
 		}
 	})
-	a.work.Go(func() {
+	a.duties.work.Go(func() {
 		<-ctx.Done()
 		if err := server.Close(); err != nil {
 			a.opts.Log.Warn("couldn't close the socket of the console", "err", err)
@@ -267,7 +267,7 @@ func (a *App) console(w http.ResponseWriter, r *http.Request) {
 	}
 	var out bytes.Buffer
 	result := jobResult{}
-	if err := runUserJob(r.Context(), a.accounts, a.belongings(), a.URL(), &out, job); err != nil {
+	if err := runUserJob(r.Context(), a.people.accounts, a.belongings(), a.URL(), &out, job); err != nil {
 		result.Why = err.Error()
 	}
 	result.Out = out.String()

@@ -13,8 +13,8 @@ import (
 
 // openWeb opens the web search and reader of agents.
 func (a *App) openWeb() *community.Service {
-	a.browser.Where = func() string { return a.config.Current().File.Web.Browser }
-	a.browser.Log = a.opts.Log
+	a.tools.browser.Where = func() string { return a.config.Current().File.Web.Browser }
+	a.tools.browser.Log = a.opts.Log
 	a.guardFor("web.allow_private", a.config.Current().File.Web.AllowPrivate) // it reports wrong entries
 	return community.New(community.Config{
 		Settings: func() community.Settings { return lead.WebSettings(a.config.Current()) },
@@ -23,7 +23,7 @@ func (a *App) openWeb() *community.Service {
 			g.AllowPrivate = private
 			return g
 		},
-		Convert: a.converter.Read,
+		Convert: a.tools.converter.Read,
 		Render:  a.render,
 		World:   a.opts.World,
 		Log:     a.opts.Log,
@@ -35,7 +35,7 @@ func (a *App) render(ctx context.Context, address string, private []netip.Prefix
 	err error) {
 	g := a.guardFor("web.allow_private", nil)
 	g.AllowPrivate = private
-	p, err := a.browser.Render(ctx, render.Request{URL: address, Guard: g, Ports: ports})
+	p, err := a.tools.browser.Render(ctx, render.Request{URL: address, Guard: g, Ports: ports})
 	switch {
 	case errors.Is(err, render.ErrNone):
 		return community.Rendered{None: true}, nil

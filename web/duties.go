@@ -1,0 +1,83 @@
+package web
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"fawn/agent/channels"
+	"fawn/agent/config"
+	"fawn/agent/schedule"
+	"fawn/web/leader"
+)
+
+// duties groups the work of a server without a request: chat apps, scheduled tasks, jobs of the leader, and goroutines
+// beside them.
+type duties struct {
+	schedule *schedule.Scheduler
+	channels *channels.Hub
+	leader   *leader.Runner
+	caring   atomic.Bool        // this server has the bots
+	stop     context.CancelFunc // ends the goroutines
+	work     sync.WaitGroup     // of the goroutines
+}
+
+// openDuties makes the scheduler and the chat apps, which begin with startDuties.
+func (a *App) openDuties(snap *config.Snapshot) {
+	plan := snap.File.Scheduler
+	a.duties.schedule = schedule.New(schedule.Config{DB: a.data.db, Runs: a.engine.runs, Log: a.opts.Log,
+		MaxRuns: plan.MaxConcurrentRuns, Look: plan.PollInterval, Shared: a.data.db.Clustered(), Plan: a.planResult,
+		Deliver: func(ctx context.Context, run string) error { return a.duties.channels.Deliver(ctx, run) }})
+	a.duties.channels = a.openChannels()
+}
+
+// startDuties starts the goroutines, then the jobs of the leader and the bots.
+func (a *App) startDuties(snap *config.Snapshot) {
+	d := &a.duties
+	background, stop := context.WithCancel(context.Background())
+	d.stop = stop
+	d.work.Go(func() {
+		if err := a.config.Watch(background); err != nil && background.Err() == nil {
+			a.opts.Log.Error("stopped watching the configuration", "err", err)
+		}
+	})
+	if a.data.shared != nil {
+		d.work.Go(func() { a.data.shared.Run(background) })
+	}
+	a.openConsole(background)
+	if a.data.trees != nil {
+		d.work.Go(func() { a.data.trees.Run(background) })
+	}
+	d.work.Go(func() { a.tools.places.Run(background) })
+	d.work.Go(func() { a.tools.documents.Run(background) })
+	d.work.Go(func() { a.followConfig(background, snap) })
+	d.work.Go(func() { a.backUp(background) })
+	jobs := a.leaderJobs(snap)
+	if !a.data.db.Clustered() { // else runBots decides which server has the bots
+		d.caring.Store(true)
+	}
+	d.leader = &leader.Runner{DB: a.data.db, Jobs: jobs, Gone: a.takeUp, Log: a.opts.Log}
+	d.channels.Apply(a.channelSettings(snap))
+	d.leader.Start()
+}
+
+// closeChannels ends the bots, so that no message starts a run any more.
+func (d *duties) closeChannels() {
+	if d.channels != nil {
+		d.channels.Close()
+	}
+}
+
+// close ends the goroutines, the leader's jobs and the scheduler, and waits for the goroutines, stopRuns' one included.
+func (d *duties) close() {
+	if d.stop != nil {
+		d.stop()
+	}
+	if d.leader != nil {
+		d.leader.Leave()
+	}
+	if d.schedule != nil {
+		d.schedule.Close()
+	}
+	d.work.Wait()
+}

@@ -1,0 +1,78 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"fawn/agent/browsing"
+	"fawn/agent/clienttool"
+	"fawn/agent/clusterstate"
+	"fawn/agent/community"
+	"fawn/agent/config"
+	"fawn/agent/mcp"
+	"fawn/agent/mcp/switches"
+	"fawn/sandbox"
+	"fawn/sandbox/affinity"
+	"fawn/sandbox/browser"
+	"fawn/sandbox/egress"
+	"fawn/sandbox/render"
+	"fawn/uploads/documents"
+	"fawn/uploads/pictures"
+	"fawn/uploads/worker"
+	"fawn/web/hostrules"
+)
+
+// tools groups the parts that agents work with: sandboxes and their network, converters of files, browsers and the web,
+// MCP servers, and the tools of clients.
+type tools struct {
+	network   *hostrules.Decisions
+	sandbox   sandbox.Provider
+	places    *affinity.Places      // where sandboxes are; nil for a server that has its database alone
+	report    func() sandbox.Report // of the provider that was chosen; waits until one is
+	egress    *egress.Proxy
+	stopProxy context.CancelFunc
+
+	converter *worker.Converter
+	documents *documents.Service
+	pictures  *pictures.Service
+
+	web      *community.Service
+	browser  render.Browser
+	browsers *browser.Browsers
+	browsing *browsing.Service
+
+	mcp         *mcp.Pool
+	switches    *switches.Service
+	clientTools *clienttool.Board
+}
+
+// openTools opens them in the order in which they use each other.
+func (a *App) openTools(ctx context.Context, snap *config.Snapshot) error {
+	t, d := &a.tools, &a.data
+	t.network = hostrules.New(d.db, func(thread string, event json.RawMessage) { a.engine.runs.Announce(thread, event) },
+		a.opts.Log)
+	if err := a.openSandbox(ctx, snap); err != nil {
+		return err
+	}
+	t.documents = a.openDocuments()
+	t.pictures = a.openPictures()
+	t.web = a.openWeb()
+	t.browsing = a.openBrowsers()
+	a.openMCP(snap)
+	t.switches = switches.New(d.db)
+	t.clientTools = clienttool.New(clusterstate.NotesIn(d.shared),
+		func(thread string, event json.RawMessage) bool { return a.engine.runs.Announce(thread, event) }, a.opts.Log)
+	return nil
+}
+
+// close ends MCP servers, then browsers, then the processes of sandboxes and converters.
+func (t *tools) close() (err error) {
+	if t.mcp != nil {
+		err = t.mcp.Close()
+	}
+	if t.browsers != nil {
+		t.browsers.Close()
+	}
+	return errors.Join(err, t.closeSandbox())
+}
