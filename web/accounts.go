@@ -23,6 +23,9 @@ func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 	a.accounts = account.New(account.Options{DB: a.db, Log: a.opts.Log, Required: required, UserHeader: a.vouches})
 	a.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
 	a.accounts.StopOwned = a.stopOwned
+	a.accounts.Rerole = func(ctx context.Context, user string, change func() error) error {
+		return a.projects.Rerole(ctx, user, change)
+	}
 	factors := factor.Factors{DB: a.db}
 	if required {
 		var err error
