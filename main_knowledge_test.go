@@ -110,6 +110,7 @@ func TestKnowledgeOnTheCommandLine(t *testing.T) {
 		{[]string{"refresh", "Hand book", "none"}, exitUsage, "it has: " + folder},
 		{[]string{"remove", "Hand book", "none.md"}, exitUsage, "no source"},
 		{[]string{"add", "New", "none.md"}, exitError, "none.md"},
+		{[]string{"add", "New", "ftp://x.org/y"}, exitUsage, "ftp://x.org/y: only http and https addresses and git repositories"},
 		{[]string{"add", "New", "/etc"}, exitError, "doesn't allow this folder"},
 		{[]string{"add", "New", "guide.md", filepath.Join(folder, "deep/again/guide.md")}, exitUsage, "same name"},
 		{[]string{"add", "New", "guide.md", "--every", "1h"}, exitUsage, "--every"},
@@ -128,6 +129,9 @@ func TestKnowledgeOnTheCommandLine(t *testing.T) {
 	}
 	if r = do("remove", "Hand book", "broken.pdf"); r.code != exitOK || r.stdout != "removed broken.pdf\n" {
 		t.Errorf("remove a document: %+v", r)
+	}
+	if r = do("show", "Hand book"); !strings.Contains(r.stdout, "ok      uploaded files: 2 documents\n") {
+		t.Errorf("without a document: %+v", r)
 	}
 	if r = do("remove", "Hand book", folder); r.code != exitOK || r.stdout != "removed "+folder+"\n" {
 		t.Errorf("remove a source: %+v", r)

@@ -238,7 +238,8 @@ func (db *DB) AddDocumentPassages(ctx context.Context, d Document, list []Passag
 	return nil
 }
 
-// RemoveDocument removes a document: its passages in small commits, then the rest.
+// RemoveDocument removes a document: its passages in small commits, then the rest. Its source counts it no more, unless it is
+// being read.
 func (db *DB) RemoveDocument(ctx context.Context, d Document) error {
 	if err := db.RemovePassages(ctx, CollectionShelf(d.Collection), d.File()); err != nil {
 		return err
@@ -250,6 +251,11 @@ func (db *DB) RemoveDocument(ctx context.Context, d Document) error {
 				return err
 			}
 			if err := w.exec(`DELETE FROM knowledge_doc WHERE id = ?`, d.ID); err != nil {
+				return err
+			}
+			if err := w.exec(`UPDATE knowledge_source SET done = (SELECT count(*) FROM knowledge_doc WHERE source = ?1),
+				total = (SELECT count(*) FROM knowledge_doc WHERE source = ?1) WHERE id = ?1 AND state <> 'pending'`,
+				d.Source); err != nil {
 				return err
 			}
 			for more := true; more; { // what was added meanwhile

@@ -70,7 +70,7 @@ func (w *writer) removeOwned(owner string) error {
 		`DELETE FROM comparison_side WHERE comparison IN (SELECT id FROM comparison WHERE owner = ?)`,
 		`DELETE FROM comparison WHERE owner = ?`,
 		`DELETE FROM kv WHERE owner = '' AND space = '` + personalSpace + `' AND key IN
-			(SELECT project || ' ' || member FROM project_member WHERE member = ?)`,
+			(SELECT id || ' ' || ? FROM project)`,
 		`DELETE FROM project_member WHERE member = ?`, `DELETE FROM knowledge_member WHERE member = ?`,
 		`DELETE FROM saved_prompt WHERE owner = ?`,
 		`DELETE FROM fact WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,

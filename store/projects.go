@@ -515,10 +515,19 @@ func (w *writer) moveOut(id string) error {
 // ThreadRoles returns the threads that others than its owner have in a project, and in those that are shared with a group,
 // each with the role that its owner has there.
 func (db *DB) ThreadRoles(ctx context.Context, project, group string) (map[string]Role, error) {
+	return db.threadRoles(ctx, `(p.id = ? OR p.id IN (SELECT s.project FROM project_member s WHERE s.member = ?))`, project,
+		GroupMember(group))
+}
+
+// ThreadRolesOf returns the threads that a person has in projects of others, each with the role that the person has there.
+func (db *DB) ThreadRolesOf(ctx context.Context, person string) (map[string]Role, error) {
+	return db.threadRoles(ctx, `t.owner = ?`, person)
+}
+
+func (db *DB) threadRoles(ctx context.Context, where string, args ...any) (map[string]Role, error) {
 	all := map[string]Role{}
 	err := db.each(ctx, `SELECT t.id, `+roleIn("t.owner")+` FROM thread t JOIN project p ON p.id = t.project
-		WHERE t.project <> '' AND t.owner <> p.owner AND (p.id = ?1 OR p.id IN (SELECT s.project FROM project_member s
-		WHERE s.member = ?2))`, []any{project, GroupMember(group)}, func(rows *sql.Rows) (bool, error) {
+		WHERE t.project <> '' AND t.owner <> p.owner AND `+where, args, func(rows *sql.Rows) (bool, error) {
 		var id string
 		var role Role
 		err := rows.Scan(&id, &role)

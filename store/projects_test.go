@@ -260,6 +260,46 @@ func (s suite) ShelvesOfDeletedProjectsAreSettled(t *testing.T) {
 	}
 }
 
+func (s suite) AnotherRoleLeavesProjects(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
+	must(db.AddFirstUser(ctx, store.User{Email: "first@x.org", Role: "owner"}))(t)
+	for _, person := range []string{"bob", "eve", "joe"} {
+		must(db.AddUser(ctx, store.User{ID: person, Email: person + "@x.org", Role: "admin"}))(t)
+	}
+	ok(t, db.PutTeam(ctx, store.Team{ID: "t", Name: "T", Rules: []byte("{}"), Members: []string{"role:admin"}}))
+	for _, id := range []string{"p", "q"} {
+		project(t, db, store.Project{ID: id, Owner: "ann", Name: id})
+		ok(t, db.ShareProject(ctx, "ann", id, store.GroupMember("t"), store.Editor))
+	}
+	ok(t, db.ShareProject(ctx, "ann", "q", "bob", store.Viewer))
+	for _, person := range []string{"bob", "eve"} {
+		for _, id := range []string{"p", "q"} {
+			commit(t, db, store.Batch{Thread: &store.Thread{ID: person + id, Owner: person}, NewThread: true})
+			ok(t, db.PutInProject(ctx, person, id, person+id))
+			ok(t, db.AllowPersonalMemory(ctx, person, id, true))
+		}
+	}
+	roles := func(what, person string, want map[string]store.Role) {
+		t.Helper()
+		same(t, what, must(db.ThreadRolesOf(ctx, person))(t), want)
+	}
+	roles("as an admin", "bob", map[string]store.Role{"bobp": store.Editor, "bobq": store.Editor})
+	must(db.ChangeUser(ctx, "bob", func(u *store.User) { u.Name = "Bob" }))(t)
+	roles("with a name", "bob", map[string]store.Role{"bobp": store.Editor, "bobq": store.Editor})
+	must(db.ChangeUser(ctx, "bob", func(u *store.User) { u.Role = "user" }))(t)
+	roles("as a user", "bob", map[string]store.Role{"bobq": store.Viewer})
+	roles("who kept the role", "eve", map[string]store.Role{"evep": store.Editor, "eveq": store.Editor})
+	personal := func(what string, want int64) {
+		t.Helper()
+		if n := must(db.Count(ctx, `SELECT count(*) FROM kv WHERE space = 'project_personal'`))(t); n != want {
+			t.Errorf("%s: %d allow their memory, want %d", what, n, want)
+		}
+	}
+	personal("as a user", 3)
+	ok(t, db.RemoveOwned(ctx, "eve")) // a member by the group alone
+	personal("without eve", 1)
+}
+
 func (s suite) GroupsHaveRolesInProjects(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	project(t, db, store.Project{ID: "p", Owner: "ann", Name: "A"})

@@ -117,8 +117,10 @@ func (db *DB) Barred(ctx context.Context, id string) (barred bool, err error) {
 }
 
 // ChangeUser applies change to a user; id, e-mail address and times are checked. ErrNotFound when it is not there,
-// ErrExists when the new address is taken, ErrConflict when no enabled owner would be left.
+// ErrExists when the new address is taken, ErrConflict when no enabled owner would be left. With another role they leave the
+// groups that the old one made them a member of, and take their chats out of the projects where these had given them a role.
 func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (out User, err error) {
+	left := false
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
 		s, err := w.stmt(`SELECT ` + userColumns + ` FROM "user" WHERE id = ?`)
 		if err != nil {
@@ -128,6 +130,7 @@ func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (ou
 		if err != nil {
 			return translate(err)
 		}
+		role := u.Role
 		change(&u)
 		now := db.Now().UnixMilli()
 		n, err := w.change(`UPDATE "user" SET email = ?, name = ?, role = ?, password = ?, disabled = ?, updated_at = ?
@@ -140,12 +143,35 @@ func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (ou
 			return ErrExists
 		}
 		u.UpdatedAt, out = fromMillis(now), u
-		return w.ownerLeft()
+		if err := w.ownerLeft(); err != nil || u.Role == role {
+			return err
+		}
+		left = true
+		return w.leaveTeams(role)
+	}, then: func(w *writer) {
+		if left {
+			w.listed++
+		}
 	}})
 	if err != nil {
 		return User{}, fmt.Errorf("change user: %w", err)
 	}
 	return out, nil
+}
+
+// leaveTeams takes the chats of those who have a role on the server no more out of the projects that they had by it.
+func (w *writer) leaveTeams(role string) error {
+	s, err := w.stmt(`SELECT team FROM team_member WHERE member = ? ORDER BY team`)
+	if err != nil {
+		return err
+	}
+	list, err := w.ids(s, "role:"+role)
+	for _, team := range list {
+		if err == nil {
+			err = w.moveOutOf(team)
+		}
+	}
+	return err
 }
 
 // ownerLeft returns ErrConflict if no owner of the installation would remain.

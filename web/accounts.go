@@ -45,6 +45,9 @@ func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 		UserHeader: a.front.vouches})
 	a.people.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
 	a.people.accounts.StopOwned = a.stopOwned
+	a.people.accounts.Rerole = func(ctx context.Context, user string, change func() error) error {
+		return a.engine.projects.Rerole(ctx, user, change)
+	}
 	factors := factor.Factors{DB: a.data.db}
 	if required {
 		var err error

@@ -666,6 +666,13 @@ func TestGroupsShareProjects(t *testing.T) {
 		return a
 	}
 	share(ann, `{"group":"none","role":"viewer"}`, http.StatusUnprocessableEntity)
+	if a := share(ann, `{"group":"Team","email":"bob@x.org","role":"viewer"}`, http.StatusUnprocessableEntity); !strings.Contains(a.body, `["body","email"]`) {
+		t.Errorf("both: %s", a.body)
+	}
+	if a := ann.do(t, "POST", "/ui/projects/"+id+"/share", "group=Team&email=bob@x.org&role=viewer", "Content-Type", "application/x-www-form-urlencoded",
+		"Accept", "text/html"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "not both") {
+		t.Errorf("both on the page: %d", a.status)
+	}
 	share(bob, `{"group":"Team","role":"viewer"}`, http.StatusNotFound)
 	if a := share(ann, `{"group":"team","role":"viewer"}`, http.StatusOK); !strings.Contains(a.body, `"kind":"group"`) || !strings.Contains(a.body, `"name":"Team"`) {
 		t.Errorf("members: %s", a.body)
@@ -716,9 +723,48 @@ func TestGroupsShareProjects(t *testing.T) {
 	if a := ann.do(t, "DELETE", at+"/members/group:"+team, ""); a.status != http.StatusNoContent {
 		t.Errorf("unshare: %d %s", a.status, a.body)
 	}
+	share(ann, `{"group":"team","role":"editor"}`, http.StatusOK)
+	if a := ann.do(t, "DELETE", at+"/members/"+team, ""); a.status != http.StatusNoContent {
+		t.Errorf("unshare by the plain id: %d %s", a.status, a.body)
+	}
+	if a := ann.do(t, "DELETE", at+"/members/"+team, ""); a.status != http.StatusNotFound || !strings.Contains(a.body, "no such member") {
+		t.Errorf("unshare again: %d %s", a.status, a.body)
+	}
 	change(bob, http.StatusNotFound)
 	if a := bob.do(t, "GET", "/threads/bobs", ""); strings.Contains(a.body, id) {
 		t.Errorf("the chat after that: %s", a.body)
+	}
+}
+
+// TestAnotherRoleLeavesTheProjectsOfTheOldOne, where a group had given that role's people access.
+func TestAnotherRoleLeavesTheProjectsOfTheOldOne(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, scripted(t)).owner(t)
+	bob := ann.member(t, "bob@x.org", account.RoleAdmin)
+	if a := ann.do(t, "POST", "/api/groups", `{"name":"Admins","roles":["admin"]}`); a.status >= 300 {
+		t.Fatalf("group: %d %s", a.status, a.body)
+	}
+	id := newProject(t, ann, `{"name":"P"}`)
+	addFiles(t, ann, id, "plan.md", "the plan")
+	if a := ann.do(t, "POST", "/api/projects/"+id+"/members", `{"group":"Admins","role":"editor"}`); a.status != http.StatusOK {
+		t.Fatalf("share: %d %s", a.status, a.body)
+	}
+	who := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	bob.do(t, "POST", "/threads", `{"thread_id":"bobs","project_id":"`+id+`"}`)
+	if a := bob.do(t, "GET", "/threads/bobs", ""); !strings.Contains(a.body, id) {
+		t.Fatalf("before: %d %s", a.status, a.body)
+	}
+	if a := ann.do(t, "PATCH", "/api/v1/auth/users/"+who, `{"role":"user"}`); a.status != http.StatusOK {
+		t.Fatalf("the role: %d %s", a.status, a.body)
+	}
+	if a := bob.do(t, "GET", "/threads/bobs", ""); a.status != http.StatusOK || strings.Contains(a.body, id) {
+		t.Errorf("the chat after that: %d %s", a.status, a.body)
+	}
+	if a := ann.do(t, "PATCH", "/api/v1/auth/users/"+who, `{"role":"admin"}`); a.status != http.StatusOK {
+		t.Fatalf("the role: %d %s", a.status, a.body)
+	}
+	if a := bob.do(t, "GET", "/threads/bobs", ""); strings.Contains(a.body, id) {
+		t.Errorf("the chat is back: %d %s", a.status, a.body)
 	}
 }
 

@@ -199,6 +199,9 @@ func (s *Service) Share(ctx context.Context, c store.Collection, operator bool, 
 	if role != store.Viewer && role != store.Editor {
 		return &Invalid{"role", "want viewer or editor"}
 	}
+	if group != "" && strings.TrimSpace(email) != "" {
+		return &Invalid{"email", "give an address or a group"}
+	}
 	member := ""
 	if group != "" {
 		var err error

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime/multipart"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -167,6 +168,40 @@ func TestANameMeansOnesOwnCollection(t *testing.T) {
 	}
 	if list, err := s.Named(t.Context(), "ann", []string{"Manual", bobs}); err != nil || len(list) != 2 {
 		t.Errorf("by its id: %+v %v", list, err)
+	}
+}
+
+// TestWhatIsSavedAgainMeansTheSame: of collections that have one name, the form of a project keeps the name that was chosen.
+func TestWhatIsSavedAgainMeansTheSame(t *testing.T) {
+	t.Parallel()
+	s := read(t, t.TempDir(), nil)
+	c, err := s.Create(t.Context(), "bob", "Corpus", "")
+	if err == nil {
+		err = s.db.ShareCollection(t.Context(), "bob", c.ID, "ann", store.Viewer)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []struct {
+		chosen, want []string
+	}{
+		{[]string{"corpus"}, []string{"Corpus"}},
+		{[]string{s.in.ID}, []string{s.in.ID}},
+		{[]string{c.ID}, []string{c.ID}},
+		{[]string{"Corpus", c.ID}, []string{"Corpus", c.ID}},
+	} {
+		list, err := knowledge.Choices(t.Context(), s.db, "ann", one.chosen)
+		var got []string
+		for _, choice := range list {
+			if choice.Chosen {
+				got = append(got, choice.Ref)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(one.want)
+		if err != nil || !slices.Equal(got, one.want) {
+			t.Errorf("%v is saved as %v (%v)", one.chosen, got, err)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -167,10 +168,10 @@ func (r *reading) there(ctx context.Context, err error) error {
 	}
 }
 
-// keepBelow keeps what was read of a folder that can't be read now.
+// keepBelow keeps what was read of a file or a folder that can't be read now.
 func (r *reading) keepBelow(folder string) {
 	for name := range r.known {
-		if strings.HasPrefix(name, folder+"/") {
+		if name == folder || strings.HasPrefix(name, folder+"/") {
 			r.seen[name] = true
 		}
 	}
@@ -283,16 +284,28 @@ func (r *reading) take(ctx context.Context, it item) error {
 	return r.keep(ctx, had, d, strings.ToValidUTF8(string(text), "\uFFFD"), reason)
 }
 
-// unreadable keeps a document whose file can't be read: the others are read all the same. What is read of a repository lies in
-// files of the server's own.
+// unreadable keeps a document whose file can't be read: the others are read all the same. Only a file that is closed to the
+// server loses the text that was read of it before; after other errors, which may pass, it stays until the file can be read
+// again. What is read of a repository lies in files of the server's own.
 func (r *reading) unreadable(ctx context.Context, had bool, d store.Document, err error) error {
-	if r.src.Kind == store.GitSource || ctx.Err() != nil {
+	if r.src.Kind == store.GitSource || ctx.Err() != nil || exhausted(err) {
 		return err
 	}
 	r.cfg.Log.Warn("couldn't read a file of a collection", "collection", d.Collection, "file", d.Name, "err", err)
 	r.seen[d.Name] = true
+	old := r.known[d.Name]
+	if had && (old.State == uploads.Converted || old.State == uploads.Partial) && !errors.Is(err, fs.ErrPermission) {
+		old.Stamp = ""
+		_, err := r.cfg.DB.PutDocument(ctx, old)
+		return err
+	}
 	d.Stamp = ""
 	return r.fail(ctx, had, d, Unreadable)
+}
+
+// exhausted reports whether the server has run out of something, which says nothing about a file.
+func exhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
 }
 
 // skip counts a file that is no document.
@@ -327,10 +340,10 @@ func (r *reading) convert(ctx context.Context, had bool, old, d store.Document, 
 		return err
 	}
 	out, err := r.cfg.Convert(ctx, documents.Job{Name: d.Name, File: file, Progress: func(int, int) {}})
-	if ctx.Err() != nil { // that the server was told to stop is not the document's fault
+	if ctx.Err() != nil || exhausted(err) { // that the server was told to stop, or has no more, is not the document's fault
 		d.Tries = tries
-		_, err := r.cfg.DB.PutDocument(context.WithoutCancel(ctx), d)
-		return cmp.Or(ctx.Err(), err)
+		_, put := r.cfg.DB.PutDocument(context.WithoutCancel(ctx), d)
+		return cmp.Or(ctx.Err(), err, put)
 	}
 	d.Tries = 0
 	switch {

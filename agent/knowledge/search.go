@@ -131,8 +131,9 @@ func Choices(ctx context.Context, db *store.DB, person string, chosen []string, 
 			if one.Label, err = Label(ctx, db, c); err != nil {
 				return nil, err
 			}
-			one.Chosen = take(c.ID)
-			one.Chosen = take(c.Name) || one.Chosen // the first of a name is the one that it means
+			if one.Chosen = take(c.ID); take(c.Name) { // the first of a name is the one that it means, for others another one
+				one.Ref, one.Chosen = c.Name, true
+			}
 		case take(c.ID):
 			one.Ref, one.Chosen = c.ID, true
 			take(c.Name)

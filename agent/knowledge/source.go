@@ -78,7 +78,7 @@ type item struct {
 	text                        string // where there is nothing to open
 	open                        func() (*os.File, error)
 	hidden                      bool // it is passed over
-	closed                      bool // it is a folder that can't be read
+	closed                      bool // it is a folder, or a file, that can't be looked into
 }
 
 // failure is the reason why a source couldn't be read: a word that pages translate, and the external message.
@@ -174,12 +174,17 @@ func (s *Service) folder(ctx context.Context, name string, take func(item) error
 		defer top.Close()
 		root, err = top.OpenRoot(rel)
 	}
+	if exhausted(err) {
+		return err
+	}
 	if err != nil {
 		return &failure{Missing, ""}
 	}
 	defer root.Close()
 	return fs.WalkDir(root.FS(), ".", func(at string, e fs.DirEntry, err error) error {
 		switch {
+		case exhausted(err):
+			return err
 		case err != nil && at == ".":
 			return &failure{Missing, ""}
 		case errors.Is(err, fs.ErrNotExist): // it is gone by now
@@ -197,8 +202,13 @@ func (s *Service) folder(ctx context.Context, name string, take func(item) error
 			return nil
 		}
 		info, err := e.Info()
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
+		case exhausted(err):
+			return err
+		case err != nil:
+			return take(item{name: at, closed: true})
 		}
 		return take(item{name: at, size: info.Size(), stamp: stampOf(info), open: func() (*os.File, error) {
 			return root.Open(at)

@@ -38,6 +38,9 @@ func (s *Service) Share(ctx context.Context, p store.Project, operator bool, ema
 		return &Invalid{"role", "want viewer or editor"}
 	}
 	member, err := "", error(nil)
+	if group != "" && strings.TrimSpace(email) != "" {
+		return &Invalid{"email", "give an address or a group"}
+	}
 	if group != "" {
 		if member, err = Group(ctx, s.DB, p.Owner, operator, group); err != nil {
 			return err
@@ -48,7 +51,8 @@ func (s *Service) Share(ctx context.Context, p store.Project, operator bool, ema
 	} else if member, err = s.account(ctx, p.Owner, email); err != nil {
 		return err
 	}
-	return s.changing(ctx, p.ID, "", func() error { return s.DB.ShareProject(ctx, p.Owner, p.ID, member, role) })
+	return s.changing(ctx, func() (map[string]store.Role, error) { return s.DB.ThreadRoles(ctx, p.ID, "") },
+		func() error { return s.DB.ShareProject(ctx, p.Owner, p.ID, member, role) })
 }
 
 // account is the account of an address that an owner shares with. Errors: *Invalid, *TooMany.
@@ -67,24 +71,37 @@ func (s *Service) account(ctx context.Context, owner, email string) (id string, 
 	return u.ID, err
 }
 
-// Unshare ends the role that a person, or a group, has in a project. The chats of those who have none then leave it. Errors:
-// store.ErrNotFound.
+// Unshare ends the role that a person, or a group, has in a project; a group is also known by its plain id. The chats of
+// those who have none then leave it. Errors: store.ErrNotFound.
 func (s *Service) Unshare(ctx context.Context, p store.Project, member string) error {
 	if member == p.Owner {
 		return fmt.Errorf("the owner of project %s: %w", p.ID, store.ErrNotFound)
 	}
-	return s.changing(ctx, p.ID, "", func() error { return s.DB.LeaveProject(context.WithoutCancel(ctx), member, p.ID) })
+	leave := func(member string) error {
+		return s.changing(ctx, func() (map[string]store.Role, error) { return s.DB.ThreadRoles(ctx, p.ID, "") },
+			func() error { return s.DB.LeaveProject(context.WithoutCancel(ctx), member, p.ID) })
+	}
+	err := leave(member)
+	if errors.Is(err, store.ErrNotFound) {
+		err = leave(store.GroupMember(member))
+	}
+	return err
 }
 
 // Regroup changes who belongs to a group.
 func (s *Service) Regroup(ctx context.Context, group string, change func() error) error {
-	return s.changing(ctx, "", group, change)
+	return s.changing(ctx, func() (map[string]store.Role, error) { return s.DB.ThreadRoles(ctx, "", group) }, change)
 }
 
-// changing changes roles in a project, or in those shared with a group, and ends what runs in the sandboxes of chats whose
-// owners have another role then: these show the project's files.
-func (s *Service) changing(ctx context.Context, project, group string, change func() error) error {
-	before, err := s.DB.ThreadRoles(ctx, project, group)
+// Rerole changes the role that an account has on the server, by which groups have members.
+func (s *Service) Rerole(ctx context.Context, person string, change func() error) error {
+	return s.changing(ctx, func() (map[string]store.Role, error) { return s.DB.ThreadRolesOf(ctx, person) }, change)
+}
+
+// changing changes roles in projects, and ends what runs in the sandboxes of those chats whose owners have another role
+// then: these show the project's files. roles are the chats that it may concern, with their owners' roles.
+func (s *Service) changing(ctx context.Context, roles func() (map[string]store.Role, error), change func() error) error {
+	before, err := roles()
 	if err != nil {
 		return err
 	}
@@ -92,16 +109,16 @@ func (s *Service) changing(ctx context.Context, project, group string, change fu
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	after, err := s.DB.ThreadRoles(ctx, project, group)
 	var other []string
 	for thread, role := range before {
-		if after[thread] != role {
-			other = append(other, thread)
+		p, failed := s.DB.ProjectOf(ctx, thread)
+		if failed != nil || p.Role != role { // without knowing, they are ended
+			other, err = append(other, thread), errors.Join(err, failed)
 		}
 	}
-	if err != nil || len(other) == 0 {
-		return err
+	if len(other) == 0 {
+		return nil
 	}
 	slices.Sort(other)
-	return s.Ended(ctx, other)
+	return errors.Join(err, s.Ended(ctx, other))
 }

@@ -69,6 +69,9 @@ type Service struct {
 	// StopOwned ends a user's activities other than requests. A nil func ends nothing.
 	StopOwned func(ctx context.Context, user string) error
 
+	// Rerole calls change, which gives a user another role, and whatever depends on it; nil only calls it.
+	Rerole func(ctx context.Context, user string, change func() error) error
+
 	limits *limits
 	hashes *hasher
 	live   live

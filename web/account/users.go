@@ -126,7 +126,16 @@ func (s *Service) SetRole(ctx context.Context, id, role string) error {
 	if !validRole(role) {
 		return ErrRole
 	}
-	_, err := s.change(ctx, id, func(u *store.User) { u.Role = role })
+	change := func() error {
+		_, err := s.change(ctx, id, func(u *store.User) { u.Role = role })
+		return err
+	}
+	var err error
+	if s.Rerole != nil {
+		err = s.Rerole(ctx, id, change)
+	} else {
+		err = change()
+	}
 	if err == nil {
 		s.live.end(func(r *liveRequest) bool { return r.user == id })
 	}

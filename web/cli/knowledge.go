@@ -218,6 +218,12 @@ func kindOf(source string) (string, error) {
 		}
 		return client.WebSource, nil
 	}
+	if scheme, _, address := strings.Cut(source, "://"); address {
+		if strings.EqualFold(scheme, "git") {
+			return client.GitSource, nil // the server says which of them it reads
+		}
+		return "", &client.Mistake{Why: source + ": only http and https addresses and git repositories can be read"}
+	}
 	info, err := os.Stat(source)
 	switch {
 	case err != nil:

@@ -102,7 +102,8 @@ func (s Server) Collections(ctx context.Context) ([]Collection, error) {
 	return out.Knowledge, err
 }
 
-// Collection finds a collection by its id or its name, whatever the case of letters is. Errors: *Mistake.
+// Collection finds a collection by its id or its name, whatever the case of letters is. A name means the caller's own
+// collection before those of others. Errors: *Mistake.
 func (s Server) Collection(ctx context.Context, name string) (Collection, error) {
 	list, err := s.Collections(ctx)
 	if err != nil {
@@ -110,6 +111,9 @@ func (s Server) Collection(ctx context.Context, name string) (Collection, error)
 	}
 	return named(list, name)
 }
+
+// roleOwner is the role of the owner in a collection.
+const roleOwner = "owner"
 
 func named(list []Collection, name string) (Collection, error) {
 	var names, ids []string
@@ -123,6 +127,10 @@ func named(list []Collection, name string) (Collection, error) {
 		}
 		names = append(names, c.Name)
 	}
+	own := slices.DeleteFunc(slices.Clone(found), func(c Collection) bool { return c.Role != roleOwner })
+	if len(own) == 1 {
+		return own[0], nil
+	}
 	switch {
 	case len(found) == 1:
 		return found[0], nil
@@ -135,14 +143,16 @@ func named(list []Collection, name string) (Collection, error) {
 	return Collection{}, &Mistake{fmt.Sprintf("there is no collection %q; there are: %s", name, strings.Join(names, ", "))}
 }
 
-// EnsureCollection finds a collection by its id or name, or makes one of that name. An about that is not empty becomes its
-// description.
+// EnsureCollection finds a collection by its id, or one of the caller's own by its name, or makes one of that name. An about
+// that is not empty becomes its description.
 func (s Server) EnsureCollection(ctx context.Context, name, about string) (c Collection, made bool, err error) {
 	list, err := s.Collections(ctx)
 	if err != nil {
 		return c, false, fmt.Errorf("look for the collection %q: %w", name, err)
 	}
-	if !slices.ContainsFunc(list, func(c Collection) bool { return c.ID == name || strings.EqualFold(c.Name, name) }) {
+	if !slices.ContainsFunc(list, func(c Collection) bool {
+		return c.ID == name || c.Role == roleOwner && strings.EqualFold(c.Name, name)
+	}) {
 		err = s.Call(ctx, http.MethodPost, "/api/knowledge", map[string]string{"name": name, "description": about}, &c)
 		return c, err == nil, err
 	}

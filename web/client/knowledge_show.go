@@ -26,11 +26,18 @@ func line(text string) string { return strings.Join(strings.Fields(plain(text)),
 
 // ShowCollections prints a table of collections.
 func ShowCollections(w io.Writer, list []Collection) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var table strings.Builder
+	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, c := range list {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", line(c.Name), counted(c.Documents), c.Role, line(c.About))
 	}
-	return t.Flush()
+	err := t.Flush()
+	for row := range strings.Lines(table.String()) {
+		if err == nil {
+			_, err = fmt.Fprintln(w, strings.TrimRight(row, " \n"))
+		}
+	}
+	return err
 }
 
 func counted(documents int) string {

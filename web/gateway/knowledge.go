@@ -513,6 +513,9 @@ func (g *Gateway) unshareCollection(c echo.Context, k store.Collection) error {
 		}
 	}
 	err := g.DB.LeaveCollection(c.Request().Context(), who, k.ID)
+	if errors.Is(err, store.ErrNotFound) { // a group is also known by its plain id
+		err = g.DB.LeaveCollection(c.Request().Context(), store.GroupMember(who), k.ID)
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		return httpx.Errorf(http.StatusNotFound, "Collection %s isn't shared with %s", k.ID, route.Cut(who, 80))
 	}

@@ -478,7 +478,11 @@ func (g *Gateway) unshareProject(c echo.Context, p store.Project) error {
 			return err
 		}
 	}
-	if err := g.Projects.Unshare(c.Request().Context(), p, who); err != nil {
+	err := g.Projects.Unshare(c.Request().Context(), p, who)
+	if errors.Is(err, store.ErrNotFound) {
+		return httpx.Errorf(http.StatusNotFound, "Project %s isn't shared with %s: no such member", p.ID, route.Cut(who, 80))
+	}
+	if err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -338,6 +338,8 @@ func (h *Handlers) changed(c echo.Context, k store.Collection, err error, typed 
 		status, text = http.StatusTooManyRequests, page.Say(c, "projects.members.wait")
 	case errors.As(err, &bad) && bad.Field == "name":
 		text = page.Say(c, "knowledge.name.bad")
+	case errors.As(err, &bad) && bad.Field == "email" && typed.Values.Get("group") != "":
+		text = page.Say(c, "projects.members.both")
 	case errors.As(err, &bad) && bad.Field == "email":
 		text = page.Say(c, "projects.members.unknown")
 	case errors.As(err, &bad) && bad.Field == "group":

@@ -313,6 +313,8 @@ func (h *Handlers) changed(c echo.Context, p store.Project, err error, typed vie
 		status, text = http.StatusRequestEntityTooLarge, page.Say(c, "projects.files.large")
 	case errors.As(err, new(*projects.TooMany)):
 		status, text = http.StatusTooManyRequests, page.Say(c, "projects.members.wait")
+	case errors.As(err, &bad) && bad.Field == "email" && typed.Values.Get("group") != "":
+		status, text = http.StatusUnprocessableEntity, page.Say(c, "projects.members.both")
 	case errors.As(err, &bad) && bad.Field == "email":
 		status, text = http.StatusUnprocessableEntity, page.Say(c, "projects.members.unknown")
 	case errors.As(err, &bad) && bad.Field == "group":
