@@ -277,6 +277,23 @@ func usage() string {
 	return b.String()
 }
 
+// usageOf returns the help of one command, and the lines of those that begin with its name.
+func usageOf(cmd command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: fawn %s [flags]\n\n%s\n", strings.TrimSpace(cmd.name+" "+cmd.args), cmd.about)
+	head := "\nCommands:\n"
+	for _, one := range commandTable() {
+		if strings.HasPrefix(one.name, cmd.name+" ") {
+			fmt.Fprintf(&b, "%s  %-26s %s\n", head, strings.TrimSpace(one.name+" "+one.args), one.about)
+			head = ""
+		}
+	}
+	c, _ := newInvocation(context.Background(), cmd, new(web.Options), io.Discard, io.Discard)
+	b.WriteString("\nFlags:\n")
+	c.VisitAll(func(f *flag.Flag) { writeFlag(&b, f) })
+	return b.String()
+}
+
 func writeFlag(b *strings.Builder, f *flag.Flag) {
 	value, text := explain(f)
 	fmt.Fprintf(b, "  %-26s %s\n", strings.TrimSpace("--"+f.Name+" "+value), text)

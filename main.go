@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // dates told to the model need time zones on machines without them
 
@@ -56,10 +57,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			complete(stdout, args[1:])
 			return exitOK
 		case "help":
-			io.WriteString(stdout, usage())
+			if len(args) > 1 && args[1] == skilltool.Name {
+				return skilltool.Run([]string{"help"}, stdout, stderr)
+			}
+			if cmd, _, err := find(args[1:]); err == nil && len(args) > 1 && !strings.HasPrefix(args[1], "-") {
+				io.WriteString(stdout, usageOf(cmd))
+			} else {
+				io.WriteString(stdout, usage())
+			}
 			return exitOK
 		}
 	}
+	named := len(args) > 0 && !strings.HasPrefix(args[0], "-")
 	cmd, args, err := find(args)
 	if err != nil {
 		return misuse(stderr, "", err)
@@ -68,7 +77,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Doctor: cli.Doctor}
 	c, do := newInvocation(ctx, cmd, &o, stdout, stderr)
 	if err := c.parse(cmd, args); errors.Is(err, flag.ErrHelp) {
-		io.WriteString(stdout, usage())
+		if named {
+			io.WriteString(stdout, usageOf(cmd))
+		} else {
+			io.WriteString(stdout, usage())
+		}
 		return exitOK
 	} else if err != nil {
 		return misuse(stderr, cmd.name+" "+cmd.args, err)

@@ -16,7 +16,9 @@ func TestCommandLine(t *testing.T) {
 		{"version flag", []string{"--version"}, exitOK, "fawn ", ""},
 		{"version takes the flags of all", []string{"version", "--data", "x", "--config", "y"}, exitOK, "fawn ", ""},
 		{"help", []string{"help"}, exitOK, "Usage: fawn", ""},
-		{"help flag", []string{"serve", "-h"}, exitOK, "Usage: fawn", ""},
+		{"help flag", []string{"serve", "-h"}, exitOK, "Usage: fawn serve [flags]", ""},
+		{"help flag alone", []string{"--help"}, exitOK, "Usage: fawn [command] [flags]", ""},
+		{"help of a command", []string{"help", "backup", "verify"}, exitOK, "Usage: fawn backup verify FILE [flags]", ""},
 		{"unknown command", []string{"server"}, exitUsage, "", `there is no command "server"`},
 		{"unknown flag", []string{"--port", "1"}, exitUsage, "", "there is no flag --port"},
 		{"flag of another command", []string{"version", "--addr", ":1"}, exitUsage, "", "-addr"},
@@ -38,5 +40,24 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("no usage in %q", stderr.String())
 			}
 		})
+	}
+}
+
+// TestTheHelpOfACommandIsItsOwn: it names its flags and the commands below it, and none of another command.
+func TestTheHelpOfACommandIsItsOwn(t *testing.T) {
+	var stdout, stderr strings.Builder
+	if code := run(t.Context(), []string{"eval", "--help"}, &stdout, &stderr); code != exitOK {
+		t.Fatal(code, stderr.String())
+	}
+	help := stdout.String()
+	for _, want := range []string{"Usage: fawn eval DIR [flags]", "eval make DIR", "--data DIR", "--config FILE"} {
+		if !strings.Contains(help, want) {
+			t.Errorf("no %q in %s", want, help)
+		}
+	}
+	for _, other := range []string{"--addr", "support-bundle", "--apparmor"} {
+		if strings.Contains(help, other) {
+			t.Errorf("%q in %s", other, help)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/config"
+	"fawn/agent/llm"
 	"fawn/agent/middleware"
 )
 
@@ -47,7 +48,7 @@ func (b *Builder) sideCall(snap *config.Snapshot, named string, own config.Model
 	} else if named != "" {
 		b.log.Warn("model for side tasks unusable; using the run's model", "model", named)
 	}
-	if entry.Name == OfflineModel {
+	if builtIn(entry) {
 		return nil
 	}
 	return func(ctx context.Context, req *agent.Request) (*agent.Message, error) {
@@ -78,6 +79,9 @@ func (b *Builder) sideCall(snap *config.Snapshot, named string, own config.Model
 		return answer, nil
 	}
 }
+
+// builtIn reports whether a model is the built-in one, also under a name of the configuration.
+func builtIn(m config.Model) bool { return m.Name == OfflineModel || llm.IsOffline(m.Use) }
 
 // bill collects side calls that are stored together with what they were for, in one commit.
 type bill struct {

@@ -116,7 +116,7 @@ func fit(s runs.Spec, m config.Model, degrade bool) error {
 		missing = append(missing, "take the reasoning effort "+agent.Head(o.ReasoningEffort, 40)+" (it takes "+
 			strings.Join(llm.Efforts(ModelConfig(m)), ", ")+")")
 	}
-	if len(missing) > 0 && m.Name != OfflineModel {
+	if len(missing) > 0 && !builtIn(m) {
 		what := strings.Join(missing, " or ")
 		if !degrade {
 			return &CapabilityError{m.Name, what}
@@ -156,7 +156,7 @@ func (e *UnknownAgentError) ErrorName() string { return "UnknownAgent" }
 // one, those without a price last. "" is the run's own, always used with the built-in model: such a run makes no side
 // calls.
 func sideModel(snap *config.Snapshot, named string, own config.Model) string {
-	if named != "" || own.Name == OfflineModel {
+	if named != "" || builtIn(own) {
 		return named
 	}
 	light := slices.DeleteFunc(snap.UsableModels(), func(m config.Model) bool { return !m.Lightweight })

@@ -168,3 +168,27 @@ func TestATitleWaitsForTheRunInTheWay(t *testing.T) {
 		t.Errorf("title %q, %d messages", *s.Title, len(s.Messages))
 	}
 }
+
+// TestTheBuiltInModelHasNoSideJobs under whatever name the configuration has for it: titles are the question, suggestions and
+// drafts are made by rule.
+func TestTheBuiltInModelHasNoSideJobs(t *testing.T) {
+	w := newWorld(t, []agenttest.Reply{agenttest.Say("Done.")}, func(f *config.File, _ *lead.Options) {
+		f.Models = []config.Model{{Name: "demo", Use: "offline"}, {Name: "light", Use: "openai", Lightweight: true}}
+		f.Title.Enabled = true
+	})
+	if run := w.say(t, "paint it", ""); run.Status != runs.Success {
+		t.Fatal(run.Error)
+	}
+	if s := w.state(t); *s.Title != "paint it" {
+		t.Errorf("title %q", *s.Title)
+	}
+	if _, err := w.b.Suggest(t.Context(), lead.SuggestWish{N: 3, Messages: []lead.Said{{Role: "user", Content: "paint it"}}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.b.Polish(t.Context(), lead.PolishWish{Text: "paint it"}); err != nil {
+		t.Error(err)
+	}
+	if n := len(w.script.Requests()); n != 1 {
+		t.Errorf("the model was called %d times", n)
+	}
+}

@@ -108,6 +108,12 @@ func classes() map[string]class {
 	}
 }
 
+// IsOffline reports whether a class path is that of the built-in model.
+func IsOffline(use string) bool {
+	c, err := find(use)
+	return err == nil && c.offline
+}
+
 // find looks a class path up.
 func find(use string) (class, error) {
 	path := strings.TrimSpace(use)

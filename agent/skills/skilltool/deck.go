@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
@@ -41,7 +42,12 @@ func (d *doc) slides() (out []slide, err error) {
 		if len(bytes.TrimSpace(part)) == 0 {
 			continue
 		}
-		halves := cutAt(part, notesLine, false)
+		halves := cutAt(part, func(line string) bool { _, is := notesLine(line); return is }, true)
+		for i, half := range halves[1:] {
+			line, rest, _ := bytes.Cut(half, []byte("\n"))
+			said, _ := notesLine(strings.TrimRight(string(line), " \t\r"))
+			halves[i+1] = append([]byte(said+"\n"), rest...)
+		}
 		s := slide{source: halves[0]}
 		if s.blocks, err = d.read(s.source); err == nil && len(halves) > 1 {
 			s.notes, err = d.read(bytes.Join(halves[1:], []byte("\n")))
@@ -68,10 +74,37 @@ func (d *doc) slides() (out []slide, err error) {
 	return out, nil
 }
 
-// notesLine reports whether the rest of a slide is speaker notes.
-func notesLine(line string) bool {
-	line = strings.ToLower(strings.Trim(line, "* _"))
-	return line == "notes:" || line == "speaker notes:" || line == "备注：" || line == "备注:"
+// notesLine reports whether speaker notes begin with a line, and returns what of them stands on it. The label may be
+// emphasized, alone or together with the text behind it.
+func notesLine(line string) (said string, is bool) {
+	const marks = "* _"
+	at := strings.IndexAny(line, ":：")
+	if at < 0 {
+		return "", false
+	}
+	_, size := utf8.DecodeRuneInString(line[at:])
+	label, said := line[:at], strings.TrimSpace(line[at+size:])
+	switch strings.ToLower(strings.Trim(label, marks)) {
+	case "notes", "speaker notes", "备注":
+	default:
+		return "", false
+	}
+	if strings.Trim(said, marks) == "" { // nothing but the label
+		return "", true
+	}
+	front := strings.TrimLeft(label, " ")
+	if len(label)-len(front) > 3 || strings.HasPrefix(front, "* ") { // code, or a point of a list
+		return "", false
+	}
+	opened := front[:len(front)-len(strings.TrimLeft(front, "*_"))]
+	if closed := strings.HasSuffix(strings.TrimRight(label, " "), opened); opened != "" && !closed {
+		rest, ok := strings.CutPrefix(said, opened)
+		if !ok {
+			rest = strings.TrimSuffix(said, opened)
+		}
+		said = strings.TrimSpace(rest)
+	}
+	return said, true
 }
 
 func onlyText(blocks []block) bool {

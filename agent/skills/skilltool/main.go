@@ -36,7 +36,8 @@ Documents, from Markdown:
   docx IN.md OUT.docx        Word document
   pdf  IN.md OUT.pdf         PDF (A4)
   html IN.md OUT.html        one page with everything inside
-  pptx IN.md OUT.pptx        slides; --- on a line of its own begins the next one, Notes: what the speaker says
+  pptx IN.md OUT.pptx        slides; --- on a line of its own begins the next one, a line
+                             that begins with Notes: and all behind it are what the speaker says
   deck IN.md OUT.html        slides for the browser
   xlsx IN.md OUT.xlsx        Excel book: each heading a sheet, tables with formulas (=SUM(B2:B5)), charts
   A block of code whose language is chart becomes a chart, which Office programs can edit:

@@ -2,6 +2,8 @@ package skilltool
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -106,19 +108,28 @@ func (w *show) slide(number int, s slide) error {
 		texts = nil
 	}
 	if len(said) > 0 { // stands out at the end
-		high := 27*float64(lines(said, area.w-40, 20)) + 22
+		high := min(27*float64(lines(said, area.w-40, 20))+22, area.h/2)
 		sh.callout(said, box{area.x, area.y + area.h - high, area.w, high})
 		area.h -= high + 14
 	}
 	room := area
+	small := 16 // letters of the text below
 	if len(below) > 0 {
-		room.h -= 24*float64(lines(below, area.w, 16)) + 14
+		most := area.h / 3
+		for small > 10 && belowHigh(below, area.w, small) > most {
+			small--
+		}
+		high := belowHigh(below, area.w, small)
+		if high > most {
+			fmt.Fprintf(w.c.warn, "slide %d: the text does not fit; split it\n", number)
+		}
+		room.h -= min(high, most)
 	}
 	if len(texts) > 0 {
 		place := area
 		switch {
 		case len(things) > 0 && wideThings(things): // below each other
-			place.h = min(area.h/2, 32*float64(lines(texts, area.w, 20))+6)
+			place.h = min(room.h/2, 32*float64(lines(texts, area.w, 20))+6)
 			room.y, room.h = area.y+place.h+14, room.h-place.h-14
 		case len(things) > 0: // side by side
 			place.w = area.w*0.4 - 12
@@ -127,19 +138,19 @@ func (w *show) slide(number int, s slide) error {
 		size := sh.size(texts, place)
 		sh.text(`<p:ph type="body" idx="1"/>`, "Text", &place, texts, size)
 	}
-	end := room.y + room.h
+	places := sh.stack(things, room)
 	for i, b := range things {
-		part := room.h / float64(len(things))
-		at := box{room.x, room.y + float64(i)*part, room.w, part - 8}
-		if err := sh.thing(b, at); err != nil {
+		if err := sh.thing(b, places[i]); err != nil {
 			return err
-		}
-		if b.kind == table {
-			end = min(end, at.y+float64(len(b.rows)*tableLetters(b, at))*rowHigh+12)
 		}
 	}
 	if len(below) > 0 {
-		sh.text(`<p:ph type="body" idx="13"/>`, "Text", &box{area.x, end, area.w, area.y + area.h - end}, below, 16)
+		last, at := things[len(things)-1], places[len(things)-1]
+		end := max(room.y+room.h, at.y+at.h)
+		if last.kind == table { // close to the table
+			end = min(end, at.y+total(rowHeights(last, at.w, tableLetters(last, at)))+12)
+		}
+		sh.text(`<p:ph type="body" idx="13"/>`, "Text", &box{area.x, end, area.w, max(area.y+area.h-end, 24)}, below, small)
 	}
 	w.slides = append(w.slides,
 		`<p:sld `+drawNS+`><p:cSld><p:spTree><p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/>`+
@@ -147,6 +158,69 @@ func (w *show) slide(number int, s slide) error {
 			`</p:spTree></p:cSld><p:clrMapOvr><a:masterClrMapping/></p:clrMapOvr></p:sld>`)
 	w.rels = append(w.rels, sh.rels)
 	return nil
+}
+
+// belowHigh estimates the height of the text below a table, with the space above it.
+func belowHigh(list []block, width float64, size int) float64 {
+	return 1.5*float64(size*lines(list, width, size)) + 14
+}
+
+// Heights on a slide, in points.
+const (
+	thingGap  = 8.0
+	leastHigh = 130.0 // of a chart or a picture beside tables
+)
+
+// stack places tables, code, charts and pictures below each other: first tables and code get the height of their lines
+// at 14 points, then charts and pictures share the rest. It warns where tables or code do not fit.
+func (sh *sheet) stack(list []block, room box) []box {
+	free := room.h - thingGap*float64(len(list))
+	wants, least := make([]float64, len(list)), make([]float64, len(list))
+	elastic := 0.0 // how many take any height
+	for i, b := range list {
+		switch b.kind {
+		case table:
+			wants[i] = total(rowHeights(b, room.w, min(14, widestLetters(b, room.w))))
+			least[i] = total(rowHeights(b, room.w, 9))
+		case code:
+			n := strings.Count(b.text, "\n") + 1
+			wants[i], least[i] = codeHigh(14, n), codeHigh(8, n)
+		default:
+			elastic++
+		}
+	}
+	fixed := free
+	if elastic > 0 {
+		fixed = min(total(wants), free-elastic*min(leastHigh, free/float64(len(list))))
+	}
+	scale, used := fixed/max(total(wants), 1), 0.0
+	for i := range wants {
+		wants[i] = max(wants[i]*scale, least[i])
+		used += wants[i]
+	}
+	if used > free+0.1-60*elastic {
+		what := "code has too many lines"
+		if slices.ContainsFunc(list, func(b block) bool { return b.kind == table }) {
+			what = "table has too many rows"
+		}
+		fmt.Fprintf(sh.show.c.warn, "slide %d: the %s; split it\n", sh.number, what)
+	}
+	out, y := make([]box, len(list)), room.y
+	for i, high := range wants {
+		if high == 0 {
+			high = max((free-used)/elastic, 60)
+		}
+		out[i] = box{room.x, y, room.w, high}
+		y += high + thingGap
+	}
+	return out
+}
+
+func total(list []float64) (sum float64) {
+	for _, v := range list {
+		sum += v
+	}
+	return sum
 }
 
 func wideThings(list []block) bool {
@@ -349,11 +423,8 @@ func (sh *sheet) picture(p *pic, at box) error {
 func (sh *sheet) table(b block, at box) {
 	rows, sides, shares := b.rows, b.sides(), columnShares(b.rows)
 	size := tableLetters(b, at)
-	if float64(len(rows)*size)*rowHigh > at.h {
-		fmt.Fprintf(sh.show.c.warn, "slide %d: the table has too many rows; split it\n", sh.number)
-	}
-	high := float64(size) * rowHigh
-	place := box{at.x, at.y, at.w, high * float64(len(rows))}
+	heights := rowHeights(b, at.w, size)
+	place := box{at.x, at.y, at.w, total(heights)}
 	sh.tree.WriteString(`<p:graphicFrame><p:nvGraphicFramePr>` + sh.shape("Table") +
 		`<p:cNvGraphicFramePr/><p:nvPr/></p:nvGraphicFramePr>` +
 		place.xfrm("p") + `<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/table"><a:tbl>` +
@@ -363,7 +434,7 @@ func (sh *sheet) table(b block, at box) {
 	}
 	sh.tree.WriteString(`</a:tblGrid>`)
 	for i, row := range rows {
-		fmt.Fprintf(&sh.tree, `<a:tr h="%d">`, int(high*emu))
+		fmt.Fprintf(&sh.tree, `<a:tr h="%d">`, int(heights[i]*emu))
 		for n, cell := range row {
 			if n >= len(shares) {
 				break
@@ -383,16 +454,37 @@ func (sh *sheet) table(b block, at box) {
 	sh.tree.WriteString(`</a:tbl></a:graphicData></a:graphic></p:graphicFrame>`)
 }
 
-// rowHigh is how high a row of a table is, in sizes of its letters.
-const rowHigh = 1.9
+// rowHeights estimates how high the rows of a table become, in points, with the lines that their cells wrap into.
+func rowHeights(b block, width float64, size int) []float64 {
+	shares, out := columnShares(b.rows), make([]float64, len(b.rows))
+	for i, row := range b.rows {
+		most := 1
+		for n, cell := range row[:min(len(row), len(shares))] {
+			count := 0
+			for _, line := range strings.Split(plain(cell), "\n") {
+				room := max(width*shares[n]-14.4, 10) // without the margins of the cell
+				count += max(1, int(math.Ceil(float64(letters(line)*size)*0.52/room)))
+			}
+			most = max(most, count)
+		}
+		out[i] = max(float64(size)*1.9, float64(most*size)*1.2+7.2)
+	}
+	return out
+}
+
+// widestLetters is the largest size of letters with which the cells of a table stay on one line, down to 12 points.
+func widestLetters(b block, width float64) int {
+	size := 20
+	for size > 12 && tableWords(b.rows)*float64(size)*0.55 > width {
+		size--
+	}
+	return size
+}
 
 // tableLetters is the size of the letters of a table, in points: the largest that fits.
 func tableLetters(b block, at box) int {
-	size := 20
-	for size > 12 && tableWords(b.rows)*float64(size)*0.55 > at.w {
-		size--
-	}
-	for size > 9 && float64(len(b.rows)*size)*rowHigh > at.h {
+	size := widestLetters(b, at.w)
+	for size > 9 && total(rowHeights(b, at.w, size)) > at.h+0.1 {
 		size--
 	}
 	return size
@@ -442,6 +534,9 @@ func btoi(b bool) int {
 	return 0
 }
 
+// codeHigh is how high lines of code are, with the field around them.
+func codeHigh(size, lines int) float64 { return float64(size*lines)*1.25 + 24 }
+
 func (sh *sheet) code(text string, at box) {
 	all := strings.Split(text, "\n")
 	longest := 1
@@ -452,7 +547,7 @@ func (sh *sheet) code(text string, at box) {
 	for size > 8 && (float64(size)*0.62*float64(longest) > at.w-24 || float64(size*len(all))*1.25 > at.h-16) {
 		size--
 	}
-	at.h = min(at.h, float64(size*len(all))*1.25+24)
+	at.h = min(at.h, codeHigh(size, len(all)))
 	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape("Code") + `<p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr>` +
 		at.xfrm("a") + `<a:prstGeom prst="rect"><a:avLst/></a:prstGeom><a:solidFill><a:srgbClr val="F1F4F8"/></a:solidFill></p:spPr>` +
 		`<p:txBody><a:bodyPr wrap="square" lIns="152400" tIns="114300" rIns="152400" bIns="114300"/><a:lstStyle/>`)

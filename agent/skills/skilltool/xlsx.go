@@ -316,11 +316,26 @@ type bookWriter struct {
 	formulas []formula
 }
 
-// formula is where one stands, and how what it gives looks; without a format that depends on the number.
+// formula is where one stands, and how its result looks; without a format, the results of its column choose one.
 type formula struct {
 	sheet, at, text string
+	column          column
 	look            look
 	share           bool
+}
+
+// column identifies a column of a table.
+type column struct {
+	sheet  string
+	top, n int
+}
+
+// result is what a formula gave: a text, and its number where it is one.
+type result struct {
+	text   string
+	number float64
+	is     bool // a number
+	failed bool // there is no result
 }
 
 // shareName tells whether the name of a column is that of shares or changes, which are shown in percent.
@@ -334,17 +349,55 @@ func shareName(name string) bool {
 	return false
 }
 
-// shown is the format of what a formula gave.
-func (f formula) shown(v float64) string {
-	switch {
-	case f.look.format != "":
-		return f.look.format
-	case f.share && strings.Contains(f.text, "/") || f.share && math.Abs(v) <= 1:
-		return "0.0%"
-	case v == math.Trunc(v) || math.Abs(v) >= 1000:
-		return "#,##0"
+// resultFormats chooses one format for all formulas of a column without a format of their own: percent for shares, else two
+// decimals where any result has some.
+func resultFormats(formulas []formula, results []result) map[column]string {
+	type traits struct{ share, divides, large, broken bool }
+	all := map[column]traits{}
+	for i, f := range formulas {
+		if f.look.format != "" || !results[i].is {
+			continue
+		}
+		v, t := results[i].number, all[f.column]
+		t.share = f.share
+		t.divides = t.divides || strings.Contains(f.text, "/")
+		t.large = t.large || math.Abs(v) > 1
+		t.broken = t.broken || math.Mod(math.Round(v*100), 100) != 0
+		all[f.column] = t
 	}
-	return "#,##0.00"
+	out := map[column]string{}
+	for c, t := range all {
+		switch {
+		case t.share && (t.divides || !t.large):
+			out[c] = "0.0%"
+		case t.broken:
+			out[c] = "#,##0.00"
+		default:
+			out[c] = "#,##0"
+		}
+	}
+	return out
+}
+
+// numberFormat splits a format into what stands before the number, its whole part, its decimals and the rest.
+var numberFormat = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.*?)(#,##0|0)((?:\.0+)?)(.*)$`)
+})
+
+// finer returns a format with the decimals and the groups of thousands of both; those of different units stay the first.
+func finer(a, b string) string {
+	x, y := numberFormat().FindStringSubmatch(a), numberFormat().FindStringSubmatch(b)
+	if x == nil || y == nil || x[1] != y[1] || x[4] != y[4] {
+		return a
+	}
+	return x[1] + longer(x[2], y[2]) + longer(x[3], y[3]) + x[4]
+}
+
+func longer(a, b string) string {
+	if len(b) > len(a) {
+		return b
+	}
+	return a
 }
 
 func (b *bookWriter) write(title string, list []block) error {
@@ -421,8 +474,11 @@ func (b *bookWriter) table(sheet string, top int, t block) (int, error) {
 			if !strings.HasPrefix(text, "=") {
 				widest = max(widest, letters(text))
 			}
-			if value, format := cellOf(text); i > 0 && formats[n] == "" && format != "" && value != nil {
-				formats[n] = format
+			if value, format := cellOf(text); i > 0 && format != "" && value != nil {
+				if formats[n] == "" {
+					formats[n] = format
+				}
+				formats[n] = finer(formats[n], format)
 			}
 			if i > 0 && strings.HasPrefix(text, "=") && len(t.said) > n && !t.said[n] {
 				sides[n] = right
@@ -450,7 +506,7 @@ func (b *bookWriter) table(sheet string, top int, t block) (int, error) {
 				l.format = ""
 				err = b.SetCellStr(sheet, at, text)
 			case strings.HasPrefix(text, "="):
-				one := formula{sheet: sheet, at: at, text: text[1:], look: l, share: shareName(plain(t.rows[0][n]))}
+				one := formula{sheet: sheet, at: at, text: text[1:], column: column{sheet, top, n}, look: l, share: shareName(plain(t.rows[0][n]))}
 				if one.look.format = formats[n]; strings.HasSuffix(text, "}") {
 					if at := strings.LastIndex(one.text, "{"); at > 0 && !strings.HasSuffix(strings.TrimSpace(one.text[:at]), "(") {
 						one.look.format, one.text = strings.Trim(one.text[at:], "{}"), strings.TrimSpace(one.text[:at])
@@ -596,24 +652,20 @@ var calculated = sync.OnceValue(func() *regexp.Regexp {
 
 // bytes is the book, with what its formulas give, as readers that don't calculate show that. It tells which can't be calculated.
 func (b *bookWriter) bytes() ([]byte, error) {
-	for _, f := range b.formulas {
-		v, err := b.CalcCellValue(f.sheet, f.at, excelize.Options{RawCellValue: true})
-		switch {
-		case err != nil && strings.HasPrefix(err.Error(), "not support"):
-			fmt.Fprintf(b.warn, "sheet %s, %s: =%s is not checked: this tool can't calculate it\n", f.sheet, f.at, f.text)
-			continue
-		case err != nil || strings.HasPrefix(v, "#"):
-			if v == "" {
-				v = err.Error()
-			}
-			fmt.Fprintf(b.warn, "sheet %s, %s: =%s gives %s\n", f.sheet, f.at, f.text, v)
-			continue
-		}
-		if n, err := strconv.ParseFloat(v, 64); err == nil {
-			f.look.format = f.shown(n)
+	results := make([]result, len(b.formulas))
+	for i, f := range b.formulas {
+		results[i] = b.calculate(f)
+	}
+	formats := resultFormats(b.formulas, results)
+	for i, f := range b.formulas {
+		if f.look.format == "" && (results[i].is || results[i].failed) {
+			f.look.format = formats[f.column]
 		}
 		id, err := b.style(f.look)
-		if err := errors.Join(err, b.SetCellStyle(f.sheet, f.at, f.at, id), b.SetCellDefault(f.sheet, f.at, v), b.SetCellFormula(f.sheet, f.at, f.text)); err != nil {
+		if err = errors.Join(err, b.SetCellStyle(f.sheet, f.at, f.at, id)); err == nil && !results[i].failed {
+			err = errors.Join(b.SetCellDefault(f.sheet, f.at, results[i].text), b.SetCellFormula(f.sheet, f.at, f.text), b.widen(f, results[i]))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -645,4 +697,41 @@ func (b *bookWriter) bytes() ([]byte, error) {
 		parts = append(parts, part{f.Name, data})
 	}
 	return zipped(parts)
+}
+
+// calculate returns the result of a formula, and warns where there is none.
+func (b *bookWriter) calculate(f formula) result {
+	v, err := b.CalcCellValue(f.sheet, f.at, excelize.Options{RawCellValue: true})
+	switch {
+	case err != nil && strings.HasPrefix(err.Error(), "not support"):
+		fmt.Fprintf(b.warn, "sheet %s, %s: =%s is not checked: this tool can't calculate it\n", f.sheet, f.at, f.text)
+		return result{failed: true}
+	case err != nil || strings.HasPrefix(v, "#"):
+		if v == "" {
+			v = err.Error()
+		}
+		fmt.Fprintf(b.warn, "sheet %s, %s: =%s gives %s\n", f.sheet, f.at, f.text, v)
+		return result{failed: true}
+	}
+	n, err := strconv.ParseFloat(v, 64)
+	return result{text: v, number: n, is: err == nil}
+}
+
+// widen makes the column of a formula wide enough for its result, which Excel shows as ### otherwise.
+func (b *bookWriter) widen(f formula, r result) error {
+	text := r.text
+	if parts := numberFormat().FindStringSubmatch(f.look.format); parts != nil && r.is {
+		if strings.Contains(parts[4], "%") {
+			r.number *= 100
+		}
+		text = parts[1] + grouped(r.number, max(len(parts[3])-1, 0)) + parts[4]
+	} else if r.is { // a day or a time
+		text = f.look.format
+	}
+	name, _ := excelize.ColumnNumberToName(f.column.n + 1)
+	now, err := b.GetColWidth(f.sheet, name)
+	if wide := float64(min(letters(text)*11/10, 60) + 3); err == nil && wide > now {
+		err = b.SetColWidth(f.sheet, name, name, wide)
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package skilltool
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,7 +56,7 @@ func TestBooksHaveSheetsFormulasAndCharts(t *testing.T) {
 	for _, c := range []struct{ sheet, cell, shown, formula string }{
 		{"Assumptions", "B2", "8.0%", ""}, {"Assumptions", "C2", "2026-10-01", ""}, {"Assumptions", "B3", "€ 9,120", ""},
 		{"Assumptions", "A5", "In k€.", ""},
-		{plan, "B2", "16,480", ""}, {plan, "C2", "17,798", "B2*(1+Assumptions!$B$2)"}, {plan, "D2", "8.0%", "C2/B2-1"},
+		{plan, "B2", "16,480", ""}, {plan, "C2", "17,798.40", "B2*(1+Assumptions!$B$2)"}, {plan, "D2", "8.0%", "C2/B2-1"},
 		{plan, "E3", "13.568", "B3/1000"}, {plan, "B4", "30,048", "SUM(B2:B3)"}, {plan, "A6", "Product", ""}, {plan, "A10", "Not audited.", ""},
 	} {
 		got, err := f.GetCellValue(c.sheet, c.cell)
@@ -80,6 +81,49 @@ func TestBooksHaveSheetsFormulasAndCharts(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %.3000s", want, text)
 		}
+	}
+}
+
+// TestResultsOfAColumnLookAlike: one format for all results of a column, in which none loses its decimals, and which fits.
+func TestResultsOfAColumnLookAlike(t *testing.T) {
+	t.Parallel()
+	const text = "# Bill\n\n| Item | Hours | Price | Amount |\n|---|---|---|---|\n" +
+		"| Design | 99 | 12.55 | =B2*C2 |\n| Code | 40 | 19.99 | =B3*C3 |\n| Test | 10 | 10 | =B4*C4 |\n" +
+		"| **Total** | | | =SUM(D2:D4) |\n\n" +
+		"## Other\n\n| Name | Typed | Whole | Share | Change | Large | Broken |\n|---|---|---|---|---|---|---|\n" +
+		"| a | 1,000 | =B2*2 | =B2/B$4 | =B2-B3 | =B2*1234567.891 | =1/0 |\n| b | 7.25 | =9 | =B3/B$4 | =0 | =1 | =1.5 |\n" +
+		"| **Sum** | =SUM(B2:B3) | =SUM(C2:C2) | =SUM(D2:D3)*1.5 | =SUM(E2:E3) | =1 | =2 |\n"
+	dir, _, _, code := run(t, map[string]string{"a.md": text}, "xlsx", "@a.md", "@o.xlsx")
+	if code != 0 {
+		t.Fatal(code)
+	}
+	f, err := excelize.OpenFile(filepath.Join(dir, "o.xlsx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, c := range []struct{ sheet, column, shown string }{
+		{"Bill", "D", "1,242.45|799.60|100.00|2,142.05"},
+		{"Other", "B", "1,000|7.25|1,007.25"},
+		{"Other", "C", "2,000|9|2,000"},
+		{"Other", "D", "99.3%|0.7%|150.0%"},
+		{"Other", "E", "992.75|0.00|992.75"},
+		{"Other", "F", "1,234,567,891|1|1"},
+	} {
+		var got []string
+		for row := range strings.Count(c.shown, "|") + 1 {
+			cell, err := f.GetCellValue(c.sheet, c.column+strconv.Itoa(row+2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, cell)
+		}
+		if strings.Join(got, "|") != c.shown {
+			t.Errorf("%s %s: %s, want %s", c.sheet, c.column, strings.Join(got, "|"), c.shown)
+		}
+	}
+	if width, err := f.GetColWidth("Other", "F"); err != nil || width < float64(len("1,234,567,891")+2) {
+		t.Errorf("a large result has %v letters of room, %v", width, err)
 	}
 }
 
