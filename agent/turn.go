@@ -27,6 +27,7 @@ type Options struct {
 	Secrets                Secrets  // variables of this run's commands only; never stored
 	LostSecrets            []string // names of secrets lost in a restart
 	ClientTools            []ClientTool
+	Knowledge              []string // names or ids of collections that the run searches beside its project's and agent's
 }
 
 // ClientTool is a tool carried out by a run's client, as described by it.

@@ -143,18 +143,19 @@ type Composer struct {
 	Attachments []Attachment
 	Limits      UploadLimits
 	Autofocus   bool
-	Partner     Partner    // the agent the chat is with
-	Project     string     // project of a new chat; empty is none
-	Also        string     // name of the chat app that can also receive the answer; empty is none
-	Chats       []TaskChat // other chats that it can be sent to
-	Servers     bool       // there are MCP servers, whose tools are in a menu
-	ToolsOff    bool       // some of those tools are switched off for the chat
-	Dictate     bool       // a model transcribes speech; otherwise the browser may
-	Speech      bool       // a model reads aloud; else the browser may
-	MayAdd      bool       // the reader may add models
-	Temporary   bool       // the chat is deleted when it is left
-	Memory      MemoryUse  // whether the chat uses memory
-	Problem     string     // why the last message was refused, in the reader's language; empty when it was not
+	Partner     Partner         // the agent the chat is with
+	Project     string          // project of a new chat; empty is none
+	Also        string          // name of the chat app that can also receive the answer; empty is none
+	Chats       []TaskChat      // other chats that it can be sent to
+	Servers     bool            // there are MCP servers, whose tools are in a menu
+	ToolsOff    bool            // some of those tools are switched off for the chat
+	Dictate     bool            // a model transcribes speech; otherwise the browser may
+	Speech      bool            // a model reads aloud; else the browser may
+	MayAdd      bool            // the reader may add models
+	Temporary   bool            // the chat is deleted when it is left
+	Memory      MemoryUse       // whether the chat uses memory
+	Knowledge   []ProjectChoice // collections of documents that the chat can search, named by their ids
+	Problem     string          // why the last message was refused, in the reader's language; empty when it was not
 }
 
 // MemoryUse tells whether a chat uses memory, and who decided it.

@@ -83,7 +83,7 @@ func (a *App) embedder() func() knowledge.Embedder {
 	}
 }
 
-// known is the collections of documents that the project and the agent of a run refer to, for its tools.
+// known is the collections of documents that a run names, or its project or agent, for its tools.
 type known struct{ *App }
 
 // named are the collections of some names that a person may read, in a chat of a project of some owner; "" for none.
@@ -113,7 +113,7 @@ func (k known) of(ctx context.Context, t *agent.Turn) ([]store.Collection, error
 	if err != nil {
 		return nil, err
 	}
-	names := p.Settings.Knowledge
+	names := append(p.Settings.Knowledge, t.Options.Knowledge...)
 	if name := t.Options.AgentName; name != "" && k.library.agents != nil {
 		one, err := k.library.agents.Get(t.Owner, name)
 		var bad *profile.Invalid

@@ -709,3 +709,113 @@ func TestNamesOfCollectionsMeanThoseOfTheProject(t *testing.T) {
 		t.Error("the form tells of a collection that bob can't read, or drops it")
 	}
 }
+
+// TestAChatChoosesCollections without a project: over the API for a run, in the message box for the chat. It keeps them until
+// they are removed, the model is told of them, and another person's are out of reach by name and by id.
+func TestAChatChoosesCollections(t *testing.T) {
+	t.Parallel()
+	model := scriptmodel.Start(t)
+	s := guarded(t, scriptedBy(model))
+	ann := s.owner(t)
+	bob := ann.member(t, "bob@x.org", account.RoleUser)
+	secrets, notes := newCollection(t, ann, "Secrets"), newCollection(t, bob, "Notes")
+	know(t, ann, secrets, "plan.md", "The lunch is a surprise.")
+	know(t, bob, notes, "meals.md", "A lunch may cost 30 francs.")
+	of := func(at string) string { return strings.TrimPrefix(at, "/api/knowledge/") }
+	const search = `SCRIPT{"turns":[{"tool_calls":[{"name":"search_documents","args":{"query":"lunch"}}]},
+		{"tool_calls":[{"name":"read_file","args":{"path":"/mnt/user-data/knowledge/Secrets/plan.md"}}]},{"text":"See [Notes/meals.md, l. 1]."}]}`
+	const told = "also searches these collections of documents"
+	// A run names them.
+	for _, c := range []struct {
+		list, want string
+		status     int
+	}{
+		{`["Secrets"]`, `there is no collection \"Secrets\"`, http.StatusUnprocessableEntity},
+		{`["Notes","` + of(secrets) + `"]`, of(secrets), http.StatusUnprocessableEntity},
+		{`["none"]`, `no collection \"none\"`, http.StatusUnprocessableEntity},
+		{`"Notes"`, "knowledge: ", http.StatusBadRequest},
+		{`[""]`, "knowledge.0: ", http.StatusBadRequest},
+	} {
+		a := bob.do(t, "POST", "/threads/api/runs/wait", human(search, `"context":{"knowledge":`+c.list+`}`))
+		if a.status != c.status || !strings.Contains(a.body, c.want) || strings.Contains(a.body, "surprise") {
+			t.Errorf("%s: %d %s", c.list, a.status, a.body)
+		}
+	}
+	for _, ref := range []string{"notes", of(notes)} {
+		model.Forget()
+		a := bob.do(t, "POST", "/threads/api-"+ref+"/runs/wait", human(search, `"context":{"knowledge":["`+ref+`"]}`))
+		if !strings.Contains(a.body, "30 francs") || strings.Contains(a.body, "surprise") {
+			t.Errorf("%s: %d %s", ref, a.status, a.body)
+		}
+		if sent := fmt.Sprintf("%s", model.Requests()[0].Body); !strings.Contains(sent, told) || !strings.Contains(sent, "Notes") {
+			t.Errorf("%s: the model isn't told: %s", ref, sent)
+		}
+	}
+	if a := bob.do(t, "POST", "/threads/api-notes/runs/wait", human(search)); strings.Count(a.body, "30 francs") != 1 {
+		t.Errorf("the next run, which names none: %s", a.body)
+	}
+	// The message box offers the collections of its reader.
+	page := func(by *browser, path string) string {
+		return by.do(t, "GET", "/workspace/chats/"+path, "", "Accept", "text/html").body
+	}
+	if got := page(bob, "new"); !strings.Contains(got, `name="knowledge" value="`+of(notes)+`"`) || strings.Contains(got, of(secrets)) || strings.Contains(got, "Secrets") {
+		t.Errorf("a new chat of bob's: %s", got)
+	}
+	const chat = "01980000-0000-7000-8000-000000000001"
+	found := func() int {
+		t.Helper()
+		var state string
+		webtest.UntilSeen(t, func() bool {
+			state = bob.do(t, "GET", "/threads/"+chat, "").body
+			return strings.Contains(state, `"status":"idle"`)
+		}, func() string { return state })
+		state = bob.do(t, "GET", "/threads/"+chat+"/state", "").body
+		if strings.Contains(state, "surprise") {
+			t.Errorf("another person's collection is found: %s", state)
+		}
+		return strings.Count(state, "30 francs")
+	}
+	say := func(path string, with url.Values) {
+		t.Helper()
+		with.Set("text", search)
+		if a := bob.form(t, path, with); a.status != http.StatusSeeOther {
+			t.Fatalf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	chosen := func() bool {
+		return strings.Contains(page(bob, chat), `<li class="chip" data-knowledge="`+of(notes)+`">`)
+	}
+	say("/ui/threads", url.Values{"thread": {chat}, "knowledge-shown": {"1"}, "knowledge": {of(notes)}})
+	once := found()
+	if once == 0 || !chosen() {
+		t.Errorf("the first message: found %d times; chosen %v", once, chosen())
+	}
+	panel := "/ui/threads/" + chat + "/panel/mnt/user-data/knowledge/Notes/meals.md"
+	if a := bob.do(t, "GET", panel, "", "X-Fawn", "1"); !strings.Contains(a.body, "A lunch may cost 30 francs.") ||
+		!strings.Contains(page(bob, chat), `data-file="mnt/user-data/knowledge/Notes/meals.md"`) {
+		t.Errorf("the citation: %d %s", a.status, a.body)
+	}
+	say("/ui/threads/"+chat+"/messages", url.Values{}) // a form that says nothing of it
+	if got := found(); got != 2*once || !chosen() {
+		t.Errorf("the second message: found %d times, after %d; chosen %v", got, once, chosen())
+	}
+	// Choosing another person's finds nothing, nor does choosing none.
+	for _, list := range [][]string{{of(secrets), "Secrets"}, nil} {
+		if a := bob.form(t, "/ui/threads/"+chat+"/choice", url.Values{"knowledge-shown": {"1"}, "knowledge": list}); a.status != http.StatusSeeOther {
+			t.Fatalf("choose %q: %d %s", list, a.status, a.body)
+		}
+		if chosen() || strings.Contains(page(bob, chat), "data-knowledge=\""+of(secrets)) {
+			t.Errorf("%q stays chosen", list)
+		}
+		model.Forget()
+		say("/ui/threads/"+chat+"/messages", url.Values{})
+		if got := found(); got != 2*once {
+			t.Errorf("%q: found %d times, after %d", list, got, 2*once)
+		}
+		for _, r := range model.Requests() {
+			if strings.Contains(string(r.Body), told) {
+				t.Errorf("%q: the model is told of a collection", list)
+			}
+		}
+	}
+}

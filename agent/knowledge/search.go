@@ -102,14 +102,32 @@ func Label(ctx context.Context, db *store.DB, c store.Collection) (string, error
 	return c.Name + " (" + who + ")", nil
 }
 
-// Choice is a collection that a project or an agent can refer to.
+// UnknownIn returns the first of some names and ids that means no collection that a person may read, "" for none.
+func UnknownIn(ctx context.Context, db *store.DB, person string, refs []string) (string, error) {
+	if len(refs) == 0 {
+		return "", nil
+	}
+	list, err := db.Collections(ctx, person)
+	if err != nil {
+		return "", err
+	}
+	for _, ref := range refs {
+		if !slices.ContainsFunc(list, func(c store.Collection) bool { return c.ID == ref || strings.EqualFold(c.Name, ref) }) {
+			return ref, nil
+		}
+	}
+	return "", nil
+}
+
+// Choice is a collection that a project, an agent or a chat can refer to.
 type Choice struct {
+	ID     string // "" for one that the person may not read
 	Ref    string // its name, or its id where that says more
 	Label  string // what people read; "" for one that they may not
 	Chosen bool
 }
 
-// Choices returns the collections that a person may read, and what a project or an agent has chosen, by name. owners are
+// Choices returns the collections that a person may read, and what a project, an agent or a chat has chosen, by name. owners are
 // those of [Service.Named].
 func Choices(ctx context.Context, db *store.DB, person string, chosen []string, owners ...string) ([]Choice, error) {
 	list, err := preferred(ctx, db, person, owners)
@@ -124,7 +142,7 @@ func Choices(ctx context.Context, db *store.DB, person string, chosen []string, 
 	}
 	var out []Choice
 	for _, c := range list {
-		one := Choice{Ref: c.Name, Label: c.Name}
+		one := Choice{ID: c.ID, Ref: c.Name, Label: c.Name}
 		switch several := twice(list, c); {
 		case several:
 			one.Ref = c.ID

@@ -15,9 +15,9 @@ type Collection struct{ Name, About string }
 // maxAbout bounds the description of a collection in the prompt, in characters.
 const maxAbout = 200
 
-// collections returns the readable collections that the run's project and agent name.
-func (b *Builder) collections(ctx context.Context, person string, c custom) ([]Collection, error) {
-	names, owner := slices.Clone(c.Knowledge), ""
+// collections returns the readable collections that the run's options, project and agent name.
+func (b *Builder) collections(ctx context.Context, person string, chosen []string, c custom) ([]Collection, error) {
+	names, owner := slices.Concat(c.Knowledge, chosen), ""
 	if c.project != nil {
 		owner = c.project.Owner
 		names = append(names, c.project.Knowledge...)

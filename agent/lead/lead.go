@@ -275,7 +275,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	}
 	c.Skills = may.Narrow(access.Skill, c.Skills)
 	if !s.Options.Guest {
-		if c.collections, err = b.collections(ctx, s.Owner, c); err != nil {
+		if c.collections, err = b.collections(ctx, s.Owner, s.Options.Knowledge, c); err != nil {
 			return nil, err
 		}
 	}

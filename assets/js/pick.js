@@ -31,6 +31,19 @@ const keep = (choice) => {
 };
 const save = () => keep({...(one('model') && {model: one('model').value}), mode: wanted || one('mode').value, effort: all('effort')[0].value});
 
+// A chip stands for each chosen collection of documents.
+const chips = () => {
+  for (const box of all('knowledge')) $('known').querySelector(`[data-knowledge="${CSS.escape(box.value)}"]`).hidden = !box.checked;
+  $('known').hidden = !one('knowledge');
+};
+
+const unpick = (e) => {
+  const chip = e.target.closest('[data-unpick]')?.closest('li');
+  if (!chip) return;
+  all('knowledge').find((box) => box.value === chip.dataset.knowledge).click();
+  ($('known').querySelector('li:not([hidden]) [data-unpick]') ?? $('q')).focus({preventScroll: true});
+};
+
 const leave = (menu) => { menu.hidePopover(); $('q').focus({preventScroll: true}); };
 const shown = () => all('model').filter((r) => !r.closest('label').hidden);
 
@@ -63,6 +76,10 @@ export const start = () => {
     on(menu, 'pointerdown', () => { mouse = true; });
     on(menu, 'change', (e) => {
       if (e.target.name === 'memory') keep({memory: e.target.checked ? 'on' : 'off'});
+      if (e.target.name === 'knowledge') {
+        chips();
+        keep([['knowledge-shown', '1'], ...all('knowledge').filter((box) => box.checked).map((box) => ['knowledge', box.value])]);
+      }
       if (!/^(mode|model|effort)$/.test(e.target.name) || !$('modes')) return;
       if (e.target.name === 'mode') wanted = e.target.value;
       show();
@@ -73,4 +90,7 @@ export const start = () => {
     on(menu, 'beforetoggle', () => { if ($('model-filter')) { $('model-filter').value = ''; filter(); } });
   }
   on($('model-filter'), 'input', filter);
+  if (!$('known')) return;
+  chips(); // browsers restore ticks at a reload
+  on($('known'), 'click', unpick);
 };

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"slices"
 
 	"fawn/views"
 	"fawn/views/i18n"
@@ -65,4 +66,9 @@ func mode(c views.Composer) views.Mode {
 		return views.ModeFlash
 	}
 	return c.Mode
+}
+
+// anyChosen reports whether one of some collections is chosen.
+func anyChosen(all []views.ProjectChoice) bool {
+	return slices.ContainsFunc(all, func(c views.ProjectChoice) bool { return c.On })
 }

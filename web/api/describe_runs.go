@@ -13,14 +13,16 @@ func describeRuns() []o.Op {
 	leave := o.Param{Name: "cancel_on_disconnect", Schema: o.Bool(),
 		Text: "Cancel the run when this reader disconnects. Refused for a token that may only read"}
 	follow := []o.Param{leave, {Name: "stream_mode", Schema: o.String()}, {Name: "stream_subgraphs", Schema: o.Bool()}}
+	const options = "context.knowledge lists up to 50 names or ids of collections of documents, which this run searches beside " +
+		"those of its project and agent."
 	result := route.Answered("The final state; __error__ if the run failed", o.Ref("Values"))
 	joined := []o.Answer{result[0]}
 	return []o.Op{
-		{ID: "createRun", Keyed: true, Example: runExample, Lazy: true, Tag: tag, Text: "Start a run in the background", Body: body,
+		{ID: "createRun", Keyed: true, Example: runExample, Lazy: true, Tag: tag, Text: "Start a run in the background", More: options, Body: body,
 			Out: route.Answered("The run", o.Ref("Run")), Fail: []int{409}},
-		{ID: "streamRun", Keyed: true, Example: runExample, Lazy: true, Tag: tag, Text: "Start a run and follow it", Body: body, Out: route.Streamed(),
+		{ID: "streamRun", Keyed: true, Example: runExample, Lazy: true, Tag: tag, Text: "Start a run and follow it", More: options, Body: body, Out: route.Streamed(),
 			Fail: []int{409}},
-		{ID: "waitRun", Keyed: true, Example: runExample, Lazy: true, Tag: tag, Text: "Start a run and wait for its result", Body: body, Out: result,
+		{ID: "waitRun", Keyed: true, Example: runExample, Lazy: true, Tag: tag, Text: "Start a run and wait for its result", More: options, Body: body, Out: result,
 			Fail: []int{409}},
 		{ID: "listRuns", Tag: tag, Text: "List the runs of a thread, newest first",
 			Query: []o.Param{{Name: "limit", Schema: o.Range(1, route.MaxPage)}, {Name: "offset", Schema: o.Int(0)},

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/knowledge"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
 	"fawn/agent/runs/request"
@@ -96,7 +98,7 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	if err := m.chooseModel(&req); err != nil {
 		return req, err
 	}
-	if err := m.checkChoices(&req); err != nil {
+	if err := m.checkChoices(c.Request().Context(), &req); err != nil {
 		return req, err
 	}
 	if thread == "" {
@@ -239,15 +241,23 @@ func (m mount) chooseModel(req *runRequest) error {
 	return err
 }
 
-// checkChoices refuses an agent that does not exist, and an effort the model does not take where
-// nothing may be left out.
-func (m mount) checkChoices(req *runRequest) error {
+// checkChoices refuses an agent that does not exist, collections of documents that the caller can't read, and an effort
+// the model does not take where nothing may be left out.
+func (m mount) checkChoices(ctx context.Context, req *runRequest) error {
 	o, err := req.Choices()
 	if err != nil {
 		return nil // Start reports it
 	}
 	if err := lead.CheckAgent(m.Agents, req.Owner, o.Options); err != nil {
 		return httpx.Invalid("body", "agent_name", "%s", err.Error())
+	}
+	missing, err := knowledge.UnknownIn(ctx, m.DB, req.Owner, o.Knowledge)
+	if err != nil {
+		return err
+	}
+	if missing != "" {
+		return httpx.Invalid("body", "knowledge", "there is no collection %q; GET /api/knowledge lists those you can use",
+			route.Cut(missing, 80))
 	}
 	snap := m.Config()
 	usable := snap.UsableModels()

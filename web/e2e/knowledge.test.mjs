@@ -1,5 +1,5 @@
-// Collections of documents in the browser: made, given documents, searched, chosen by a project, cited in its chats; in both
-// languages, both themes and on a phone.
+// Collections of documents in the browser: made, given documents, searched, chosen by a project and for one chat, cited there; in
+// both languages, both themes and on a phone.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -91,6 +91,43 @@ test('a collection is made, searched, chosen and cited', { skip }, async () => {
   await page.getByRole('link', { name: 'Handbook/guide.md, l. 3' }).click();
   await page.locator('#panel').getByText('A lunch may cost 30 francs.').waitFor();
   await looks(page, 'knowledge-panel');
+
+  // A chat without a project chooses it by keyboard; the choice stays with it until it is removed.
+  await page.goto(fawn.base + newChat);
+  const button = page.locator('#compose').getByRole('button', { name: 'Knowledge' }), chips = page.locator('#known');
+  const tick = page.locator('#collections').getByRole('checkbox', { name: 'Handbook' });
+  const remove = chips.getByRole('button', { name: 'Remove Handbook' });
+  assert.ok(await chips.isHidden());
+  await button.focus();
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.activeElement.name === 'knowledge');
+  await page.keyboard.press('Space');
+  await remove.waitFor();
+  await looks(page, 'knowledge-pick');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.activeElement.id === 'q');
+  await looks(page, 'knowledge-chip');
+  const script = (text) => 'SCRIPT' + JSON.stringify({ turns: [{ tool_calls: [{ name: 'search_documents', args: { description: 'lunch', query: 'lunch' } }] }, { text }] });
+  const cited = page.getByRole('link', { name: 'Handbook/guide.md, l. 3' });
+  await send(page, script('It may cost 30 francs [Handbook/guide.md, l. 3].'));
+  await finished(page);
+  await cited.click();
+  await page.locator('#panel').getByText('A lunch may cost 30 francs.').waitFor();
+  const chat = new URL(page.url()).pathname;
+  await page.goto(fawn.base + chat);
+  await remove.waitFor();
+  await button.click();
+  assert.ok(await tick.isChecked(), 'the choice is there after a reload');
+  await page.keyboard.press('Escape');
+  const kept = page.waitForResponse((r) => r.url().endsWith('/choice') && r.ok());
+  await remove.click();
+  await kept;
+  assert.ok(await chips.isHidden());
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'q');
+  await page.reload();
+  await button.click();
+  assert.ok(!await tick.isChecked(), 'it was removed');
+  await page.keyboard.press('Escape');
 
   // The palette finds it by other words.
   await page.keyboard.press('Control+k');

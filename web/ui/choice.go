@@ -11,17 +11,26 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/config"
+	collections "fawn/agent/knowledge"
+	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/principal"
 	"fawn/web/ui/page"
 )
 
-// choice is a reader's choice of mode, model and effort for runs. Empty fields are not chosen.
+// choice is a reader's choice of mode, model, effort and collections of documents for runs. Empty fields are not chosen.
 type choice struct {
 	Model  string     `json:"model,omitempty"`
 	Mode   views.Mode `json:"mode,omitempty"`
 	Effort string     `json:"effort,omitempty"`
+
+	Knowledge []string `json:"knowledge,omitempty"` // ids of collections
+}
+
+// same reports whether two choices are equal.
+func (ch choice) same(o choice) bool {
+	return ch.Model == o.Model && ch.Mode == o.Mode && ch.Effort == o.Effort && slices.Equal(ch.Knowledge, o.Knowledge)
 }
 
 // choiceKey is the metadata key of a thread's choice. It is copied with the thread.
@@ -103,6 +112,9 @@ func (ch choice) options() map[string]any {
 	if effort != "" {
 		out["reasoning_effort"] = effort
 	}
+	if len(ch.Knowledge) > 0 {
+		out["knowledge"] = ch.Knowledge
+	}
 	return out
 }
 
@@ -116,6 +128,14 @@ func (ch choice) with(form url.Values) choice {
 	}
 	if form.Has("effort") {
 		ch.Effort = page.Head(form.Get("effort"), page.MaxPref)
+	}
+	if form.Has("knowledge-shown") {
+		ch.Knowledge = nil
+		for _, id := range form["knowledge"] {
+			if id != "" && len(id) <= page.MaxPref && len(ch.Knowledge) < request.MaxKnowledge {
+				ch.Knowledge = append(ch.Knowledge, id)
+			}
+		}
 	}
 	return ch
 }
@@ -148,7 +168,7 @@ func (u *UI) choose(c echo.Context, id string) error {
 
 // keepChoice stores the choice of a thread when it is another one.
 func (u *UI) keepChoice(ctx context.Context, t store.Thread, ch choice) error {
-	if old, ok := choiceOf(t); ok && old == ch {
+	if old, ok := choiceOf(t); ok && old.same(ch) {
 		return nil
 	}
 	merge, err := agent.Encode(map[string]any{choiceKey: ch})
@@ -176,4 +196,17 @@ func (u *UI) choices(c echo.Context, t *store.Thread, box *views.Composer) {
 	if entry.Name == "" {
 		box.Models, box.Model = []views.ModelChoice{{Name: views.OfflineModel}}, views.OfflineModel
 	}
+}
+
+// pickable lists the collections of documents that the reader may choose for a chat. t is nil for a new one.
+func (u *UI) pickable(c echo.Context, t *store.Thread) ([]views.ProjectChoice, error) {
+	ctx := c.Request().Context()
+	list, err := collections.Choices(ctx, u.DB, principal.Owner(ctx), u.chosen(c, t).Knowledge)
+	var out []views.ProjectChoice
+	for _, one := range list {
+		if one.ID != "" { // chosen ones that the reader can't read any more are left out
+			out = append(out, views.ProjectChoice{Name: one.ID, Label: one.Label, On: one.Chosen})
+		}
+	}
+	return out, err
 }

@@ -92,7 +92,7 @@ func (u *UI) startComparison(c echo.Context, id string, own *store.Thread, text 
 	made, err := u.Copier.Compare(ctx, u.Runs, principal.Owner(ctx), id, models, named,
 		func(_ context.Context, thread, model string) error {
 			one := url.Values{"model": {model}}
-			for _, key := range []string{"mode", "effort", "agent", "project", "memory", "memory-shown"} {
+			for _, key := range []string{"mode", "effort", "agent", "project", "memory", "memory-shown", "knowledge", "knowledge-shown"} {
 				if form.Has(key) {
 					one[key] = form[key]
 				}

@@ -106,7 +106,7 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) (store.Run
 			u.Log.Error("answer delayed; the next delivery sends it", "thread", req.Thread, "run", run.ID, "err", err)
 		}
 	}
-	chose := form.Has("mode") || form.Has("model")
+	chose := form.Has("mode") || form.Has("model") || form.Has("knowledge-shown")
 	if err != nil || !chose && with == u.talkOf(ctx, own) {
 		return run, err
 	}

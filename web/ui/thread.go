@@ -117,6 +117,9 @@ func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[s
 	}
 	u.choices(c, t, &box)
 	var err error
+	if box.Knowledge, err = u.pickable(c, t); err != nil {
+		return box, err
+	}
 	if box.Memory, err = u.memoryUse(c.Request().Context(), thread, t); err != nil {
 		return box, err
 	}

@@ -23,6 +23,12 @@ type Choices struct {
 	Metadata map[string]any // scalars worth showing in checkpoint metadata
 }
 
+// Bounds of the collections of documents that a run names.
+const (
+	MaxKnowledge     = 50
+	maxKnowledgeName = 200 // bytes
+)
+
 // shownOptions are the keys of configurable which checkpoints' metadata repeats.
 var shownOptions = []string{"model_name", "mode", "thinking_enabled", "reasoning_effort", "is_plan_mode",
 	"subagent_enabled", "agent_name"}
@@ -97,6 +103,7 @@ func (r *Request) Choices() (Choices, error) {
 		{"project_id", &c.Project, nil},
 		{"on_recursion_limit", &c.AtLimit, nil},
 		{"client_tools", &c.ClientTools, nil},
+		{"knowledge", &c.Knowledge, nil},
 	} {
 		var given bool
 		if given, err = read(o.key, o.into); err != nil {
@@ -111,6 +118,14 @@ func (r *Request) Choices() (Choices, error) {
 	}
 	if err := checkClientTools(c.ClientTools); err != nil {
 		return c, err
+	}
+	if len(c.Knowledge) > MaxKnowledge {
+		return c, fmt.Errorf("%w: knowledge: want %d names at most, got %d", ErrInput, MaxKnowledge, len(c.Knowledge))
+	}
+	for i, name := range c.Knowledge {
+		if name == "" || len(name) > maxKnowledgeName {
+			return c, fmt.Errorf("%w: knowledge.%d: want the name or the id of a collection, got %.40q", ErrInput, i, name)
+		}
 	}
 	for _, key := range shownOptions {
 		if v, ok := get(key); ok && len(v) < 200 && !strings.HasPrefix(key, "__") {
