@@ -19,7 +19,7 @@ import (
 // command is a line of the table of commands. Help, completions and parsing are made from it.
 type command struct {
 	name  string // one word, or two such as "skills list"
-	args  string // what stands behind it; [X] may be left out, X... repeated, and nothing may follow but flags
+	args  string // what follows it; [X] is optional, X... repeats, and only flags may follow
 	about string
 	// set declares the flags and returns what does the work once they are parsed. The text of a flag
 	// begins with the name of its value in backquotes: FILE and DIR are completed as paths, a|b as words.

@@ -10,13 +10,13 @@ import (
 	"fawn/web/cli"
 )
 
-// Most passages that a search prints, and how many it prints otherwise.
+// Limits of the passages that a search prints: at most, and by default.
 const (
 	mostPassages  = 50
 	usualPassages = 10
 )
 
-// knowledgeCommands are those on collections of documents.
+// knowledgeCommands returns the commands on collections of documents.
 func knowledgeCommands() []command {
 	return []command{
 		{"knowledge list", "", "list the collections of documents", knowledgeListCommand},
@@ -31,14 +31,14 @@ func knowledgeCommands() []command {
 	}
 }
 
-// knowledge declares the flags of all of them.
+// knowledge declares their common flags.
 func knowledge(c *invocation) (to *cli.Reach, k *cli.Knowledge) {
 	to, k = reach(c), &cli.Knowledge{Progress: c.stderr}
 	c.BoolVar(&k.JSON, "json", false, "print one JSON object")
 	return to, k
 }
 
-// interrupted is the exit code of a command that somebody interrupted.
+// interrupted returns the exit code of an interrupted command.
 func interrupted(c *invocation, ok bool, err error) error {
 	if err != nil && c.Err() != nil && errors.Is(err, context.Canceled) {
 		return exitCode(exitCancelled)
@@ -74,7 +74,7 @@ func knowledgeSearchCommand(c *invocation) func() error {
 	}
 }
 
-// noWait declares the flag of commands that have sources read.
+// noWait declares the flag of commands that trigger reading sources.
 func noWait(c *invocation, k *cli.Knowledge) {
 	c.BoolVar(&k.NoWait, "no-wait", false, "return while the sources are being read; the server goes on")
 }

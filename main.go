@@ -113,7 +113,8 @@ func printVersion(o web.Options) error {
 	return err
 }
 
-// buildVersion returns the version set by the linker, else the commit recorded by the Go command, else "dev".
+// buildVersion returns the version set by the linker, otherwise the commit recorded by the Go command, otherwise
+// "dev".
 func buildVersion() string {
 	if version != "" {
 		return version

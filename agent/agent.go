@@ -28,7 +28,7 @@ type Toolset struct {
 	Tools  []*Tool
 }
 
-// Outcome is how a run ended.
+// Outcome is the result of a run.
 type Outcome struct {
 	Next       []string
 	StopReason string // "", or why the run ended early: recursion_limit, loop_capped, breakpoint, …
@@ -47,7 +47,7 @@ func (e *StepLimitError) Error() string {
 		"You can increase the limit by setting the `recursion_limit` config key.", e.Limit)
 }
 
-// ErrorName is the name under which clients know the error.
+// ErrorName returns the error's name for clients.
 func (e *StepLimitError) ErrorName() string { return "GraphRecursionError" }
 
 // closeTime limits the last writes of a cancelled run.
@@ -133,7 +133,7 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 	return l.out, err
 }
 
-// offer takes the tools of this moment.
+// offer updates the set of tools.
 func (l *loop) offer() {
 	switch {
 	case l.agent.Toolset != nil:
@@ -199,7 +199,7 @@ func (l *loop) fail(ctx context.Context, node string, next []string, cause error
 	if l.pending.Empty() {
 		return cause
 	}
-	if err := l.step(ctx, node, next, true); err != nil && !errors.Is(err, cause) { // a full disk says so once
+	if err := l.step(ctx, node, next, true); err != nil && !errors.Is(err, cause) { // report a full disk only once
 		return errors.Join(cause, err)
 	}
 	return cause

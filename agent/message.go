@@ -21,8 +21,8 @@ const (
 // RemoveAll as the id of a [TypeRemove] message drops everything before it in the same write.
 const RemoveAll = "__remove_all__"
 
-// ErrorFallback marks, in additional_kwargs, an AI message which explains to people why
-// there is no answer. Models never read it.
+// ErrorFallback marks, in additional_kwargs, an AI message that tells people why there is no answer.
+// Models never see it.
 const ErrorFallback = "deerflow_error_fallback"
 
 // Message is one entry of a conversation. It is immutable once it was part of a State:

@@ -18,7 +18,7 @@ type Observer interface {
 // ModelCall is one attempt to get an answer from a model.
 type ModelCall struct {
 	Began   time.Time
-	First   time.Duration // until the first visible output; 0 without any
+	First   time.Duration // time until the first visible output; 0 without any
 	Took    time.Duration
 	Model   string   // configured name, "" for one without a name
 	Request *Request // the model's request; it must not be changed

@@ -237,7 +237,7 @@ func (m *Message) addCall(raw json.RawMessage) error {
 	return nil
 }
 
-// nameCalls assigns every call an id, by which results find their call.
+// nameCalls assigns every call an id, which results refer to.
 func (m *Message) nameCalls() {
 	n := 0
 	name := func(id *string) {
@@ -276,8 +276,8 @@ func (m *Message) AddCall(id, name, args string) {
 		}
 	}
 	if err != nil {
-		// In runes, as they will be stored: bytes that are no text would be written one way now and
-		// another way after they were read back.
+		// In runes, as they will be stored: invalid bytes would otherwise be written differently after
+		// they were read back.
 		m.Invalid = append(m.Invalid, InvalidCall{Name: name, Args: string([]rune(args)), ID: id, Error: err.Error()})
 		return
 	}

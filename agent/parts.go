@@ -52,7 +52,7 @@ type ThreadData struct {
 	Outputs   string `json:"outputs_path"`
 }
 
-// Upload is a file a person gave to the thread. Size is in bytes.
+// Upload is a file that a person added to the thread. Size is in bytes.
 type Upload struct {
 	Filename  string `json:"filename"`
 	Size      int64  `json:"size"`
@@ -60,15 +60,15 @@ type Upload struct {
 	Extension string `json:"extension"`
 }
 
-// ToldFile is a file the model was told of, and with which message.
+// ToldFile is a file the model was told about, with the message that did so.
 type ToldFile struct {
 	Upload
 	Message string `json:"message"`
-	Missing bool   `json:"missing,omitzero"` // a client wrote it into the state, and it is not there
+	Missing bool   `json:"missing,omitzero"` // a client wrote it into the state, but it doesn't exist
 }
 
-// Image points to an image the model looked at; its bytes stay on disk. A client that writes one into
-// the state may send its bytes along instead.
+// Image refers to an image the model viewed; its bytes stay on disk. A client that adds one to the state
+// may include its bytes.
 type Image struct {
 	Base64   string `json:"base64,omitempty"`
 	MimeType string `json:"mime_type"`

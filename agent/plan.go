@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Bounds of a plan: items, characters of one, bytes of an id.
+// Limits of a plan: items, characters of an item, bytes of an id.
 const (
 	MaxTodos     = 100
 	MaxTodoChars = 2000
@@ -42,7 +42,7 @@ func (e PlanEdit) Merge(list []Todo) []Todo {
 	for i, a := range e.After {
 		b, was := before[a.ID]
 		if indexTodo(out, a.ID) >= 0 || was && a.Content == b.Content && a.Status == b.Status {
-			continue // there, or left out by the other writer
+			continue // kept, or removed by the other writer
 		}
 		at := len(out)
 		if i > 0 { // after its predecessor, if that exists

@@ -13,7 +13,7 @@ type Request struct {
 	Messages []*Message
 	Tools    []*Tool
 	Options  ModelOptions
-	Model    Model // answers in place of the agent's own; nil is the agent's
+	Model    Model // answers in place of the agent's own; nil uses the agent's
 }
 
 // ModelOptions tune one call; nil and zero leave the provider's default.

@@ -42,7 +42,7 @@ func (s Secrets) MarshalJSON() ([]byte, error) {
 }
 
 // Masker returns a replacer that masks each value of at least 4 bytes, and each of its lines of at least 8 bytes, with
-// [Masked]. It is nil when there is nothing to mask.
+// [Masked]. It is nil if there is nothing to mask.
 func (s Secrets) Masker() func(string) string {
 	var words []string
 	for _, v := range s {

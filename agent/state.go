@@ -7,7 +7,7 @@ import (
 )
 
 // State is the data a thread keeps between steps. It is its own patch type: a nil field means "not written", an empty
-// one means "cleared", which is what omitzero writes.
+// one means "cleared", as omitzero encodes them.
 type State struct {
 	Messages      []*Message       `json:"messages,omitzero"`
 	Title         *string          `json:"title,omitzero"`
@@ -24,10 +24,10 @@ type State struct {
 	SummaryText   *string          `json:"summary_text,omitzero"`
 	Background    []BackgroundTask `json:"background_tasks,omitzero"`
 
-	// Told are the files the model was told about, independent of the client's UploadedFiles.
+	// Told lists the files the model was told about, independent of the client's UploadedFiles.
 	Told []ToldFile `json:"-"`
 
-	// Edited are changes of the plan by a person which the model has not been told of.
+	// Edited lists changes of the plan by a person that the model hasn't been told about.
 	Edited []PlanEdit `json:"-"`
 
 	// Notes and View shape the request; no API exposes them as values.

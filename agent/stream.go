@@ -46,8 +46,8 @@ func (a *Agent) stream(ctx context.Context, t *Turn, req *Request) (msg *Message
 	return c.Message(id, true), nil
 }
 
-// holdBack keeps the metadata of chunks without visible content. There is little of that, and chunks which only keep a
-// connection alive are not kept.
+// holdBack keeps the metadata of chunks without visible content, which is little. It drops chunks that only keep a
+// connection alive.
 func holdBack(held []Chunk, k Chunk) []Chunk {
 	if k.Usage == nil && k.Finish == "" && k.Model == "" && len(k.Kwargs) == 0 || len(held) >= 64 {
 		return held

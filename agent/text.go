@@ -46,7 +46,7 @@ func commands(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r'
 }
 
-// EscapeLines is [Escape] line by line, for texts of several.
+// EscapeLines is [Escape] for each line of a text.
 func EscapeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
@@ -73,8 +73,7 @@ func Head(s string, n int) string {
 	return s
 }
 
-// Clip returns the beginning of a text, of at most that many bytes, with a mark where it was cut. Bytes that are no
-// text are replaced.
+// Clip returns the beginning of a text up to a number of bytes, with a mark at the cut. Invalid bytes are replaced.
 func Clip(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {

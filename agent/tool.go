@@ -56,7 +56,7 @@ type Result struct {
 // Whole is a file with the text of a result that was too long.
 type Whole struct {
 	Path   string // virtual
-	Bytes  int64  // of the text
+	Bytes  int64  // size of the text
 	Lines  int64
 	Stored int64 // bytes of it that are in the file, from its beginning
 }

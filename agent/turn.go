@@ -10,14 +10,14 @@ import (
 type Options struct {
 	ModelName              string
 	Thinking               bool
-	ThinkingAsked          bool // the caller said so; else Thinking is the default
+	ThinkingAsked          bool // the caller set it; otherwise Thinking is the default
 	ThinkingGiven          bool // the caller made a choice
 	ReasoningEffort        string
 	PlanMode               bool
 	Subagents              bool
 	MaxConcurrentSubagents int
 	AgentName              string
-	Bootstrap              bool     // the conversation is about making the agent of that name
+	Bootstrap              bool     // the conversation creates the agent of that name
 	Vision                 bool     // the resolved model reads images
 	DisableClarification   bool     // questions are answered by "decide yourself"
 	NonInteractive         bool     // no person can answer; never set by a client
@@ -71,7 +71,7 @@ type Turn struct {
 	Remark func(key, text string)
 }
 
-// Todos returns the plan of this moment.
+// Todos returns the current plan.
 func (t *Turn) Todos() []Todo {
 	if t.Plan != nil {
 		return t.Plan()

@@ -12,7 +12,7 @@ const (
 	endInput   = "--- END USER INPUT ---"
 )
 
-// inputMarks finds the lines, and lookalikes that a model could take for them.
+// inputMarks matches the lines, and lookalikes that a model could take for them.
 var inputMarks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+USER[ \t]+INPUT[ \t]*-{2,}`)
 })

@@ -89,7 +89,7 @@ const (
 	AccountScript = "account.js"
 	AccountStyle  = "account.css"
 
-	// TrailScript follows a helper at work in the panel.
+	// TrailScript follows an active helper in the panel.
 	TrailScript = "trail.js"
 
 	// GlideScript animates layout changes.
@@ -172,7 +172,7 @@ func sizeOf(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// pathOf returns where an asset is embedded; "" for a name that is none, which no file has.
+// pathOf returns the path of an embedded asset; "" for an unknown name, which no file has.
 func pathOf(name string) string {
 	switch {
 	case strings.HasPrefix(name, "dist/"), strings.HasPrefix(name, "vendor/"):

@@ -4,9 +4,9 @@ import "strings"
 
 // Notice names something of others that is built into the binary.
 type Notice struct {
-	Name    string // of the module or the work
+	Name    string // name of the module or the work
 	Version string // may be empty
-	License string // as SPDX calls it; several are separated by commas
+	License string // SPDX identifiers, separated by commas
 }
 
 // Notices lists everything of others that is in the binary. NoticesText has the texts.

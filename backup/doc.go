@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	format       = 1 // of the archive
+	format       = 1 // version of the archive format
 	dataPrefix   = "data/"
 	sumsName     = "SHA256SUMS"
 	manifestName = "manifest.json"
@@ -26,15 +26,15 @@ type Manifest struct {
 	Format  int       `json:"format"`
 	Program string    `json:"program"` // version that made it
 	Created time.Time `json:"created"`
-	Schema  int       `json:"schema"` // of the database
+	Schema  int       `json:"schema"` // schema number of the database
 	Threads int       `json:"threads"`
 	Files   int       `json:"files"` // besides the database
-	Bytes   int64     `json:"bytes"` // of all, unpacked
+	Bytes   int64     `json:"bytes"` // total unpacked size
 	Secrets bool      `json:"secrets"`
 }
 
-// ErrInvalid means that a file is no backup, or not as it was written.
+// ErrInvalid means that a file isn't a backup, or was damaged.
 var ErrInvalid = errors.New("not a valid backup")
 
-// ErrNotEmpty means that there is something where a backup would be restored.
+// ErrNotEmpty means that the target of a restore isn't empty.
 var ErrNotEmpty = errors.New("the data folder isn't empty")

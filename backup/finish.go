@@ -62,7 +62,7 @@ func finishAll(dir string) (done bool, err error) {
 	return done, err
 }
 
-// stateOf takes the name of a stage apart.
+// stateOf splits the name of a stage.
 func stateOf(name string) (base, state string) {
 	for _, state := range []string{stateAside, stateDatabase, statePlace} {
 		if base, ok := strings.CutSuffix(name, state); ok {

@@ -11,7 +11,7 @@ type class int
 
 const (
 	data          class = iota
-	passing             // made again, or of this machine only
+	passing             // rebuilt on demand, or specific to this machine
 	secret              // keys and certificates
 	configuration       // may have keys in it
 	thread              // the folder of a thread

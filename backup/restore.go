@@ -237,7 +237,7 @@ func (u *unpacker) take(h *tar.Header, body io.Reader) error {
 	}
 	mode := fs.FileMode(0o600)
 	if strings.HasPrefix(h.Name, "threads/") || strings.HasPrefix(h.Name, "skills/") {
-		mode |= fs.FileMode(h.Mode) & 0o755 // programs stay programs; nothing becomes set-uid or open to others' writes
+		mode |= fs.FileMode(h.Mode) & 0o755 // keep execute bits; never set-uid or writable by others
 	}
 	f, err := u.root.OpenFile(h.Name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if errors.Is(err, fs.ErrExist) {

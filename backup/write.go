@@ -25,8 +25,8 @@ import (
 // Options configure a backup.
 type Options struct {
 	Dir     string            // data folder
-	Extra   map[string]string // files that are elsewhere, by their name in the data folder
-	Skip    string            // folder of backups, which does not go into them
+	Extra   map[string]string // files stored elsewhere, by their name in the data folder
+	Skip    string            // folder of backups, left out
 	Secrets bool              // also files with keys, and configurations as they are
 	// Clean takes the secrets out of a configuration; nil leaves it out.
 	Clean   func(name string, data []byte) ([]byte, error)
@@ -41,10 +41,10 @@ type Result struct {
 	Left []string // files that could not be read, each with the reason; the first hundred
 }
 
-// maxLeft bounds Result.Left.
+// maxLeft limits Result.Left.
 const maxLeft = 100
 
-// Write makes the backup at path, which must not exist. It appears when it is complete.
+// Write writes the backup to path, which must not exist. It appears once it is complete.
 func Write(ctx context.Context, path string, o Options) (r Result, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return r, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
@@ -126,7 +126,7 @@ func (w *writer) contents(database string) error {
 	if err != nil {
 		return err
 	}
-	w.Files = 0 // it is not one of them
+	w.Files = 0 // it doesn't count itself
 	if err := w.folder("."); err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (w *writer) add(name string, h *tar.Header, from io.Reader) error {
 	return err
 }
 
-// zeros never ends.
+// zeros is an endless reader of zero bytes.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

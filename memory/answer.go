@@ -110,7 +110,7 @@ func object(text string) string {
 
 func first(list []json.RawMessage) []json.RawMessage { return list[:min(len(list), maxItems)] }
 
-// item reads one entry; false when it is not of the form.
+// item reads one entry; false if it is not of the form.
 func item[T any](raw json.RawMessage) (v T, ok bool) {
 	return v, string(raw) != "null" && json.Unmarshal(raw, &v) == nil
 }

@@ -19,7 +19,7 @@ const (
 	maxLabel    = 64      // limit of a category's name
 	maxID       = 128     // limit of a fact's id
 	maxImported = 10_000  // facts of an imported document
-	maxExtra    = 4 << 10 // of a fact's unknown keys
+	maxExtra    = 4 << 10 // bytes of a fact's unknown keys
 )
 
 // timeLayout is the document's time format.

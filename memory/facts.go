@@ -15,7 +15,7 @@ import (
 
 // Spaces of database values. Those keyed by thread are deleted with their thread.
 const (
-	fileSpace    = "memory_file"    // of an owner: the hash of the memory.json that was taken in
+	fileSpace    = "memory_file"    // of an owner: the hash of the imported memory.json
 	lessonSpace  = "thread_lesson"  // by thread: the pending lesson
 	learnedSpace = "thread_learned" // by thread: id of the last message learned from
 	offSpace     = "thread_memory"  // by thread: memory is off
@@ -44,7 +44,7 @@ func (s *Service) All(ctx context.Context, owner string) ([]Fact, error) {
 	return slices.Clone(b.facts), nil
 }
 
-// At is a revision that a change is meant for; 0 takes any.
+// At is the expected revision for a change; 0 accepts any.
 type At int64
 
 func (at At) check(revision int64) error {
@@ -156,7 +156,7 @@ func (s *Service) Clear(ctx context.Context, owner string, at At) (Document, err
 	return b.document(), nil
 }
 
-// Import replaces the document by another one. Facts of custom agents stay.
+// Import replaces the document with another one. Facts of custom agents stay.
 func (s *Service) Import(ctx context.Context, owner string, at At, d Document) (Document, error) {
 	return s.edit(ctx, owner, at, func(b *snapshot) error {
 		b.take(d, s.now(), s.Rules().MaxFacts)

@@ -17,8 +17,8 @@ type Said struct {
 
 // Limits of a lesson, in bytes.
 const (
-	maxSaid   = 8 << 10  // of one message; of a longer one the beginning counts
-	maxLesson = 48 << 10 // of all; the newest count
+	maxSaid   = 8 << 10  // limit per message; the beginning of a longer one counts
+	maxLesson = 48 << 10 // limit of all messages; the newest count
 )
 
 // blocks match lists of uploads added by clients.

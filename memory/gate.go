@@ -63,7 +63,7 @@ func (g gate) summaries(b *snapshot, a answer) {
 	}
 }
 
-// admit takes a fact that passes and returns its id; fresh is false when it was known.
+// admit takes a fact that passes and returns its id; fresh is false if it was known.
 func (g gate) admit(b *snapshot, n *newFact) (id string, fresh bool) {
 	if n == nil || n.Scope != "user" || n.Durability != "durable" || n.Authority != "descriptive" ||
 		!(n.Confidence >= g.rules.Confidence) {

@@ -23,7 +23,7 @@ type index struct {
 	postings map[string][]posting
 	sizes    []float64
 	mean     float64
-	trusted  []int // all facts, the surest first, of equally sure ones the newest
+	trusted  []int // all facts, by confidence, then newest first
 }
 
 type posting struct {
@@ -104,7 +104,7 @@ func stems(text string) []string {
 	return out
 }
 
-// common are words that don't distinguish texts.
+// common reports whether a word doesn't distinguish texts.
 func common(w string) bool {
 	switch w {
 	case "a", "an", "the", "and", "or", "but", "if", "of", "to", "in", "on", "at", "by", "for", "with", "from",
@@ -121,8 +121,8 @@ func common(w string) bool {
 	return false
 }
 
-// endings are suffixes of English words, longest first within a kind: inflections, then derivations. Each leaves a
-// minimum number of letters.
+// endings returns suffixes of English words, longest first within a kind: inflections, then derivations. Each leaves
+// a minimum number of letters.
 func endings() []ending {
 	return []ending{
 		{"ically", 4}, {"ations", 4}, {"ation", 4}, {"itions", 4}, {"ition", 4}, {"ional", 4}, {"ities", 4}, {"ments", 4}, {"ment", 4},

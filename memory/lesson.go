@@ -19,7 +19,7 @@ type Lesson struct {
 	Agent  string `json:"agent,omitempty"` // "" is the lead agent
 	Thread string `json:"thread"`
 	Run    string `json:"run"`             // the last one
-	Model  string `json:"model,omitempty"` // that the run used
+	Model  string `json:"model,omitempty"` // model of the run
 	Due    int64  `json:"due"`             // in milliseconds
 	Said   []Said `json:"said"`
 
@@ -50,7 +50,7 @@ func (p *pending) stored(thread string) {
 	p.waiting[thread] = true
 }
 
-// seen are the lessons that wait at this moment.
+// seen records the currently waiting lessons.
 func (p *pending) seen(list []Lesson) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *Service) Ending(run string) (list []store.KV, stored func()) {
 func (s *Service) Look() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // not yet seen the last one
+	default: // one is pending already
 	}
 }
 
@@ -276,7 +276,7 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	if err != nil {
 		return err
 	}
-	silent, err := s.silent(ctx, l.Owner, l.Thread) // since it was noted
+	silent, err := s.silent(ctx, l.Owner, l.Thread) // whether it was quiet since it was noted
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ const (
 	sure   = 0.15 // of the best match's score, for a confidence of 1
 	recent = 0.10 // the same, for a fact of today
 	weak   = 0.25 // of the best match's score: lower ones are irrelevant
-	spare  = 3    // a part of the places for facts that have nothing to do with it
+	spare  = 3    // divisor of the share of places for unrelated facts
 )
 
 // Question is a request that something may be known about.
@@ -30,7 +30,7 @@ type Question struct {
 // Recalled is the memory text for a model.
 type Recalled struct {
 	Text string
-	IDs  []string // of the facts, and of the summaries, which begin with [SummaryID]
+	IDs  []string // ids of the facts and summaries; those of summaries begin with [SummaryID]
 }
 
 // SummaryID is the id prefix of a summary's version.

@@ -9,7 +9,7 @@ import (
 // Scope lists the memories a thread uses. An owner here is any name under which facts are stored.
 type Scope struct {
 	Learn string   // receives the thread's facts
-	Read  []string // are told to models, the first of them first
+	Read  []string // read by models, in this order
 }
 
 // scope returns the current scope of an owner's thread.

@@ -24,26 +24,26 @@ var (
 	ErrNoModel = errors.New("no model can be asked")
 )
 
-// Rules are the configuration of this moment.
+// Rules is the current configuration.
 type Rules struct {
 	Enabled    bool
 	Inject     bool
-	Debounce   time.Duration // quiet time before a thread is learned from
+	Debounce   time.Duration // quiet time before learning from a thread
 	QueueDepth int           // threads that may wait; 0 = no limit
-	Path       string        // of a memory.json to take in; "" = none
+	Path       string        // path of a memory.json to import; "" = none
 
 	MaxFacts   int     // limit per agent
-	Confidence float64 // that a fact needs
+	Confidence float64 // minimum confidence of a fact
 
 	InjectFacts      int // limit per request
 	InjectTokens     int
 	Guaranteed       []string // categories included first
 	GuaranteedTokens int      // token budget for these
 
-	Review        bool // whether old facts still hold
+	Review        bool // review whether old facts still hold
 	StaleDays     int
 	StaleLeast    int // minimum number of candidates for a review
-	StaleMost     int // removals in one
+	StaleMost     int // limit of removals per review
 	StaleKeep     []string
 	StaleLifetime float64 // longest life of a new fact, in StaleDays
 	StaleExtend   int     // longest life after an extension, in days
@@ -57,7 +57,7 @@ type Config struct {
 	DB    *store.DB
 	Rules func() Rules
 	Ask   Ask // nil uses no model
-	// Scope returns the memories used by an owner's thread; nil is the owner's alone.
+	// Scope returns the memories used by an owner's thread; nil uses the owner's only.
 	Scope  func(ctx context.Context, owner, thread string) (Scope, error)
 	Escape func(string) string // escapes untrusted text for a prompt
 	Now    func() time.Time    // nil is the clock of DB
@@ -106,7 +106,7 @@ func (s *Service) cache(owner string) *ownerCache {
 	defer s.mu.Unlock()
 	oc := s.caches[owner]
 	if oc == nil {
-		if len(s.caches) >= maxOwners { // a user of an evicted one notices at its commit
+		if len(s.caches) >= maxOwners { // a user of an evicted cache notices at its commit
 			clear(s.caches)
 		}
 		oc = &ownerCache{}
@@ -131,7 +131,7 @@ func (s *Service) load(ctx context.Context, oc *ownerCache, owner string) (*snap
 	}
 	oc.read.Store(began.UnixNano())
 	if was := oc.current.Load(); was != nil && was.revision == b.revision {
-		return was, nil // has indexes
+		return was, nil // it has indexes already
 	}
 	oc.undo.Store(nil)
 	oc.current.Store(b)
@@ -204,7 +204,7 @@ func (s *Service) write(ctx context.Context, oc *ownerCache, owner string, with 
 	revision, err := s.DB.ChangeMemory(ctx, c)
 	if err != nil {
 		if !errors.Is(err, store.ErrConflict) {
-			oc.current.Store(nil) // whether it was written is not known when the wait was cut off
+			oc.current.Store(nil) // an interrupted write may have been stored
 		}
 		return err
 	}

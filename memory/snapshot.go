@@ -20,7 +20,7 @@ type snapshot struct {
 	updated  time.Time
 	sections map[string]Section
 	extra    map[string]json.RawMessage
-	facts    []Fact // of all agents, the oldest first
+	facts    []Fact // facts of all agents, oldest first
 	indexes  *indexes
 }
 

@@ -49,7 +49,7 @@ func (r release) deb(w io.Writer, p program) error {
 			len(m.b), m.b); err != nil {
 			return err
 		}
-		if len(m.b)%2 == 1 { // members of ar begin at even places
+		if len(m.b)%2 == 1 { // members of ar start at even offsets
 			if _, err := io.WriteString(w, "\n"); err != nil {
 				return err
 			}

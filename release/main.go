@@ -89,7 +89,7 @@ func read(path string) (program, error) {
 	return p, nil
 }
 
-// hand makes all files for one binary.
+// hand creates all files for one binary.
 func (r release) hand(p program) error {
 	name := fmt.Sprintf("fawn-%s-%s-%s", r.version, p.system, p.arch)
 	pack, ending := r.tarball, ".tar.gz"

@@ -139,7 +139,7 @@ type Policy struct {
 	UploadsReadOnly bool
 	// Env adds variables for every command.
 	Env map[string]string
-	// Proxy takes the place of Config.Proxy; nil does not.
+	// Proxy replaces Config.Proxy; nil keeps it.
 	Proxy func(thread string, l net.Listener)
 }
 

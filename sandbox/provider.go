@@ -37,11 +37,10 @@ type Provider interface {
 type Sandbox interface {
 	// ID is "{provider}:{thread}".
 	ID() string
-	// Exec runs one command to its end. Whatever the command does is data in the
-	// result, never an error: exit codes, signals, a timeout, and the end of ctx,
-	// which ends the command too. Errors mean that nothing ran or that the fate of
-	// the command is unknown; they match ErrUnavailable, ErrInit, ErrBusy, ErrQuota,
-	// ErrGone or ErrRequest, or are the cause of a ctx that ended before the start.
+	// Exec runs one command to its end. The outcome of the command is in the result, never an error:
+	// exit codes, signals, a timeout, and the end of ctx, which also ends the command. Errors mean
+	// that nothing ran or that the fate of the command is unknown; they match ErrUnavailable, ErrInit,
+	// ErrBusy, ErrQuota, ErrGone or ErrRequest, or are the cause of a ctx that ended before the start.
 	Exec(ctx context.Context, req ExecReq) (ExecResult, error)
 	// Status describes the sandbox now. It waits for at most one second.
 	Status() Status
@@ -150,7 +149,7 @@ type Rusage struct {
 type Status struct {
 	ID       string    `json:"id"`
 	Provider string    `json:"provider"`
-	Running  bool      `json:"running"` // processes exist; the rest is zero without
+	Running  bool      `json:"running"` // processes exist; otherwise the other fields are zero
 	Layers   []string  `json:"layers"`
 	Calls    int       `json:"calls"`     // commands running now
 	Procs    int       `json:"procs"`     // processes of commands, background ones included
@@ -165,9 +164,9 @@ type Status struct {
 type Report struct {
 	Provider string   `json:"provider"`
 	OK       bool     `json:"ok"`
-	Layers   []string `json:"layers,omitempty"`   // in force
-	Degraded []string `json:"degraded,omitempty"` // weaker than they could be, in words
-	Step     string   `json:"step,omitempty"`     // the failed step
+	Layers   []string `json:"layers,omitempty"`   // active layers
+	Degraded []string `json:"degraded,omitempty"` // weakened layers, in words
+	Step     string   `json:"step,omitempty"`     // step that failed
 	Errno    string   `json:"errno,omitempty"`    // the system's error there, such as "EPERM"
 	Reason   string   `json:"reason,omitempty"`   // a code such as "userns_forbidden"
 	Detail   string   `json:"detail,omitempty"`   // for the owner; may name paths of the host
@@ -201,17 +200,18 @@ func (r Report) String() string {
 // Errors of providers. ErrUnavailable and ErrInit are carried by the types
 // UnavailableError and InitError.
 var (
-	// ErrUnavailable is a provider that cannot run anything on this host.
+	// ErrUnavailable means that a provider can't run anything on this host.
 	ErrUnavailable = errors.New("no sandbox is available")
-	// ErrInit is a sandbox that could not start although the probe passed.
+	// ErrInit means that a sandbox couldn't start although the probe passed.
 	ErrInit = errors.New("the sandbox did not start")
-	// ErrBusy is a host that ran as many sandboxes as it may, none of them idle, for as long as a command may take.
+	// ErrBusy means that the host ran as many sandboxes as allowed, none of them idle, for as long as a command may
+	// take.
 	ErrBusy = errors.New("all sandboxes are busy, try again later")
 	// ErrGone means that the sandbox's thread was deleted or its provider closed.
 	ErrGone = errors.New("the sandbox is gone")
-	// ErrRequest is a request that cannot be run as written.
+	// ErrRequest means that a request is invalid.
 	ErrRequest = errors.New("invalid request")
-	// ErrConfig is a configuration that no provider can follow.
+	// ErrConfig means that no provider supports the configuration.
 	ErrConfig = errors.New("invalid sandbox configuration")
 )
 

@@ -60,7 +60,7 @@ func (db *DB) announcements(ctx context.Context, which string, args ...any) (lis
 	return list, nil
 }
 
-// DismissAnnouncement hides an announcement from one person. ErrNotFound when it is not there.
+// DismissAnnouncement hides an announcement from one person. ErrNotFound if it doesn't exist.
 func (db *DB) DismissAnnouncement(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`INSERT INTO announcement_seen(owner, announcement) SELECT ?, id FROM announcement WHERE id = ?
@@ -76,7 +76,7 @@ func (db *DB) DismissAnnouncement(ctx context.Context, owner, id string) error {
 	return nil
 }
 
-// DeleteAnnouncement removes an announcement. ErrNotFound when it is not there.
+// DeleteAnnouncement removes an announcement. ErrNotFound if it doesn't exist.
 func (db *DB) DeleteAnnouncement(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM announcement WHERE id = ?`, id)

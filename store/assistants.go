@@ -87,9 +87,9 @@ func (db *DB) CreateAssistant(ctx context.Context, a Assistant) (Assistant, erro
 	return a, nil
 }
 
-// ChangeAssistant lets change edit an assistant of owner and stores the result as its
-// newest version. change runs inside the transaction: it must not call the store, and its
-// error leaves everything as it was. ErrNotFound when there is none.
+// ChangeAssistant lets change edit an assistant of owner and stores the result as its newest version.
+// change runs inside the transaction: it must not call the store, and its error leaves everything
+// unchanged. ErrNotFound if the assistant doesn't exist.
 func (db *DB) ChangeAssistant(ctx context.Context, owner, id string, change func(*Assistant) error) (Assistant, error) {
 	var a Assistant
 	err := db.w.do(ctx, &job{apply: func(w *writer) (err error) {
@@ -118,8 +118,8 @@ func (db *DB) ChangeAssistant(ctx context.Context, owner, id string, change func
 	return a, nil
 }
 
-// UseAssistantVersion makes an older version of an assistant the current one. ErrNotFound when there is no such
-// assistant or version.
+// UseAssistantVersion makes an older version of an assistant the current one. ErrNotFound if the assistant or
+// version doesn't exist.
 func (db *DB) UseAssistantVersion(ctx context.Context, owner, id string, version int) (Assistant, error) {
 	var a Assistant
 	err := db.w.do(ctx, &job{apply: func(w *writer) (err error) {
@@ -176,7 +176,7 @@ func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func
 }
 
 // DeleteAssistant removes an assistant of owner with its versions and crons. Runs it made
-// stay. ErrNotFound when there is none.
+// stay. ErrNotFound if there is none.
 func (db *DB) DeleteAssistant(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM assistant WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))

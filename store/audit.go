@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Bounds of the audit: beyond either of them the oldest rows are dropped.
+// Limits of the audit: beyond either of them the oldest rows are dropped.
 const (
 	AuditRows  = 100_000
 	AuditBytes = 64 << 20

@@ -11,15 +11,15 @@ import (
 type Batch struct {
 	Thread      *Thread      // replaces the stored row
 	NewThread   bool         // with Thread: ErrExists when the id is taken
-	CopyFrom    string       // with Thread: its messages, fields and checkpoints up to Thread.Head come along
-	Patch       *ThreadPatch // parts of the row of ThreadID
+	CopyFrom    string       // with Thread: also copies its messages, fields and checkpoints up to Thread.Head
+	Patch       *ThreadPatch // changes to the row of ThreadID
 	ThreadID    string       // owner of Patch, Messages, Fields, Checkpoints, Events and Delete; Thread.ID when empty
 	Run         *Run         // replaces the stored row
 	NewRun      bool         // with Run: ErrExists when the id is taken
 	Outbound    []Outbound   // first messages to chats; existing ones are unchanged
-	Line        *Line        // of ThreadID
+	Line        *Line        // changes the line of ThreadID
 	Wishes      []Wish       // for any runs; those of ended runs are skipped
-	Messages    []MessageRow // numbers the thread never gave, else ErrConflict
+	Messages    []MessageRow // numbers new to the thread, else ErrConflict
 	Fields      []FieldRow   // new versions only, else ErrConflict
 	Checkpoints []Checkpoint // new ids only, else ErrConflict
 	Events      []Event      // new rows only, else ErrConflict
@@ -33,10 +33,10 @@ type Batch struct {
 type ThreadPatch struct {
 	Status, Title, Head *string
 	Metadata, Config    json.RawMessage // replace as a whole
-	Merge               json.RawMessage // members merged into the metadata current at that time
-	MergeNew            json.RawMessage // members written where the metadata has none of that name
-	Touch               bool            // UpdatedAt becomes now
-	StateTouch          bool            // StateUpdatedAt becomes now
+	Merge               json.RawMessage // members merged into the stored metadata at commit
+	MergeNew            json.RawMessage // members added if the metadata has none of that name
+	Touch               bool            // sets UpdatedAt to now
+	StateTouch          bool            // sets StateUpdatedAt to now
 }
 
 // Delete takes rows of a thread away.
@@ -47,7 +47,7 @@ type Delete struct {
 	EventsFrom, EventsTo int64      // rows that start in this range, both ends included; EventsTo 0 means none
 	MessagesFrom         int64      // rows with this number or a greater one, 0 means none
 	Fields               []FieldRow // by name and version
-	History              bool       // all but the head and its dependencies: no run may be open
+	History              bool       // everything but the head and its dependencies: no run may be open
 }
 
 // KV is one value of a small named space. A nil Body deletes it.
@@ -60,8 +60,8 @@ type KV struct {
 // Global owns values that belong to no single owner.
 const Global = ""
 
-// Commit writes b and returns when it is committed, together with whatever else
-// waits. When ctx ends first, whether b takes effect is not known.
+// Commit writes b together with other pending work and returns when it is committed. If ctx ends
+// first, it is unknown whether b takes effect.
 func (db *DB) Commit(ctx context.Context, b Batch) error {
 	if err := db.admit(ctx, &b); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (p *batch) remove() {
 	for _, id := range d.Runs {
 		p.removeRun(id)
 	}
-	for _, id := range d.Checkpoints { // in two, as the key begins with thread and namespace
+	for _, id := range d.Checkpoints { // two calls, since the key begins with thread and namespace
 		p.add("delete checkpoint", id, `DELETE FROM checkpoint WHERE thread = ? AND ns = '' AND id = ?`, thread, id)
 		p.add("delete checkpoint", id, `DELETE FROM checkpoint WHERE thread = ? AND ns > '' AND id = ?`, thread, id)
 	}

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// blanks remembers which spaces of an owner have no values: most are for switches that hardly anybody uses, and each
-// run asks for some of them. It is for a file, to which nobody else writes.
+// blanks remembers which spaces of an owner have no values: most are for rarely used switches, and each run reads some
+// of them. It is for a database file, which has no other writers.
 type blanks struct {
 	mu    sync.Mutex
 	gen   uint64
@@ -15,10 +15,10 @@ type blanks struct {
 
 type spaceKey struct{ owner, space string }
 
-// maxBlanks bounds what is remembered.
+// maxBlanks limits the remembered spaces.
 const maxBlanks = 4096
 
-// empty tells whether a space is known to have no values, and what to pass to keep.
+// empty reports whether a space is known to have no values, and returns the generation for keep.
 func (b *blanks) empty(owner, space string) (empty, known bool, gen uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -26,7 +26,7 @@ func (b *blanks) empty(owner, space string) (empty, known bool, gen uint64) {
 	return empty, known, b.gen
 }
 
-// keep remembers what a query found that began at gen, unless something was written since.
+// keep remembers the result of a query that began at gen, unless something was written since.
 func (b *blanks) keep(owner, space string, empty bool, gen uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -39,7 +39,7 @@ func (b *blanks) keep(owner, space string, empty bool, gen uint64) {
 	b.known[spaceKey{owner, space}] = empty
 }
 
-// written forgets what is known of spaces in which a commit changed values. It comes before anybody hears of the commit.
+// written forgets spaces in which a commit changed values. It is called before the commit is announced.
 func (b *blanks) written(list []KV) {
 	if len(list) == 0 {
 		return
@@ -57,7 +57,7 @@ func (db *DB) lookBlank(ctx context.Context, owner, space string, gen uint64) {
 	filled := false
 	err := db.queryRow(db.brief(ctx), `SELECT EXISTS (SELECT 1 FROM kv WHERE owner = ? AND space = ?)`,
 		[]any{owner, space}, &filled)
-	if err == nil { // else it is looked for again
+	if err == nil { // otherwise it is checked again
 		db.w.blank.keep(owner, space, !filled, gen)
 	}
 }

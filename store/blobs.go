@@ -16,7 +16,7 @@ import (
 const minBlob = 4 << 10
 
 // blobMark precedes, in a stored row, the hash that replaces a base64 value. The rows stay valid JSON. A client's own
-// text that looks like it is written with another escape, so that only references are taken for such.
+// text that looks like it is written with another escape, so that only references match.
 const (
 	blobMark  = `\u0000blob:`
 	otherMark = `\u0000\u0062lob:`
@@ -152,7 +152,7 @@ const (
 	unusedBlobs = ` FROM blob WHERE (thread, hash) NOT IN (SELECT thread, hash FROM blob_use)`
 )
 
-// dropBlobs deletes the blobs of the thread that nothing refers to any more.
+// dropBlobs deletes the thread's unreferenced blobs.
 func (p *batch) dropBlobs() {
 	const what = "delete blobs of thread"
 	p.add(what, p.ThreadID, `DELETE`+unusedUses+` AND thread = ?1`, p.ThreadID)
@@ -163,7 +163,7 @@ func (p *batch) dropBlobs() {
 // readBlob is the query [filled] needs.
 const readBlob = `SELECT data FROM blob WHERE thread = ? AND hash = ?`
 
-// filled returns a stored body of a thread with the base64 itself in the place of references. ErrNotFound when one is
+// filled returns a stored body of a thread with the base64 itself in the place of references. ErrNotFound if one is
 // gone.
 func filled(ctx context.Context, one *sql.Stmt, thread string, body []byte) ([]byte, error) {
 	if !bytes.Contains(body, []byte(blobMark)) {
@@ -180,7 +180,7 @@ func filled(ctx context.Context, one *sql.Stmt, thread string, body []byte) ([]b
 			return append(out, body...), nil
 		}
 		if _, err := hex.Decode(hash[:], body[at+len(blobMark):at+markLen]); err != nil {
-			// From before there were references.
+			// The body was stored before references existed.
 			out, body = append(out, body[:at+len(blobMark)]...), body[at+len(blobMark):]
 			continue
 		}
@@ -203,8 +203,8 @@ func filled(ctx context.Context, one *sql.Stmt, thread string, body []byte) ([]b
 	}
 }
 
-// fill is [filled] for a body that query, with args, read without a view: one with references is
-// read again in one.
+// fill is [filled] for a body that query, with args, read outside a view: one with references is read
+// again inside one.
 func (db *DB) fill(ctx context.Context, thread string, body *[]byte, query string, args ...any) error {
 	if !bytes.Contains(*body, []byte(blobMark)) {
 		return nil

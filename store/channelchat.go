@@ -14,7 +14,7 @@ type ChannelChat struct {
 	Provider  string
 	Chat      string
 	Topic     string
-	Alias     string // the topic it is another name of
+	Alias     string // topic that this is an alias of
 	Thread    string
 	Owner     string
 	Kind      string // private, group, or delivered: a message of the bot whose replies continue Thread
@@ -97,7 +97,7 @@ func (w *writer) putChat(c ChannelChat) error {
 		object(c.Settings), w.clock.now().UnixMilli())
 }
 
-// ForgetChannelChat removes a chat with its topics. Their threads stay. ErrNotFound when there is none.
+// ForgetChannelChat removes a chat with its topics. Their threads stay. ErrNotFound if there is none.
 func (db *DB) ForgetChannelChat(ctx context.Context, provider, chat string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM channel_chat WHERE provider = ? AND chat = ?`, provider, chat)
@@ -115,9 +115,9 @@ func (db *DB) ForgetChannelChat(ctx context.Context, provider, chat string) erro
 // ChannelTurn is stored before a run of a chat starts, all or nothing.
 type ChannelTurn struct {
 	Run     string
-	Numbers []int64     // the messages it answers
+	Numbers []int64     // numbers of the answered messages
 	Chat    ChannelChat // the chat that continues it
-	Thread  *Thread     // made unless it is there
+	Thread  *Thread     // created if missing
 	Out     Outbound    // the first piece of the answer
 }
 

@@ -22,7 +22,7 @@ const (
 
 // Inbound is a message that was received from a chat app.
 type Inbound struct {
-	N        int64 // counts up as they arrive; set by TakeInbound
+	N        int64 // increasing arrival number; set by TakeInbound
 	Provider string
 	ID       string
 	Chat     string
@@ -112,8 +112,8 @@ func (w *writer) settleInbound(state, reason string, numbers []int64) error {
 	return nil
 }
 
-// WaitingInbound returns the oldest messages of a line that no run has taken, at most limit. The condition of the index
-// is in the query as it is in the schema, since SQLite does not find out that another one implies it.
+// WaitingInbound returns the oldest messages of a line that no run has taken, up to limit. The query repeats the index's
+// condition literally, since SQLite doesn't detect that another one implies it.
 func (db *DB) WaitingInbound(ctx context.Context, provider, chat, topic string, limit int) ([]Inbound, error) {
 	return db.inbound(ctx, `SELECT `+inboundColumns+` FROM channel_in WHERE provider = ? AND chat = ? AND topic = ?
 		AND state IN ('new', 'waiting', 'started') AND state <> 'started' ORDER BY n LIMIT ?`, provider, chat, topic, limit)

@@ -11,7 +11,7 @@ import (
 const (
 	OutboundPlanned = "planned"
 	OutboundSending = "sending" // a call is under way: it is unknown whether the message exists
-	OutboundOpen    = "open"    // it shows a part of the answer
+	OutboundOpen    = "open"    // it shows part of the answer
 	OutboundDone    = "done"
 	OutboundFailed  = "failed"
 	OutboundUnknown = "unknown" // it may have been sent, and sending it again could show it twice
@@ -27,9 +27,9 @@ type Outbound struct {
 	Place    []byte // destination and message replied to
 	Message  string // the platform's id
 	State    string
-	Hash     string // of the text that shows
+	Hash     string // hash of the visible text
 	Cursor   int64  // shown part of the run's log
-	Tries    int    // that failed in a row
+	Tries    int    // consecutive failures
 	NextAt   time.Time
 	Error    string
 	At       time.Time

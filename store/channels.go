@@ -44,8 +44,8 @@ func scanConnection(row interface{ Scan(...any) error }) (c Connection, err erro
 	return c, translate(err)
 }
 
-// AddChannelCode stores the hash of a code that connects its sender to owner. ErrConflict when open ones of this owner
-// and provider are there already.
+// AddChannelCode stores the hash of a code that connects its sender to owner. ErrConflict if there are too many open
+// codes of this owner and provider.
 func (db *DB) AddChannelCode(ctx context.Context, owner, provider, hash string, until time.Time, open int) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		now := db.Now().UnixMilli()
@@ -82,7 +82,7 @@ func (db *DB) OpenChannelCodes(ctx context.Context, owner, provider string) (n i
 	return n, err
 }
 
-// useCode consumes a code and returns its owner. ErrNotFound when it cannot be used.
+// useCode consumes a code and returns its owner. ErrNotFound if it cannot be used.
 func (w *writer) useCode(provider, hash string, now time.Time) (owner string, err error) {
 	s, err := w.stmt(`UPDATE channel_code SET used_at = ? WHERE hash = ? AND provider = ? AND used_at = 0 AND
 		expires_at > ? RETURNING owner`)
@@ -106,7 +106,7 @@ func (db *DB) BurnChannelCode(ctx context.Context, provider, hash string) error 
 }
 
 // Connect uses up a code and connects the account of c to the code's owner, in place of any other
-// connection of that account. It returns the connection as stored. ErrNotFound when the code was used,
+// connection of that account. It returns the connection as stored. ErrNotFound if the code was used,
 // has expired or never was.
 func (db *DB) Connect(ctx context.Context, hash string, c Connection) (Connection, error) {
 	now := db.Now().UTC().Truncate(time.Millisecond)
@@ -156,7 +156,7 @@ func (db *DB) Connections(ctx context.Context, owner string) ([]Connection, erro
 	return list, nil
 }
 
-// Disconnect revokes a connection of an owner. ErrNotFound when there is none of that id.
+// Disconnect revokes a connection of an owner. ErrNotFound if there is none of that id.
 func (db *DB) Disconnect(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`UPDATE channel_connection SET status = 'revoked', updated_at = ? WHERE id = ? AND owner = ?`,

@@ -161,7 +161,7 @@ type Standing struct {
 	Next   int64            // number of the next event; 0 if only [DB.LastSeq] can tell
 }
 
-// Standing reads it all as of one moment. ErrNotFound when there is no such thread.
+// Standing reads it all as of one moment. ErrNotFound if the thread doesn't exist.
 func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	s := Standing{Fields: map[string]int64{}}
 	last, _, all := db.seqHere(thread)

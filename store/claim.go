@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Self is this server's number in the database.
+// Self returns this server's number in the database.
 func (db *DB) Self() int64 { return db.w.node }
 
 // Shared reports whether other servers can reach the database.
@@ -14,8 +14,8 @@ func (db *DB) Shared() bool {
 	return !file
 }
 
-// Crowded sets whether this server has no room for more runs. As long as it is so, runs that its batches bring to
-// the front may be claimed by any server.
+// Crowded sets whether this server has no room for more runs. Meanwhile any server may claim runs that its batches
+// bring to the front.
 func (db *DB) Crowded(full bool) { db.w.crowded.Store(full) }
 
 // TakeOver assigns all runs at the front of lines to this server. It is for start-up of a database with one server at a

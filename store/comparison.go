@@ -63,7 +63,7 @@ func (db *DB) Comparison(ctx context.Context, owner, id string) (Comparison, err
 	return c, nil
 }
 
-// ChooseSide notes which thread of a comparison was preferred; a later choice replaces it. ErrNotFound when the
+// ChooseSide notes which thread of a comparison was preferred; a later choice replaces it. ErrNotFound if the
 // comparison or that thread in it isn't there.
 func (db *DB) ChooseSide(ctx context.Context, owner, id, thread string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {

@@ -29,7 +29,7 @@ func Copy(ctx context.Context, dir, path string) error {
 	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
 		return fmt.Errorf("copy database: %w", err)
 	}
-	mode := "mode=rw" // without a server, the log must be made or taken up
+	mode := "mode=rw" // without a server, the log must be created or reused
 	if f, err := os.OpenFile(filepath.Join(dir, fileName), os.O_RDWR, 0); err != nil {
 		mode = "mode=ro"
 	} else if err := f.Close(); err != nil {

@@ -22,7 +22,7 @@ type Cron struct {
 	Owner     string // "" is written as [DefaultOwner]
 	Kind      string
 	Assistant string
-	Thread    string // "" makes a new thread for each run
+	Thread    string // "" creates a new thread for each run
 	Schedule  string // five fields, for CronRepeats
 	Timezone  string // IANA name
 	RunAt     time.Time
@@ -32,7 +32,7 @@ type Cron struct {
 	After     string // "keep" or "delete": handling of a thread created for a run
 	Overlap   string // "skip" doesn't start while the last run is active
 	Title     string
-	Task      bool            // made as one of DeerFlow's scheduled tasks
+	Task      bool            // created as one of DeerFlow's scheduled tasks
 	Deliver   string          // the chat for its results, as JSON; "" is none
 	Payload   json.RawMessage // the request for a run; nil is written as {}, like Metadata
 	Metadata  json.RawMessage
@@ -55,7 +55,7 @@ func scanCron(row interface{ Scan(...any) error }) (c Cron, err error) {
 	return c, translate(err)
 }
 
-// millis is t in the form that is stored, 0 for none.
+// millis returns t in its stored form, 0 for none.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -75,8 +75,7 @@ func (w *writer) putCron(c Cron) error {
 		object(c.Payload), object(c.Metadata), millis(c.CreatedAt), millis(c.UpdatedAt))
 }
 
-// CreateCron stores a new cron and returns it as stored. A thread it names must be there,
-// else ErrNotFound.
+// CreateCron stores a new cron and returns it as stored. ErrNotFound if its thread doesn't exist.
 func (db *DB) CreateCron(ctx context.Context, c Cron) (Cron, error) {
 	c.Owner = orDefault(c.Owner, DefaultOwner)
 	c.CreatedAt = db.Now().UTC().Truncate(time.Millisecond)
@@ -122,9 +121,9 @@ func (db *DB) EachCron(ctx context.Context, owner string, f func(Cron) bool) err
 	return nil
 }
 
-// ChangeCron lets change edit a cron of owner. change runs inside the transaction: it must
-// not call the store, and its error leaves everything as it was. ErrNotFound when there is
-// no such cron, or not the thread it shall use.
+// ChangeCron lets change edit a cron of owner. change runs inside the transaction: it must not call
+// the store, and its error leaves everything unchanged. ErrNotFound if the cron or its new thread
+// doesn't exist.
 func (db *DB) ChangeCron(ctx context.Context, owner, id string, change func(*Cron) error) (Cron, error) {
 	var c Cron
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -153,7 +152,7 @@ func (db *DB) ChangeCron(ctx context.Context, owner, id string, change func(*Cro
 }
 
 // DeleteCron removes a cron of owner with its list of runs; the runs themselves stay.
-// ErrNotFound when there is none.
+// ErrNotFound if there is none.
 func (db *DB) DeleteCron(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM cron WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))
@@ -187,7 +186,7 @@ func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, e
 	return due, nil
 }
 
-// NextCron returns when the next cron that DueCrons will return is due, the zero time when none is.
+// NextCron returns the next due time among crons, the zero time if there is none.
 func (db *DB) NextCron(ctx context.Context) (time.Time, error) {
 	var at int64
 	query := `SELECT coalesce(min(next_at), 0) FROM cron WHERE next_at > 0 AND ` + ofEnabled

@@ -9,7 +9,7 @@ import (
 
 // Statuses of a [CronRun]. All but the first two are final.
 const (
-	CronStarting    = "starting" // stored before its run is
+	CronStarting    = "starting" // stored before its run exists
 	CronRunning     = "running"
 	CronSuccess     = "success"
 	CronFailed      = "failed"
@@ -21,13 +21,13 @@ const (
 type CronRun struct {
 	ID         string
 	Cron       string
-	Run        string // id of the run, also before it is there
+	Run        string // id of the run, set before it exists
 	Thread     string
 	Trigger    string // "scheduled" or "manual"
 	Status     string
 	Error      string
 	DueAt      time.Time
-	StartedAt  time.Time // zero when nothing was started
+	StartedAt  time.Time // zero if nothing was started
 	FinishedAt time.Time // zero until everything is done
 }
 
@@ -43,9 +43,9 @@ func scanCronRun(row interface{ Scan(...any) error }) (r CronRun, err error) {
 	return r, translate(err)
 }
 
-// ClaimCron stores that a cron is being started for the time it was due, together with
-// when it is due next. ErrConflict when its NextAt is not was any more, so that nothing is
-// started twice. A zero was leaves NextAt alone: the start is not one of the schedule's.
+// ClaimCron records that a cron is being started for its due time, together with the next due time.
+// ErrConflict if its NextAt is no longer was, so that nothing is started twice. A zero was leaves
+// NextAt unchanged: the start isn't from the schedule.
 func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if !was.IsZero() {

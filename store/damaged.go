@@ -15,7 +15,7 @@ import (
 type DamagedError struct {
 	Path   string
 	Backup string    // the newest copy or backup next to it, "" for none
-	At     time.Time // of the copy
+	At     time.Time // time of the copy
 	Err    error
 }
 
@@ -52,7 +52,7 @@ var errEmpty = errors.New("the file is empty although thread folders exist besid
 	"it was probably truncated or replaced. " +
 	"To begin anew, move the folder threads away")
 
-// errMissing means that there is no database although threads have files.
+// errMissing means that the database is missing although threads have files.
 var errMissing = errors.New("the file is missing although thread folders exist beside it; " +
 	"it was probably deleted or moved. " +
 	"To begin anew, move the folder threads away")

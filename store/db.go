@@ -16,16 +16,16 @@ import (
 
 // Causes of errors, for errors.Is. Every error of this package that has one of these causes wraps it.
 var (
-	// ErrNotFound means the row asked for, or the thread written to, is not there.
+	// ErrNotFound means that the requested row, or the thread to write to, doesn't exist.
 	ErrNotFound = errors.New("not found")
 	// ErrExists means a new thread's id is taken.
 	ErrExists = errors.New("already exists")
-	// ErrConflict means a row that is written only once (message, field version,
-	// checkpoint, event) is there already.
+	// ErrConflict means that a row that is written only once (message, field version, checkpoint,
+	// event) exists already.
 	ErrConflict = errors.New("conflict")
 	// ErrBusy means that runs are in line where none may be.
 	ErrBusy = errors.New("runs are in line")
-	// ErrFull means the disk is full or does not take writes any more.
+	// ErrFull means that the disk is full or no longer accepts writes.
 	ErrFull = errors.New("disk full or failing")
 	// ErrAway means that the database can't be reached, for longer than is waited for it.
 	ErrAway = errors.New("the database can't be reached")
@@ -38,37 +38,37 @@ const DefaultOwner = "default"
 
 // Config says where the data are and how careful writes are.
 type Config struct {
-	Dir  string // data folder, made with mode 0700 when missing
+	Dir  string // data folder, created with mode 0700 if missing
 	Sync string // "normal" (default; a power cut may lose the last moments) or "full"
-	URL  string // of a PostgreSQL that has the rows, postgres://…; "" keeps them in a file in Dir
-	// ListenURL is of the same PostgreSQL without a pooler, where URL leads to one. It is for what needs a connection
-	// of its own: the lease, wake-ups, and changes of tables.
+	URL  string // PostgreSQL for the rows, postgres://…; "" uses a file in Dir
+	// ListenURL is the address of the same PostgreSQL without a pooler, if URL leads to one. It is used for work that
+	// needs its own connection: the lease, wake-ups, and changes of tables.
 	ListenURL string
 	NoMigrate bool         // the tables must be up to date already, see [MigrateTables]
-	Schema    string       // in it, default "fawn", made when it is missing
-	Readers   int          // most read connections at once, default 4, or 8 with URL
-	Addr      string       // address this process serves, written into the lock for whoever is refused
+	Schema    string       // PostgreSQL schema, default "fawn", created if missing
+	Readers   int          // limit of read connections, default 4, or 8 with URL
+	Addr      string       // address of this process, stored in the lock for processes that are refused
 	Log       *slog.Logger // nil means slog.Default()
-	// What follows is for a PostgreSQL: how long this process may be silent before another takes over (default
-	// DefaultLease), who is told, at once and once, that it may not write any more, and what others are told
-	// about it.
+	// The following fields are for PostgreSQL: how long this process may be silent before another takes over
+	// (default DefaultLease), a callback, called at once and once, when it may no longer write, and the
+	// information other servers get about it.
 	Lease             time.Duration
-	Cluster           bool // others may have the database at the same time, if they say so, too
+	Cluster           bool // several servers may share the database if all set it
 	Lost              func(error)
 	Version, Settings string
-	Timeout           time.Duration // longest that a statement may take, default a minute, none when negative
-	Wake              string        // WakePoll, or "" to tell other servers when there is something for them
-	// Committed is told how long each commit took, and what became of it; nil = nobody.
+	Timeout           time.Duration // limit of a statement, default a minute, none if negative
+	Wake              string        // WakePoll, or "" to notify other servers of work
+	// Committed is called with the duration and result of each commit; nil = none.
 	Committed func(took time.Duration, err error)
-	Meter     Meter // is told more with a PostgreSQL; nil = nobody
-	// MaxPending is how many runs may wait before new ones are refused with ErrCrowded; 0 is no limit.
+	Meter     Meter // measures more with PostgreSQL; nil = none
+	// MaxPending limits the waiting runs; more are refused with ErrCrowded. 0 means no limit.
 	MaxPending int
-	NoEvents   bool // for measurements only: appended deltas and events are dropped and called durable at once
+	NoEvents   bool // for measurements only: deltas and events are dropped and reported as durable at once
 
-	folder     string // id of the data folder that is held, "" for none
-	migrations fs.FS  // of PostgreSQL, nil for those of this program
+	folder     string // id of the locked data folder, "" for none
+	migrations fs.FS  // PostgreSQL migrations, nil for the embedded ones
 
-	readTime, sayTime time.Duration // instead of readPatience and wakeTime; 0 is those
+	readTime, sayTime time.Duration // override readPatience and wakeTime; 0 keeps them
 }
 
 // DB is an open data folder. Its methods are safe for concurrent use.
@@ -81,12 +81,12 @@ type DB struct {
 	rows    rows
 	pending pending
 	tails   tailReads
-	copied  bool // the folder is a copy that goes with it
+	copied  bool // the folder is a copy with its own locks
 	queries atomic.Uint64
 
 	notesSwept atomic.Int64 // when old notes were deleted, in milliseconds
 
-	mu       sync.Mutex           // guards what follows
+	mu       sync.Mutex           // guards the fields below
 	stmts    map[string]*sql.Stmt // prepared reads by text
 	counts   map[string]int       // threads of an owner, as of countsAt
 	countsAt uint64
@@ -116,8 +116,8 @@ func (db *DB) Close() error {
 	return db.closeErr
 }
 
-// Healthy is nil, or the last write error until writing works again. When the
-// disk was the cause the error wraps ErrFull.
+// Healthy returns nil, or the last write error until writing works again. If the disk was the cause,
+// the error wraps ErrFull.
 func (db *DB) Healthy() error { return db.w.healthy() }
 
 // Queued counts the batches and deltas that wait for a commit.
@@ -136,8 +136,8 @@ func (db *DB) Size(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// Backup writes a consistent, compact copy of the database to path, which must
-// not exist. Writers go on meanwhile.
+// Backup writes a consistent, compact copy of the database to path, which must not exist. Writers
+// continue meanwhile.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	if err := db.engine.backup(ctx, path); err != nil {
 		return fmt.Errorf("back up store: %w", err)
@@ -145,8 +145,8 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	return nil
 }
 
-// brief is the context of a query that looks up rows by their keys. In a file that is over before it
-// could be interrupted, and being ready for that costs as much as the query.
+// brief returns the context for a query that looks up rows by key. In a file it ends before it could be
+// interrupted, and supporting interruption costs as much as the query.
 func (db *DB) brief(ctx context.Context) context.Context {
 	if _, file := db.engine.(*sqliteEngine); file && ctx.Err() == nil {
 		return context.Background()
@@ -184,10 +184,9 @@ type view struct {
 	stmts []*sql.Stmt
 }
 
-// view runs f on one moment of the database. All constant queries f needs are
-// prepared before: preparing inside would wait for a second connection while
-// holding one. When the connection is lost f runs again, on another moment, so it begins anew
-// whatever it fills.
+// view runs f on one snapshot of the database. It prepares all constant queries of f before: preparing
+// inside would wait for a second connection while holding one. If the connection is lost, f runs again
+// on another snapshot, so it must reset its results.
 func (db *DB) view(ctx context.Context, queries []string, f func(v view) error) error {
 	return db.again(ctx, func() (bool, error) { return false, db.viewOnce(ctx, queries, f) })
 }
@@ -201,7 +200,7 @@ func (db *DB) viewOnce(ctx context.Context, queries []string, f func(v view) err
 		}
 		v.stmts = append(v.stmts, s)
 	}
-	db.queries.Add(2) // which begin and end it
+	db.queries.Add(2) // BEGIN and COMMIT
 	tx, err := db.engine.reads().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return translate(err)
@@ -237,10 +236,10 @@ func (db *DB) one(ctx context.Context, query string, args ...any) oneRow {
 	return oneRow{db, ctx, query, args}
 }
 
-// Scan is ErrNotFound when there is no row.
+// Scan returns ErrNotFound if there is no row.
 func (r oneRow) Scan(dest ...any) error { return r.db.queryRow(r.ctx, r.query, r.args, dest...) }
 
-// each runs a constant query and calls scan for every row until it says stop.
+// each runs a constant query and calls scan for every row until scan returns an error.
 func (db *DB) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) (more bool, err error)) error {
 	given := false
 	return db.again(ctx, func() (bool, error) {
@@ -282,7 +281,7 @@ func fromMillis(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// orNow is t in milliseconds, or now when t is not set.
+// orNow returns t in milliseconds, or now if t is zero.
 func orNow(t time.Time, now int64) int64 {
 	if t.IsZero() {
 		return now
@@ -290,7 +289,7 @@ func orNow(t time.Time, now int64) int64 {
 	return t.UnixMilli()
 }
 
-// object is raw as text, {} when there is none.
+// object returns raw as text, {} if it is empty.
 func object(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "{}"
@@ -298,7 +297,7 @@ func object(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// blob is b, never NULL.
+// blob returns b, never NULL.
 func blob(b []byte) []byte {
 	if b == nil {
 		return []byte{}

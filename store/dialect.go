@@ -9,27 +9,27 @@ import (
 // Statements are written once in SQLite's form. Parts that differ between databases are in braces, and bind substitutes
 // the words of the database.
 var sqliteWords = strings.NewReplacer(
-	"{greatest}", "max", // of its arguments, not of rows
-	"{list}", "(SELECT value FROM json_each(?))", // the strings of a JSON array
-	"{values}", "json_each(?)", // the strings of a JSON array as rows with a value
-	"{object}", "json_group_object", // of the names and values of rows
-	"{array}", "json_array", // of its arguments
-	"{json}", "", "{json end}", "", // text that is read as JSON
-	"{day}", "strftime('%Y-%m-%d', (", // of a moment in milliseconds
+	"{greatest}", "max", // maximum of its arguments, not of rows
+	"{list}", "(SELECT value FROM json_each(?))", // strings of a JSON array
+	"{values}", "json_each(?)", // strings of a JSON array as rows with a value
+	"{object}", "json_group_object", // object of the rows' names and values
+	"{array}", "json_array", // array of its arguments
+	"{json}", "", "{json end}", "", // parses text as JSON
+	"{day}", "strftime('%Y-%m-%d', (", // date of a time in milliseconds
 	"{day end}", ") / 1000, 'unixepoch')",
-	"{text}", "CAST(", "{text end}", " AS TEXT)", // of bytes
-	"{lock}", "", // the rows that are selected
-	"{held}", "FALSE", // a server that lives holds the thread of a run
+	"{text}", "CAST(", "{text end}", " AS TEXT)", // text of bytes
+	"{lock}", "", // locks the selected rows
+	"{held}", "FALSE", // a living server holds the run's thread
 	"{living}", "(node > 0)", // the run's server is alive
-	"{boxed}", "(0 > coalesce(", "{boxed end}", ", 0))", // another server that lives has the sandbox of the thread ?2
+	"{boxed}", "(0 > coalesce(", "{boxed end}", ", 0))", // another living server has the sandbox of thread ?2
 	"{tail from}", "0", // see the migration 22 of PostgreSQL
 	"{gone}", "FALSE", // a tail row of a dead server
-	"{elsewhere}", "(? < 0)", // a thread's run is under way at a server that is another than the parameter
-	"{like}", "LIKE", // whatever the case of letters is
-	"{position}", "instr", // of a text in another, from 1
-	"{bytes}", "BLOB", // the type
-	"{number}", "", "{number end}", "", // out of JSON
-	"{ranges}", "json_each(c.card, '$.messages')", // of a card c, a row each
+	"{elsewhere}", "(? < 0)", // a thread's run is active on a server other than the parameter
+	"{like}", "LIKE", // case-insensitive match
+	"{position}", "instr", // position of a text in another, from 1
+	"{bytes}", "BLOB", // the column type
+	"{number}", "", "{number end}", "", // number extracted from JSON
+	"{ranges}", "json_each(c.card, '$.messages')", // ranges of a card c, one row each
 	"{versions}", "json_each(c.card, '$.fields')",
 	// The index of passages.
 	"{words}", "", "{words end}", "",

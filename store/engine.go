@@ -14,33 +14,34 @@ type engine interface {
 	// bind puts a query into the words of this kind, see dialect.go.
 	bind(query string) string
 
-	// write carries out a group in one transaction: what it puts into the tail, its jobs in
-	// order, what it takes out of the tail. After the statements of a job it calls rest. A job
-	// that fails for a reason of its own keeps its error and leaves nothing; the error returned
-	// means that nothing at all was written. Frames that need not be in the tail are taken out of g.
+	// write carries out a group in one transaction: additions to the tail, its jobs in order, removals
+	// from the tail. After the statements of a job it calls rest. A job that fails for its own reason
+	// keeps its error and leaves nothing; a returned error means that nothing at all was written. It
+	// removes frames from g that needn't be in the tail.
 	write(g *group, rest func(*job) error) error
-	// run, change and stmt are for jobs, inside write: a list of statements, one of them with
-	// the number of rows it changed, a prepared query.
+	// run, change and stmt are for jobs, inside write: a list of statements, one statement with its
+	// number of changed rows, a prepared query.
 	run(list []stmt) error
 	change(query string, args []any) (int64, error)
 	stmt(query string) (*sql.Stmt, error)
-	// overwriting runs deletions after which what the rows held is not in the file any more.
+	// overwriting runs deletions after which the rows' old content is no longer in the file.
 	overwriting(do func() error) error
 	// works counts the statements that were carried out.
 	works() uint64
 
-	// self is the number of this server among those that ever had the database.
+	// self returns the number of this server among all that ever used the database.
 	self() int64
 
-	// tail is where the rows of this server in the tail begin, which end before the next server's, and the last
-	// one that a process before has left there, 0 for none.
+	// tail returns the range of this server's rows in the tail, which ends before the next server's, and the last
+	// row that an earlier process left there, 0 for none.
 	tail(ctx context.Context) (span tailSpan, last int64, err error)
-	// everyGroup says that each group has a row in the tail, which also says what is folded by then.
+	// everyGroup reports whether each group has a row in the tail, which also records the folded
+	// numbers.
 	everyGroup() bool
-	// keeps is how long rows of the tail stay after they are needed, for others who read them.
+	// keeps returns how long unneeded rows of the tail stay for other readers.
 	keeps() time.Duration
-	// upkeep does what is good for the database in a pause. With forget, what was deleted is not
-	// to live on anywhere; forgotten says that this is done. It stops when there is work again.
+	// upkeep does housekeeping in a pause. With forget, deleted content must not survive anywhere;
+	// forgotten reports that this is done. It stops when there is work again.
 	upkeep(forget bool, busy func() bool) (forgotten bool, err error)
 	// relieve makes room after a write failed for want of it, so that how things ended can still
 	// be written. probe tries whether writes are taken again, by a row of the tail that does not
@@ -48,8 +49,8 @@ type engine interface {
 	relieve()
 	probe(row int64) error
 
-	// shape is the number of the last migration, and the names of all tables in order. damage is
-	// what the database itself finds wrong with its files.
+	// shape returns the number of the last migration, and the names of all tables in order. damage is
+	// the problem that the database itself finds in its files.
 	shape(ctx context.Context) (schema int, tables []string, err error)
 	damage(ctx context.Context, tx *sql.Tx) ([]string, error)
 	size(ctx context.Context) (int64, error)

@@ -133,7 +133,7 @@ func (p *batch) putEvents() {
 			`INSERT INTO event(thread, seq, "to", run, kind, data) VALUES (?, ?, ?, ?, ?, ?)`,
 			p.ThreadID, e.Seq, max(e.Seq, e.To), e.Run, e.Kind, blob(e.Data))
 	}
-	if p.Patch == nil { // else patchThread has done it
+	if p.Patch == nil { // otherwise patchThread has done it
 		p.raiseSeq(p.to)
 	}
 }

@@ -9,11 +9,11 @@ import (
 
 // Link grants its bearer the right to do something once.
 type Link struct {
-	Hash      []byte // of the token in the address
+	Hash      []byte // hash of the token in the address
 	Kind      string // setup, invite or reset
 	User      string // user whose password it sets
-	Email     string // of the user to be
-	Role      string // of the user to be
+	Email     string // e-mail address of the future user
+	Role      string // role of the future user
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
@@ -34,7 +34,7 @@ type Factor struct {
 	Ref       string // the device's reference, "" for none; unique per kind
 	Name      string
 	Data      []byte
-	Step      int64 // the last one used
+	Step      int64 // last used step
 	Confirmed bool
 	CreatedAt time.Time
 	UsedAt    time.Time // zero: never
@@ -77,8 +77,8 @@ func (db *DB) TakeLink(ctx context.Context, hash []byte) error {
 	return db.deleteOne(ctx, "use link", `DELETE FROM link WHERE hash = ?`, hash)
 }
 
-// AddIdentity binds an identity to a user. ErrConflict when it is bound already, ErrNotFound when
-// the user is not there.
+// AddIdentity binds an identity to a user. ErrConflict if it is bound already, ErrNotFound if the user
+// doesn't exist.
 func (db *DB) AddIdentity(ctx context.Context, i Identity) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`INSERT INTO identity(issuer, subject, "user", email, created_at) SELECT ?, ?, ?, ?, ?
@@ -130,14 +130,14 @@ func (db *DB) identities(ctx context.Context, query string, args ...any) (list [
 	return list, err
 }
 
-// DeleteIdentity takes an identity from a user. ErrNotFound when it has no such.
+// DeleteIdentity takes an identity from a user. ErrNotFound if it has no such.
 func (db *DB) DeleteIdentity(ctx context.Context, user, issuer, subject string) error {
 	return db.deleteOne(ctx, "delete identity", `DELETE FROM identity WHERE "user" = ? AND issuer = ? AND subject = ?`,
 		user, issuer, subject)
 }
 
-// AddFactor stores a factor of a user's. ErrConflict when its ref is taken, ErrNotFound when the
-// user is not there.
+// AddFactor stores a factor of a user. ErrConflict if its ref is taken, ErrNotFound if the user
+// doesn't exist.
 func (db *DB) AddFactor(ctx context.Context, f Factor) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`INSERT INTO factor(id, "user", kind, ref, name, data, step, confirmed, created_at)
@@ -191,8 +191,8 @@ func (db *DB) factors(ctx context.Context, query string, args ...any) (list []Fa
 	return list, err
 }
 
-// UseFactor stores a use of a factor: its data, step, confirmation and time. ErrConflict when before is not its step
-// any more: of two that use the same one only one may.
+// UseFactor stores a use of a factor: its data, step, confirmation and time. ErrConflict if its step is no longer
+// before: only one of two concurrent uses succeeds.
 func (db *DB) UseFactor(ctx context.Context, f Factor, before int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`UPDATE factor SET data = ?, step = ?, confirmed = ?, used_at = ?
@@ -209,7 +209,7 @@ func (db *DB) UseFactor(ctx context.Context, f Factor, before int64) error {
 	return nil
 }
 
-// DeleteFactor takes a factor from a user. ErrNotFound when it has no such: of two that use a
+// DeleteFactor takes a factor from a user. ErrNotFound if it has no such: of two that use a
 // recovery code only one may.
 func (db *DB) DeleteFactor(ctx context.Context, user, id string) error {
 	return db.deleteOne(ctx, "delete factor", `DELETE FROM factor WHERE "user" = ? AND id = ?`, user, id)

@@ -13,7 +13,7 @@ type Feedback struct {
 	Owner     string // "" is written as [DefaultOwner]
 	Thread    string
 	Run       string
-	Message   string // "" is the run as a whole
+	Message   string // "" rates the whole run
 	Rating    int    // 1 or -1
 	Comment   *string
 	CreatedAt time.Time // set by the store
@@ -66,8 +66,8 @@ func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedba
 	return list, nil
 }
 
-// DeleteFeedback removes feedback of owner on a run, all of it when id is empty. ErrNotFound
-// when there is none.
+// DeleteFeedback removes feedback of owner on a run, all of it if id is empty. ErrNotFound if there is
+// none.
 func (db *DB) DeleteFeedback(ctx context.Context, owner, thread, run, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM feedback WHERE thread = ? AND run = ? AND owner = ? AND (? = '' OR id = ?)`,

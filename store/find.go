@@ -18,11 +18,11 @@ const findBatch = 64
 // Find asks for one page of an owner's threads: pinned ones first, then the latest updated.
 type Find struct {
 	Owner   string
-	Words   []string // all of them must be in the title, or all in one message; none finds every thread
+	Words   []string // words that must all be in the title or all in one message; none finds every thread
 	Project string   // restricts to a project; "" searches everywhere
 	// Metadata is the required part of the thread's metadata, as in a ThreadQuery.
 	Metadata json.RawMessage
-	Tags     []string // all of them must be among the thread's
+	Tags     []string // tags that the thread must all have
 	Shelf    Shelf
 	Before   Position      // start after this position; zero starts at the top
 	Limit    int           // limit of results
@@ -36,15 +36,15 @@ type Find struct {
 type Position struct {
 	Pinned    bool
 	UpdatedAt time.Time
-	ID        string // empty is the top
+	ID        string // empty starts at the top
 }
 
 // Found is a thread with its search hits.
 type Found struct {
 	Thread
 	Position Position
-	Message  string // id of the newest message that matches, "" when the title does
-	Excerpt  string // of that message
+	Message  string // id of the newest matching message, "" if the title matches
+	Excerpt  string // excerpt of that message
 }
 
 // FindThreads returns the threads matching f. rest is the start of the next page, with an empty ID at the end; after a
@@ -160,7 +160,7 @@ func hasAll(text string, words []string) bool {
 	return true
 }
 
-// Fold makes texts comparable that differ only in case. It keeps the number of runes.
+// Fold normalizes texts for comparison without case. It keeps the number of runes.
 func Fold(s string) string { return strings.Map(unicode.ToLower, s) }
 
 // likePattern matches every JSON text that may contain the longest word: letters with a case unknown to SQLite and

@@ -14,10 +14,10 @@ type Footprint struct {
 	Blobs       Rows            // large values of messages, fields and runs
 }
 
-// Rows are so many rows with so many bytes in them.
+// Rows is a number of rows with their size.
 type Rows struct{ Count, Bytes int64 }
 
-// Footprint measures a thread's state. A thread that is not there takes nothing.
+// Footprint measures a thread's state. A missing thread uses nothing.
 func (db *DB) Footprint(ctx context.Context, thread string) (Footprint, error) {
 	f := Footprint{Fields: map[string]Rows{}}
 	err := db.each(ctx, `SELECT 0, '', count(*), coalesce(sum(octet_length(id) + octet_length(parent) +

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// owned are the tables whose rows belong to a thread. Those of loose ones may belong to none, with an empty name.
+// owned lists the tables whose rows belong to a thread. Those of loose ones may belong to none, with an empty name.
 var owned = [...]struct {
 	table string
 	loose bool
@@ -24,7 +24,7 @@ func without(table string, loose bool) string {
 	return where
 }
 
-// orphans are rows of threads that do not exist.
+// orphans finds rows of missing threads.
 func (c *checker) orphans() error {
 	for _, o := range owned {
 		err := c.each(`SELECT thread, count(*)`+without(o.table, o.loose)+` GROUP BY thread`, nil,
@@ -42,14 +42,14 @@ func (c *checker) orphans() error {
 	return nil
 }
 
-// strayValues selects values which belong to a thread that does not exist. Documents may be
-// uploaded before the first message of their thread; DropUnsent deletes what else precedes it.
+// strayValues selects values that belong to a missing thread. Documents may be uploaded before the
+// first message of their thread; DropUnsent deletes such values otherwise.
 const strayValues = ` FROM kv WHERE space >= '` + threadSpaces + `' AND space < '` + threadSpaces + "\x7f" +
 	`' AND space <> '` + DocumentSpace + `'
 	AND CASE WHEN {position}(key, ' ') > 0 THEN substr(key, 1, {position}(key, ' ') - 1) ELSE key END
 		NOT IN (SELECT id FROM thread)`
 
-// values are kept for threads that do not exist.
+// values finds values stored for missing threads.
 func (c *checker) values() error {
 	return c.each(`SELECT space, key`+strayValues, nil, func(rows *sql.Rows) error {
 		var space, key string
@@ -127,7 +127,7 @@ func (c *checker) gaps() error {
 			[]any{r.thread, r.first, r.last}, func(rows *sql.Rows) error {
 				var from, to int64
 				err := rows.Scan(&from, &to)
-				if from > next && from-next < Leap/2 { // else a standby took over meanwhile
+				if from > next && from-next < Leap/2 { // otherwise a standby took over meanwhile
 					c.gap(r.thread, r.id, next, from-1)
 				}
 				next = max(next, to+1)
@@ -143,11 +143,11 @@ func (c *checker) gaps() error {
 	return nil
 }
 
-// doubles finds event numbers that were given twice, and the runs that have them.
+// doubles finds event numbers that were given twice, and their runs.
 func (c *checker) doubles() error {
 	type double struct {
 		thread, run  string
-		from, to, at int64 // the numbers that an earlier row has as well, and where the row ends
+		from, to, at int64 // range that an earlier row covers too, and the row's end
 	}
 	var list []double
 	err := c.each(`SELECT thread, run, seq, "to", before FROM

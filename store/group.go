@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// write commits g. Jobs that fail for reasons of their own keep their error and
-// do not hurt the others; the error returned means that nothing was written.
+// write commits g. Jobs that fail for their own reasons keep their error and don't affect others; the
+// returned error means that nothing was written.
 func (w *writer) write(g *group) (err error) {
 	if len(g.buf) == 0 && !g.hasWork() {
 		return nil
@@ -45,12 +45,12 @@ func (g *group) hasWork() bool {
 	return false
 }
 
-// repeatable says that g can be carried out again after a rollback: what apply noted could not be taken back.
+// repeatable reports whether g can be repeated after a rollback: values recorded by apply can't be taken back.
 func (g *group) repeatable() bool {
 	return !slices.ContainsFunc(g.jobs, func(j *job) bool { return j.apply != nil })
 }
 
-// stmts are the statements of j that were planned.
+// stmts returns the planned statements of j.
 func (j *job) stmts() []stmt {
 	if j.batch == nil {
 		return nil
@@ -70,7 +70,7 @@ func (w *writer) rest(j *job) error {
 	return nil
 }
 
-// withdraw takes out of g what nobody waits for any more since the database cannot be reached: it is asked for again.
+// withdraw removes jobs from g that nobody waits for since the database became unreachable: their callers will retry.
 func (g *group) withdraw() {
 	g.jobs = slices.DeleteFunc(g.jobs, func(j *job) bool {
 		j.using.Lock()
@@ -79,7 +79,7 @@ func (g *group) withdraw() {
 	})
 }
 
-// use runs apply if somebody still waits for j.
+// use runs apply if the caller still waits for j.
 func (j *job) use(w *writer) error {
 	j.using.Lock()
 	defer j.using.Unlock()
@@ -127,7 +127,7 @@ func (w *writer) pace(items int, now time.Time) {
 		w.due = earliest
 	}
 	w.due = w.due.Add(w.patience)
-	if latest := now.Add(w.patience); w.due.After(latest) { // urgent commits keep no distance, and owe none
+	if latest := now.Add(w.patience); w.due.After(latest) { // urgent commits neither wait nor delay others
 		w.due = latest
 	}
 }
@@ -149,7 +149,7 @@ func (w *writer) noteFrames(g *group) {
 	}
 }
 
-// finish tells everybody concerned how the commit of g went.
+// finish reports the result of g's commit to everyone waiting.
 func (w *writer) finish(g *group, err error) {
 	now := time.Now()
 	w.pace(g.items, now)

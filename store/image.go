@@ -20,7 +20,7 @@ type images struct {
 	empty []byte
 }
 
-// next returns the content of a new file, nil for a file that is to be made by the schema.
+// next returns the content of a new file, nil if the schema must create it.
 func (i *images) next(ctx context.Context) ([]byte, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -38,7 +38,7 @@ func (i *images) next(ctx context.Context) ([]byte, error) {
 	return i.empty, nil
 }
 
-// emptyImage makes a database in a folder and returns its file.
+// emptyImage creates a database in a folder and returns its file.
 func emptyImage(ctx context.Context, dir string) ([]byte, error) {
 	if err := prepareFile(ctx, dir); err != nil {
 		return nil, err

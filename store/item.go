@@ -89,7 +89,7 @@ func (db *DB) refreshItems(ctx context.Context, now int64, rows []int64) error {
 	}})
 }
 
-// DeleteItem deletes an item of owner. A missing one is no error.
+// DeleteItem deletes an item of owner. A missing one isn't an error.
 func (db *DB) DeleteItem(ctx context.Context, owner string, namespace []string, key string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`DELETE FROM item WHERE owner = ? AND namespace = ? AND key = ?`, orDefault(owner, DefaultOwner),
@@ -128,7 +128,7 @@ type ItemQuery struct {
 	Refresh       bool // restart the time to live of the returned items
 }
 
-// FoundItem is an item with the score the query's function gave it.
+// FoundItem is an item with its score from the query's function.
 type FoundItem struct {
 	Item
 	Score float64
@@ -210,10 +210,10 @@ func prefixRange(prefix []string) (low, high string) {
 	return joined + ".", joined + "/"
 }
 
-// NamespaceQuery selects namespaces. A label "*" stands for any one.
+// NamespaceQuery selects namespaces. A label "*" matches any label.
 type NamespaceQuery struct {
 	Prefix, Suffix []string
-	MaxDepth       int // labels kept of each, 0 means all
+	MaxDepth       int // limit of labels kept of each, 0 means all
 	Limit, Offset  int
 }
 

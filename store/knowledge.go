@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Collection is a collection of documents that projects and agents refer to by its name.
+// Collection is a collection of documents that projects and agents refer to by name.
 type Collection struct {
 	ID        string
 	Owner     string // "" is written as [DefaultOwner]
@@ -16,24 +16,23 @@ type Collection struct {
 	About     string
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	Role      Role // of who asked; not written
-	Documents int  // not written
+	Role      Role // role of the caller; not stored
+	Documents int  // number of documents; not stored
 }
 
-// collectionPrefix begins the names of the shelves of collections, see [ShelfOf].
+// collectionPrefix begins the shelf names of collections, see [ShelfOf].
 const collectionPrefix = shelfPrefix + "knowledge-"
 
-// groupPrefix begins what stands for a group where somebody is named whom a collection or a project is shared with.
+// groupPrefix begins the ids of groups in member rows of collections and projects.
 const groupPrefix = "group:"
 
-// CollectionShelf is the name under which the uploaded files of a collection are kept and its passages are indexed. No
-// thread and no project can have it.
+// CollectionShelf returns the reserved name for a collection's uploads and passages. No thread or project can have it.
 func CollectionShelf(id string) string { return collectionPrefix + id }
 
-// IsCollectionShelf tells whether the name of a shelf or a thread is that of a collection.
+// IsCollectionShelf reports whether a shelf or thread name belongs to a collection.
 func IsCollectionShelf(name string) bool { return strings.HasPrefix(name, collectionPrefix) }
 
-// HasShelf tells whether the project or the collection of a shelf is there.
+// HasShelf reports whether the project or collection of a shelf exists.
 func (db *DB) HasShelf(ctx context.Context, shelf string) (bool, error) {
 	id, ok := strings.CutPrefix(shelf, collectionPrefix)
 	if !ok {
@@ -46,22 +45,22 @@ func (db *DB) HasShelf(ctx context.Context, shelf string) (bool, error) {
 	return n > 0, nil
 }
 
-// GroupMember is how a member row of a collection or a project names a group.
+// GroupMember returns a group's id for member rows of collections and projects.
 func GroupMember(id string) string { return groupPrefix + id }
 
-// MemberGroup is the group that a member row names; false where it names an account.
+// MemberGroup returns the group of a member row; ok is false for an account.
 func MemberGroup(member string) (id string, ok bool) { return strings.CutPrefix(member, groupPrefix) }
 
 const collectionColumns = `k.id, k.owner, k.name, k.about, k.created_at, k.updated_at`
 
-// namedFor selects the member rows m that give a role to a person, who is an SQL expression: their own, and those of their
-// groups.
+// namedFor returns an SQL condition on member rows m that give a role to a person, who is an SQL expression: the person's
+// own rows and those of their groups.
 func namedFor(person string) string {
 	return `(m.member = ` + person + ` OR m.member IN (SELECT 'group:' || g.team FROM team_member g WHERE g.member = ` + person + `
 		OR g.member = 'role:' || (SELECT u.role FROM "user" u WHERE u.id = ` + person + `)))`
 }
 
-// roleInCollection is the role in the collection k of the person ?1, the greatest of what they and their groups have.
+// roleInCollection returns SQL for the highest role that the person ?1 and their groups have in the collection k.
 func roleInCollection() string {
 	return `CASE WHEN k.owner = ?1 THEN 'owner' ELSE coalesce((SELECT min(m.role) FROM knowledge_member m
 		WHERE m.knowledge = k.id AND ` + namedFor("?1") + `), '') END`
@@ -76,8 +75,8 @@ func scanCollection(row interface{ Scan(...any) error }) (c Collection, err erro
 	return c, err
 }
 
-// CollectionFor returns a collection with the role that a person has in it, or ErrNotFound if they have none. Whatever
-// shows, searches or changes a collection asks here whether the person may.
+// CollectionFor returns a collection with a person's role in it, or ErrNotFound without one. All access to a collection
+// is checked here.
 func (db *DB) CollectionFor(ctx context.Context, person, id string) (Collection, error) {
 	c, err := scanCollection(db.one(db.brief(ctx), `SELECT `+collectionColumns+`, `+roleInCollection()+`, `+documentsIn+`
 		FROM knowledge k WHERE k.id = ?2`, orDefault(person, DefaultOwner), id))
@@ -90,7 +89,7 @@ func (db *DB) CollectionFor(ctx context.Context, person, id string) (Collection,
 	return c, nil
 }
 
-// Collections returns what a person owns or shares, by name.
+// Collections returns the collections that a person owns or shares, by name.
 func (db *DB) Collections(ctx context.Context, person string) ([]Collection, error) {
 	list := []Collection{}
 	err := db.each(db.brief(ctx), `SELECT `+collectionColumns+`, `+roleInCollection()+`, `+documentsIn+` FROM knowledge k
@@ -127,8 +126,8 @@ func (db *DB) AllCollections(ctx context.Context, visit func(id string) error) e
 	return nil
 }
 
-// CreateCollection writes a new collection with the source of what is uploaded to it. ErrExists when its id is taken, or
-// its owner has another one of its name.
+// CreateCollection stores a new collection with its source of uploads. ErrExists if the id is taken, or the owner has
+// another collection with this name.
 func (db *DB) CreateCollection(ctx context.Context, c Collection, uploads string) error {
 	owner, now := orDefault(c.Owner, DefaultOwner), db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -151,7 +150,7 @@ func (db *DB) CreateCollection(ctx context.Context, c Collection, uploads string
 	return nil
 }
 
-// nameFree is ErrExists when an owner has another collection of a name.
+// nameFree returns ErrExists if an owner has another collection with this name.
 func (w *writer) nameFree(owner, name, id string) error {
 	s, err := w.stmt(`SELECT count(*) FROM knowledge WHERE owner = ? AND lower(name) = lower(?) AND id <> ?`)
 	if err != nil {
@@ -167,8 +166,8 @@ func (w *writer) nameFree(owner, name, id string) error {
 	return nil
 }
 
-// ChangeCollection changes name and description of a collection as it is at that moment. ErrNotFound when the person may
-// not write it, ErrExists when its owner has another one of the new name; what else change returns comes back.
+// ChangeCollection changes the current name and description of a collection. ErrNotFound without write access, ErrExists
+// if the owner has another collection with the new name; errors of change are returned.
 func (db *DB) ChangeCollection(ctx context.Context, person, id string, change func(*Collection) error) (c Collection, err error) {
 	person = orDefault(person, DefaultOwner)
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -200,9 +199,9 @@ func (db *DB) ChangeCollection(ctx context.Context, person, id string, change fu
 	return c, nil
 }
 
-// DeleteCollection deletes a collection of its owner's. Its documents belong to no source then and are found no more;
-// [DB.StrayDocuments] finds them for removal. also is written in the same commit, so that files can be removed after a
-// crash, too. ErrNotFound when the person doesn't own the collection.
+// DeleteCollection deletes a collection of its owner. Its documents then have no source and are no longer found;
+// [DB.StrayDocuments] lists them for removal. also is written in the same commit, so that files can be removed after a
+// crash, too. ErrNotFound if the person doesn't own the collection.
 func (db *DB) DeleteCollection(ctx context.Context, owner, id string, also ...KV) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM knowledge WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))
@@ -238,8 +237,7 @@ func (w *writer) dropCollectionFiles(id string) error {
 	return nil
 }
 
-// SettleCollection removes what was written about the files of a collection while it was deleted, and tells whether it
-// is gone.
+// SettleCollection removes file records written while the collection was being deleted, and reports whether it is gone.
 func (db *DB) SettleCollection(ctx context.Context, id string) (gone bool, err error) {
 	if there, err := db.HasShelf(ctx, CollectionShelf(id)); there || err != nil {
 		return false, err
@@ -250,7 +248,7 @@ func (db *DB) SettleCollection(ctx context.Context, id string) (gone bool, err e
 	return true, nil
 }
 
-// CollectionMembers returns whom a collection is shared with.
+// CollectionMembers returns the members of a collection.
 func (db *DB) CollectionMembers(ctx context.Context, id string) (list []Member, err error) {
 	err = db.each(ctx, `SELECT member, role FROM knowledge_member WHERE knowledge = ? ORDER BY member`, []any{id},
 		func(rows *sql.Rows) (bool, error) {
@@ -265,8 +263,8 @@ func (db *DB) CollectionMembers(ctx context.Context, id string) (list []Member, 
 	return list, nil
 }
 
-// ShareCollection gives an account, or a group as [GroupMember] names it, a role in a collection of its owner's; [NoRole]
-// takes it back. ErrNotFound when the owner has no such collection.
+// ShareCollection gives an account, or a group as named by [GroupMember], a role in the owner's collection; [NoRole]
+// revokes it. ErrNotFound if the owner has no such collection.
 func (db *DB) ShareCollection(ctx context.Context, owner, id, member string, role Role) error {
 	owner = orDefault(owner, DefaultOwner)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -293,8 +291,7 @@ func (db *DB) ShareCollection(ctx context.Context, owner, id, member string, rol
 	return nil
 }
 
-// LeaveCollection ends the role that somebody has by themselves in a collection of somebody else's. ErrNotFound when
-// they have none.
+// LeaveCollection ends a member's own role in another person's collection. ErrNotFound without a role.
 func (db *DB) LeaveCollection(ctx context.Context, member, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM knowledge_member WHERE knowledge = ? AND member = ?`, id, member)

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// Document is one of a collection.
+// Document is a document of a collection.
 type Document struct {
 	ID         int64 // 0 for a new one
 	Collection string
 	Source     string
 	Name       string // unique in its source
 	Title      string
-	Address    string // of a web page
-	Stamp      string // of the content read, defined by its source
-	Hash       string // of its content
+	Address    string // address of a web page
+	Stamp      string // version mark of the content read, defined by its source
+	Hash       string // hash of its content
 	State      string
 	Reason     string // a word for a failure or omission
-	Tries      int    // conversions in a row that came to no end, with the one under way
-	Bytes      int64  // of its text
+	Tries      int    // consecutive unfinished conversions, including the current one
+	Bytes      int64  // size of its text
 	UpdatedAt  time.Time
 }
 
@@ -84,7 +84,7 @@ func (db *DB) oneDocument(ctx context.Context, where string, args ...any) (Docum
 	return list[0], nil
 }
 
-// DocumentText returns the text of a document, "" where there is none.
+// DocumentText returns the text of a document, "" if there is none.
 func (db *DB) DocumentText(ctx context.Context, id int64) (text string, err error) {
 	err = db.each(ctx, `SELECT body FROM knowledge_text WHERE doc = ?`, []any{id}, func(rows *sql.Rows) (bool, error) {
 		return false, rows.Scan(&text)
@@ -110,7 +110,7 @@ func (db *DB) StrayDocuments(ctx context.Context, limit int) ([]Document, error)
 	return db.documents(ctx, `NOT `+living+` ORDER BY d.id LIMIT ?`, limit)
 }
 
-// CollectionBytes returns how much text a collection has.
+// CollectionBytes returns the size of a collection's text.
 func (db *DB) CollectionBytes(ctx context.Context, collection string) (n int64, err error) {
 	var sum sql.NullInt64
 	if err := db.queryRow(ctx, `SELECT CAST(sum(bytes) AS bigint) FROM knowledge_doc WHERE knowledge = ?`, []any{collection},
@@ -120,8 +120,8 @@ func (db *DB) CollectionBytes(ctx context.Context, collection string) (n int64, 
 	return sum.Int64, nil
 }
 
-// PutDocument writes a document without its text, a new one where its ID is 0, and returns it with its ID. ErrNotFound when
-// its source, or a document that has an ID, is gone.
+// PutDocument writes a document without its text, inserting it if its ID is 0, and returns it with its ID. ErrNotFound if
+// its source, or a document with an ID, is gone.
 func (db *DB) PutDocument(ctx context.Context, d Document) (Document, error) {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if err := w.sourceThere(d.Source); err != nil {
@@ -135,13 +135,13 @@ func (db *DB) PutDocument(ctx context.Context, d Document) (Document, error) {
 	return d, nil
 }
 
-// sourceThere is ErrNotFound for a source that is gone. Another one stays until the end of the transaction, so that nothing is
-// written of it after its removal.
+// sourceThere returns ErrNotFound for a missing source. It locks an existing one until the end of the transaction, so that
+// nothing is written after its removal.
 func (w *writer) sourceThere(id string) error {
 	return w.there(`SELECT 1 FROM knowledge_source WHERE id = ?{lock}`, id)
 }
 
-// there is ErrNotFound when a query finds no row.
+// there returns ErrNotFound if a query finds no row.
 func (w *writer) there(query string, args ...any) error {
 	s, err := w.stmt(query)
 	if err != nil {
@@ -151,7 +151,7 @@ func (w *writer) there(query string, args ...any) error {
 	return translate(s.QueryRowContext(context.Background(), args...).Scan(&one))
 }
 
-// putDocument writes a document; ErrNotFound for one that has an ID and is gone.
+// putDocument writes a document; ErrNotFound if it has an ID but is gone.
 func (w *writer) putDocument(d *Document, now time.Time) error {
 	d.UpdatedAt = now.UTC().Truncate(time.Millisecond)
 	if d.ID != 0 {
@@ -185,8 +185,8 @@ type Indexed struct {
 	Passages []Passage
 }
 
-// PutDocuments writes documents that have no other passages in the index, with their texts and passages, in one commit. Those
-// that have an ID and are gone are left out. ErrNotFound when the source of one is gone.
+// PutDocuments writes documents without other passages in the index, with their texts and passages, in one commit. Deleted
+// ones are skipped. ErrNotFound if a source is gone.
 func (db *DB) PutDocuments(ctx context.Context, list []Indexed) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		for i := range list {
@@ -220,8 +220,8 @@ func (db *DB) PutDocuments(ctx context.Context, list []Indexed) error {
 	return nil
 }
 
-// AddDocumentPassages puts the next passages of a document into the index, in one commit. ErrNotFound when it or its source is
-// gone.
+// AddDocumentPassages adds the next passages of a document to the index in one commit. ErrNotFound if the document or its
+// source is gone.
 func (db *DB) AddDocumentPassages(ctx context.Context, d Document, list []Passage) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if err := w.sourceThere(d.Source); err != nil {

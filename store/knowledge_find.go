@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Ranked is a passage that a search found. A better one has a lower rank.
+// Ranked is a passage found by a search. A lower rank is better.
 type Ranked struct {
 	Passage
 	ID   int64

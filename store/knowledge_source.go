@@ -29,14 +29,14 @@ type Source struct {
 	Collection string
 	Kind       string
 	Address    string
-	Every      time.Duration // in seconds; 0 reads it when it is asked for only
+	Every      time.Duration // in seconds; 0 reads it on request only
 	State      string
-	Problem    string // why it failed, in words
-	Stamp      string // of the content read, such as a commit
+	Problem    string // error message
+	Stamp      string // version mark of the content read, such as a commit
 	Asked      int64
-	Done       int // of Total documents, while it is read
+	Done       int // documents of Total read so far
 	Total      int
-	Skipped    int // files that are no documents
+	Skipped    int // number of non-document files
 	CheckedAt  time.Time
 	NextAt     time.Time // zero for never
 }
@@ -131,7 +131,7 @@ func (db *DB) AddSource(ctx context.Context, s Source, most int) error {
 	return nil
 }
 
-// AskSource has a source of a collection read again soon, all of them for "". ErrNotFound when there is none.
+// AskSource requests reading a source of a collection, or all of them for "". ErrNotFound if there is none.
 func (db *DB) AskSource(ctx context.Context, collection, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`UPDATE knowledge_source SET state = 'pending', problem = '', asked = asked + 1, next_at = 1
@@ -147,8 +147,8 @@ func (db *DB) AskSource(ctx context.Context, collection, id string) error {
 	return nil
 }
 
-// RemoveSource removes a source that is not that of uploads. Its documents are found no more;
-// [DB.StrayDocuments] finds them for removal. ErrNotFound.
+// RemoveSource removes a source other than the uploads. Its documents are no longer found;
+// [DB.StrayDocuments] lists them for removal. ErrNotFound if there is none.
 func (db *DB) RemoveSource(ctx context.Context, collection, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM knowledge_source WHERE knowledge = ? AND id = ? AND kind <> 'upload'`, collection, id)
@@ -163,7 +163,7 @@ func (db *DB) RemoveSource(ctx context.Context, collection, id string) error {
 	return nil
 }
 
-// NoteSource writes how far a source is read.
+// NoteSource stores the progress of reading a source.
 func (db *DB) NoteSource(ctx context.Context, id string, done, total int) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE knowledge_source SET done = ?, total = ? WHERE id = ?`, done, total, id)
@@ -196,7 +196,7 @@ func (db *DB) EndSource(ctx context.Context, s Source) error {
 	return nil
 }
 
-// SourceChanges is something that is another one after sources were added or removed, here or at another server.
+// SourceChanges returns a mark that changes when sources are added or removed, here or on another server.
 func (db *DB) SourceChanges(ctx context.Context) (mark string, err error) {
 	var n int
 	var last sql.NullString
@@ -206,7 +206,7 @@ func (db *DB) SourceChanges(ctx context.Context) (mark string, err error) {
 	return fmt.Sprint(n, " ", last.String), nil
 }
 
-// SourceAsked tells how often somebody wanted a source read; ErrNotFound when it is gone.
+// SourceAsked returns how often reading a source was requested; ErrNotFound if it is gone.
 func (db *DB) SourceAsked(ctx context.Context, id string) (n int64, err error) {
 	err = db.queryRow(ctx, `SELECT asked FROM knowledge_source WHERE id = ?`, []any{id}, &n)
 	if err != nil && !errors.Is(err, ErrNotFound) {

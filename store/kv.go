@@ -26,8 +26,8 @@ func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) 
 	return blob(body), nil
 }
 
-// ThreadKV returns the metadata of a thread and what two spaces of [Global] have under its id, as of one
-// moment; what is not there is empty.
+// ThreadKV returns the metadata of a thread and the values of two spaces of [Global] under its id, as of
+// one moment; missing ones are empty.
 func (db *DB) ThreadKV(ctx context.Context, thread, first, second string) (metadata, a, b []byte, err error) {
 	const one = `(SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?)`
 	err = db.queryRow(db.brief(ctx), `SELECT (SELECT metadata FROM thread WHERE id = ?), `+one+`, `+one,
@@ -72,10 +72,10 @@ func (db *DB) KVs(ctx context.Context, owner, space, prefix string) ([]KV, error
 	return out, nil
 }
 
-// LastKVs returns the values of a space whose keys begin with prefix, the last key first: limit of them at most, and with
-// before only keys in front of that one. A prefix ends with a space.
+// LastKVs returns the values of a space whose keys begin with prefix, last key first: at most limit, and with before only
+// keys before that one. A prefix ends with a space.
 func (db *DB) LastKVs(ctx context.Context, owner, space, prefix, before string, limit int) ([]KV, error) {
-	end := strings.TrimSuffix(prefix, " ") + "!" // what follows a space
+	end := strings.TrimSuffix(prefix, " ") + "!" // the byte after a space
 	if before != "" {
 		end = before
 	}

@@ -15,16 +15,16 @@ type Lane struct {
 	durable func(seq int64)
 
 	// guarded by w.mu
-	gen     uint64 // group that slot is an index of
+	gen     uint64 // group in which slot is an index
 	slot    int
 	pending int   // bytes appended and not yet committed
-	err     error // of the commit that lost deltas
-	lost    int64 // greatest number that was not stored because of err
+	err     error // error of the commit that lost deltas
+	lost    int64 // greatest number not stored because of err
 	closed  bool
-	late    bool          // something was appended after closing
+	late    bool          // a delta was appended after closing
 	wake    chan struct{} // closed after the next commit if someone waits
 	safe    int64         // greatest durable number
-	told    int64         // greatest number given to durable; writer goroutine only
+	told    int64         // greatest number passed to durable; used by the writer goroutine only
 }
 
 // OpenLane opens a lane for a run of the thread. After each commit that includes this lane, the writer calls durable
@@ -108,9 +108,9 @@ func (l *Lane) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Commit is DB.Commit, ordered after everything this lane has appended. When b
-// has events, deltas up to the greatest To of them are folded: the tail does
-// not need them any more, and durable is called with that number.
+// Commit is DB.Commit, ordered after everything this lane has appended. If b has events, it folds
+// deltas up to their greatest To: the tail no longer needs them, and durable is called with that
+// number.
 func (l *Lane) Commit(ctx context.Context, b Batch) error {
 	return l.w.commitBatch(ctx, l, b)
 }
@@ -123,8 +123,7 @@ func (l *Lane) Close() {
 	l.closed = true
 }
 
-// trouble is why something appended is not and will not be durable. Called with
-// w.mu held.
+// trouble returns the reason why something appended will not be durable. w.mu must be held.
 func (l *Lane) trouble() error {
 	if l.err == nil && l.late {
 		return ErrClosed

@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// The line of a thread is in the rows of its runs: those in it have places, and the first one is at
-// the front, at work or about to be. A run leaves the line with the batch that ends or deletes it,
-// and the next one comes to the front in the same. Whoever changes a line has the thread's row
-// first, so that two changes of it never meet halfway.
+// The line of a thread is in the rows of its runs: queued runs have places, and the first one is at
+// the front, active or about to be. A run leaves the line with the batch that ends or deletes it,
+// which also moves the next one to the front. Every change of a line locks the thread's row first, so
+// that two changes never interleave.
 
 // Line is a batch's change to its thread's queue of runs, besides the effect of the runs it writes.
 type Line struct {
-	// Strategy is how the new run Run, or Enter, takes its place: "reject" gives ErrBusy when others
-	// are in line, "interrupt" and "rollback" leave that wish with them. Run stays aside when it is due
-	// later, and does not touch others then.
+	// Strategy is the way in which the new run Run, or Enter, takes its place: "reject" returns ErrBusy if
+	// others are in line, "interrupt" and "rollback" request their end. A delayed Run doesn't affect
+	// others then.
 	Strategy string
-	Hold     bool   // Run stays aside when others are in line
-	Enter    string // a run that waits aside takes its place, ErrNotFound when there is none of that name
-	Promote  bool   // the first held run takes its place if no other run is in line
-	Leave    string // a run under way that this server has is for any server from then on
-	Here     bool   // this server has the new run if it begins and there is room, wherever the thread's sandbox is
-	Idle     string // a run that has not begun and that no living server is about to begin, else ErrConflict
-	More     *bool  // becomes true when a run came to the front with the end or deletion of another
-	First    *bool  // gets whether Run can begin at this server: it is at the front, and nobody holds the thread
+	Hold     bool   // Run is held while others are in line
+	Enter    string // moves this held run into the line; ErrNotFound if there is none
+	Promote  bool   // moves the first held run into the line if no other run is there
+	Leave    string // releases this run of the server so that any server may take it
+	Here     bool   // starts the new run on this server if there is room, wherever the thread's sandbox is
+	Idle     string // a run that hasn't begun and that no living server is about to begin, else ErrConflict
+	More     *bool  // set if the end or deletion of a run brought another to the front
+	First    *bool  // set to whether Run can begin on this server: it is at the front and nobody holds the thread
 
-	// The thread's status is busy while a run is in line. Otherwise it becomes Rest, unless that is
-	// "", or what its head says.
+	// The thread's status is busy while a run is in line. Otherwise it becomes Rest, or if that is ""
+	// the status of its head.
 	Rest   string
 	AsHead bool
 }
 
-// lineOf has a row when there are runs in line of the thread ?2.
+// lineOf returns a row if runs are in line of the thread ?2.
 const lineOf = `(SELECT 1 FROM run WHERE thread = ?2 AND line > 0)`
 
 // lastPlace is behind all others in the line of the thread ?2.
@@ -43,15 +43,15 @@ const lastPlace = `(SELECT coalesce(max(line), 0) + 1 FROM run WHERE thread = ?2
 // firstOrNot is 1 for a run that comes into an empty line.
 const firstOrNot = `CASE WHEN EXISTS ` + lineOf + ` THEN 0 ELSE 1 END`
 
-// The node of a run that comes into an empty line: none if another server lives that has the sandbox of the thread ?2,
-// else the one given. Others have none. The parameters in between are what [batch.near] says, and the node.
+// The node of a run that enters an empty line: none if another living server has the sandbox of the thread ?2, otherwise
+// the given one. Others have none. The parameters in between are the result of [batch.near], and the node.
 const (
 	ifFirst = `CASE WHEN EXISTS ` + lineOf + ` THEN 0 WHEN {boxed}CAST(`
 	orNode  = ` AS BIGINT){boxed end} THEN 0 ELSE CAST(`
 	asNode  = ` AS BIGINT) END`
 )
 
-// near is the preferred server for the run that p brings to the front, unless another one has the thread's sandbox; 0
+// near returns the preferred server for the run that p brings to the front, unless another one has the thread's sandbox; 0
 // means any.
 func (p *batch) near() int64 {
 	if p.Line != nil && p.Line.Here {
@@ -60,14 +60,14 @@ func (p *batch) near() int64 {
 	return p.node
 }
 
-// inLine says that the run has a place from its first row on.
+// inLine reports whether the run has a place from the start.
 func (r *Run) inLine() bool {
 	return r.Parent == "" && r.open() && !r.Held && r.DueAt.IsZero()
 }
 
 func (r *Run) open() bool { return r.Status == "pending" || r.Status == "running" }
 
-// movesLine says that p may change a line.
+// movesLine reports whether p may change a line.
 func (p *batch) movesLine() bool {
 	return p.Line != nil || p.Delete != nil && len(p.Delete.Runs) > 0 ||
 		p.Run != nil && p.Run.Parent == "" && (p.NewRun || !p.Run.open())
@@ -79,7 +79,7 @@ func (p *batch) joinLine() {
 	if l == nil {
 		return
 	}
-	if l.Idle != "" { // locked first, so that whether its server lives is looked at after that
+	if l.Idle != "" { // locked first, so that the check of its server comes after
 		p.add("run", l.Idle, `SELECT 1 FROM run WHERE id = ?{lock}`, l.Idle)
 		p.add("run", l.Idle, `SELECT 1 FROM run WHERE id = ? AND status = 'pending'
 			AND (front = 0 OR NOT {living})`, l.Idle).must = ErrConflict
@@ -169,8 +169,8 @@ func (p *batch) restThread(l *Line) {
 // Place is a run in line.
 type Place struct {
 	Run, Status, Wish string
-	Node              int64 // that has it when it is at the front, 0 for none
-	Held              bool  // at the front, and a server holds the thread
+	Node              int64 // server that gets it at the front, 0 for none
+	Held              bool  // it is at the front, and a server holds the thread
 }
 
 // Line returns the runs in line of a thread, the one at the front first.

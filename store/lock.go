@@ -12,8 +12,8 @@ import (
 // LockedError means that another process uses the data folder.
 type LockedError struct {
 	Dir  string
-	PID  int    // 0 when it could not be read
-	Addr string // "" when the holder serves no address or it could not be read
+	PID  int    // 0 if unreadable
+	Addr string // "" if the holder serves no address or it is unreadable
 }
 
 // Error names the holder of the folder and the way out.
@@ -31,7 +31,7 @@ func (e *LockedError) Error() string {
 // dirLock is the hold on a data folder. The file stays, the hold is the system's.
 type dirLock struct {
 	f       *os.File
-	folder  string // an id of the folder, always the same, and another one for a copy of it
+	folder  string // id of the folder, stable but different for a copy of it
 	unclean bool   // the last user of the existing database file didn't close it
 	holder  lockHolder
 }
@@ -40,9 +40,9 @@ type lockHolder struct {
 	PID    int    `json:"pid"`
 	Addr   string `json:"addr"`
 	Folder string `json:"folder,omitempty"`
-	File   uint64 `json:"file,omitempty"` // number of this file in its file system, which a copy's is not
+	File   uint64 `json:"file,omitempty"` // file number in its file system, which differs for a copy
 	Open   bool   `json:"open,omitempty"` // the database file is open, or was when its process ended
-	DB     uint64 `json:"db,omitempty"`   // number of that file, which another one put in its place has not
+	DB     uint64 `json:"db,omitempty"`   // file number of the database, which differs for a replacement
 }
 
 func lockDir(dir, addr string) (*dirLock, error) {

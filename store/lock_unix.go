@@ -18,7 +18,7 @@ func lockFile(path string) (f *os.File, held bool, err error) {
 	return hold(f)
 }
 
-// holdForReading is lockFile for a file that is there and cannot be written to.
+// holdForReading is lockFile for an existing file that can't be written to.
 func holdForReading(path string) (f *os.File, held bool, err error) {
 	f, err = os.Open(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func hold(f *os.File) (_ *os.File, held bool, err error) {
 // unlock releases the lock before the file is closed: a program being started briefly inherits all open files of this
 // one, including their locks.
 func unlock(f *os.File) {
-	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // closing it is the other way
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // closing it also releases the lock
 }
 
 // fileNumber distinguishes a file from a copy of it, 0 if unknown.

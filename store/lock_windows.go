@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// errSharing is the system's error for a file that another process has open exclusively.
+// errSharing is the system's error if another process has opened the file exclusively.
 const errSharing = syscall.Errno(32)
 
 // lockFile opens path for exclusive writing; others may read it. The system releases it when the process ends; held
@@ -24,7 +24,7 @@ func lockFile(path string) (f *os.File, held bool, err error) {
 	return os.NewFile(uintptr(h), path), false, nil
 }
 
-// holdForReading is lockFile for a file that is there and cannot be written to.
+// holdForReading is lockFile for an existing file that can't be written to.
 func holdForReading(path string) (f *os.File, held bool, err error) {
 	f, err = os.Open(path)
 	return f, errors.Is(err, errSharing), err

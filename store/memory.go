@@ -11,10 +11,10 @@ import (
 
 // Memory is the stored memory of an owner.
 type Memory struct {
-	Revision int64 // counts the changes; 0 before the first
+	Revision int64 // number of changes; 0 before the first
 	Updated  time.Time
-	Body     json.RawMessage // all but the facts; an object
-	Facts    []Fact          // the oldest first
+	Body     json.RawMessage // everything but the facts; an object
+	Facts    []Fact          // oldest first
 }
 
 // Fact is one stored fact about an owner.
@@ -25,7 +25,7 @@ type Fact struct {
 	Category   string
 	Confidence float64
 	Source     string // thread it was said in, or another source
-	Message    string // of that thread
+	Message    string // message of that thread
 	Revision   int64  // the memory's at the fact's last change; set by the store
 	Created    time.Time
 	Updated    time.Time
@@ -38,14 +38,14 @@ type FactKey struct{ Agent, ID string }
 // MemoryChange is written all or nothing.
 type MemoryChange struct {
 	Owner  string
-	From   int64           // the revision it changes, else ErrConflict
+	From   int64           // revision it is based on, else ErrConflict
 	At     time.Time       // when
-	Body   json.RawMessage // nil keeps
+	Body   json.RawMessage // nil keeps the stored body
 	Clear  bool            // deletes all facts first
 	Delete []FactKey
 	Put    []Fact // new facts, or replacements with the same key
 	KV     []KV
-	Drop   []KV // deleted as long as they have this body
+	Drop   []KV // facts deleted if their body still matches
 }
 
 // Memory returns an owner's memory.

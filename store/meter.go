@@ -21,7 +21,7 @@ type Meter interface {
 	Said(waited time.Duration)
 	// TakeOver counts runs that this server takes over because of "eviction" or "drain".
 	TakeOver(cause string, runs int)
-	// Missed is something that was found without having been told of it.
+	// Missed counts work found without a notification.
 	Missed()
 }
 
@@ -34,14 +34,14 @@ func (noMeter) Said(time.Duration)                      {}
 func (noMeter) TakeOver(string, int)                    {}
 func (noMeter) Missed()                                 {}
 
-// ErrCrowded means that so many runs wait that no more are taken.
+// ErrCrowded means that too many runs wait for more to be accepted.
 var ErrCrowded = errors.New("too many runs wait already; try again in a moment")
 
 const (
 	pendingFor  = 250 * time.Millisecond // how long a count of waiting runs is valid
 	slowGroup   = 500 * time.Millisecond // a commit that takes longer is slow
-	strainTime  = 10 * time.Second       // over which commits are looked at
-	strainLeast = 5                      // slow commits in that time, or half of it spent with them
+	strainTime  = 10 * time.Second       // period over which commits are judged
+	strainLeast = 5                      // slow commits in that period, or half of it spent on them, that count as strain
 )
 
 // pending caches the number of waiting runs by owner.
@@ -52,8 +52,8 @@ type pending struct {
 	at  time.Time
 }
 
-// crowded reports whether a run of an owner is one too many: as many wait as may, and this owner's are its share of
-// them. Others find room, however many runs one of them starts.
+// crowded reports whether a run of an owner exceeds the limit: the maximum waits, and this owner has its share of
+// them. Others find room, however many runs one owner starts.
 func (p *pending) crowded(owner string, limit int) bool {
 	owners := len(p.own)
 	if p.own[owner] == 0 {
@@ -105,7 +105,7 @@ type strain struct {
 		slow     int
 		slowTime time.Duration
 	}
-	told bool // that it is so
+	told bool // strain was reported
 }
 
 // add records a commit that ended at a moment. changed means that the result of heavy differs from then on.

@@ -95,7 +95,7 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now t
 	return translate(tx.Commit())
 }
 
-// wholeVersion returns the number of the last migration in the whole schema, 0 where there is none.
+// wholeVersion returns the number of the last migration in the whole schema, 0 if there is none.
 func wholeVersion(files fs.FS) int {
 	schema, _ := fs.ReadFile(files, wholeSchema)
 	line, _, _ := bytes.Cut(schema, []byte("\n"))

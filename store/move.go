@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	moveRows  = 500     // most rows that are written at once
-	moveBytes = 4 << 20 // most bytes of them, but for the last
+	moveRows  = 500     // limit of rows per write
+	moveBytes = 4 << 20 // limit of their bytes, except for the last row
 )
 
 // movedSpace holds the destination of moved rows.
@@ -34,20 +34,20 @@ func (e *MovedError) Error() string {
 	return fmt.Sprintf("everything has been moved to %s. Set database.url accordingly", e.To)
 }
 
-// MovedTable is how many rows of a table were moved.
+// MovedTable is the number of moved rows of a table.
 type MovedTable struct {
 	Name string
 	Rows int64
 }
 
-// Move copies everything from one kind of database to the other, one of which is a file of SQLite, and
-// compares what arrived. Nobody may use either; the target must be empty. When all is there the source says
-// so to whoever opens it. name is what it calls the target. With dry, nothing is changed in the end.
+// Move copies everything from one kind of database to the other, one of which is an SQLite file, and compares
+// the result. Nobody may use either; the target must be empty. Afterwards the source refers its users to the
+// target, which it calls name. With dry, nothing is changed in the end.
 func Move(ctx context.Context, from, to Config, name string, dry bool) (tables []MovedTable, err error) {
 	if (from.URL == "") == (to.URL == "") {
 		return nil, errors.New("move rows: from SQLite to PostgreSQL or back")
 	}
-	from.Timeout, to.Timeout = -1, -1 // a table is read by one statement
+	from.Timeout, to.Timeout = -1, -1 // one statement reads a table
 	src, err := Open(ctx, from)
 	if err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ func Move(ctx context.Context, from, to Config, name string, dry bool) (tables [
 	return tables, err
 }
 
-// openTarget opens the destination of a move, which may be in the folder of the source. release is called behind its
-// end; unless its files are to be kept, everything is as it was before.
+// openTarget opens the destination of a move, which may be in the folder of the source. release is called at the end;
+// unless the new files are to be kept, it restores the previous state.
 func openTarget(ctx context.Context, cfg Config, held string) (_ engine, release func(keep bool) error, err error) {
 	if cfg.URL != "" {
 		e, err := openPostgres(ctx, cfg)
@@ -106,13 +106,13 @@ func openTarget(ctx context.Context, cfg Config, held string) (_ engine, release
 // fileTarget is the file that rows are moved to.
 type fileTarget struct {
 	dir    string
-	made   []string // folders that weren't there, the outermost first
-	fresh  bool     // there was no database
-	aside  string   // new name of the one that was there
+	made   []string // created folders, outermost first
+	fresh  bool     // there was no database before
+	aside  string   // new name of the previous database
 	unlock func() error
 }
 
-// makeFolder makes the folder and remembers which of those above it were missing.
+// makeFolder creates the folder and remembers which parents were missing.
 func (t *fileTarget) makeFolder() error {
 	for at := t.dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
@@ -123,8 +123,8 @@ func (t *fileTarget) makeFolder() error {
 	return os.MkdirAll(t.dir, 0o700)
 }
 
-// putAside makes room for rows that come back to the folder they were moved from: the file they left there
-// gets another name.
+// putAside renames the file that an earlier move left in the folder, to make room for the rows that return to
+// it.
 func (t *fileTarget) putAside(ctx context.Context, cfg Config) error {
 	path := filepath.Join(t.dir, fileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -140,7 +140,7 @@ func (t *fileTarget) putAside(ctx context.Context, cfg Config) error {
 		return err
 	}
 	if _, ok := errors.AsType[*MovedError](left); !ok {
-		return left // its tables tell whether it is empty
+		return left // the tables show whether it is empty
 	}
 	aside := filepath.Join(t.dir, "fawn-moved-"+time.Now().UTC().Format("20060102T150405.000")+".db")
 	if err := os.Rename(path, aside); err != nil {
@@ -169,7 +169,7 @@ func (t *fileTarget) release(keep bool) (err error) {
 		return err
 	}
 	for _, name := range []string{"lock", reserveName} {
-		_ = os.Remove(filepath.Join(t.dir, name)) // else the folder stays, which says so
+		_ = os.Remove(filepath.Join(t.dir, name)) // otherwise the folder stays, with a note about it
 	}
 	for _, folder := range slices.Backward(t.made) {
 		if e := os.Remove(folder); !errors.Is(e, fs.ErrNotExist) {
@@ -226,7 +226,7 @@ func (m *mover) all(dry bool) (moved []MovedTable, err error) {
 	return moved, nil
 }
 
-// file is which of the two is SQLite's: it tells the columns of both.
+// file returns the SQLite database of the two, whose columns are used for both.
 func (m *mover) file() *sqliteEngine {
 	if e, ok := m.from.(*sqliteEngine); ok {
 		return e
@@ -269,7 +269,7 @@ func (t movable) write() string {
 		strings.Repeat(", ?", len(t.columns)-1) + `)`
 }
 
-// table copies one and reads it again where it is now.
+// table copies a table and reads the copy again.
 func (m *mover) table(t movable) (rows int64, err error) {
 	there, err := m.to.stmt(`SELECT count(*) FROM "` + t.name + `"`)
 	if err != nil {
@@ -299,12 +299,12 @@ func (m *mover) table(t movable) (rows int64, err error) {
 	return sent.rows, nil
 }
 
-// digest reads a table and adds it up. Text is what every kind of database takes.
+// digest computes a digest of a table. Text is in the form that all databases accept.
 func (m *mover) digest(e engine, t movable, each func([]any) error) (digest, error) {
 	d := digest{sum: sha256.New()}
 	var rows *sql.Rows
 	var err error
-	if e == m.to { // inside its transaction
+	if e == m.to { // in its transaction
 		var s *sql.Stmt
 		if s, err = e.stmt(t.read()); err == nil {
 			rows, err = s.QueryContext(m.ctx)
@@ -396,7 +396,7 @@ func (w *moveWriter) flush() error {
 	return err
 }
 
-// index makes the index of passages anew, as its form is another one.
+// index rebuilds the index of passages, whose form differs.
 func (m *mover) index() error {
 	w := moveWriter{to: m.to, name: "passage_word",
 		query: `INSERT INTO passage_word(rowid, words) VALUES (?, {words}?{words end})`}

@@ -21,20 +21,20 @@ type Node struct {
 	ID      int64
 	Host    string
 	PID     int64
-	Addr    string // that it serves, "" for a command
+	Addr    string // served address, "" for a command
 	Version string
 	Started time.Time
 	Expires time.Time     // by the database's clock
-	Left    time.Duration // of its lease when it was asked for
+	Left    time.Duration // remaining lease at the time of the query
 
 	Settings string // hash of its configuration
 
 	folder  string
-	cluster bool // it lets others have the database, too
+	cluster bool // it shares the database with others
 	schema  int  // newest supported schema version, 0 if not reported
 }
 
-// String names it as its owner would.
+// String describes the node for its owner.
 func (n Node) String() string {
 	s := fmt.Sprintf("process %d on %s", n.PID, n.Host)
 	if n.Addr != "" {
@@ -47,7 +47,7 @@ func (n Node) String() string {
 type TakenError struct {
 	Schema string
 	Node   Node   // the zero value for a server that is starting
-	Why    string // reason why it can't be joined, for a server that wants to
+	Why    string // why it can't be joined, for a joining server
 }
 
 // Error reports which, and when another may have it.
@@ -64,19 +64,19 @@ func (e *TakenError) Error() string {
 		"renewing it. Stop it first, as one at a time can", errTaken, e.Node, e.Schema, e.Node.Left.Round(time.Second))
 }
 
-// Unwrap is for errors.Is.
+// Unwrap supports errors.Is.
 func (e *TakenError) Unwrap() error { return errTaken }
 
 // NodeStatus is this process's lease.
 type NodeStatus struct {
 	ID     int64
 	Lease  time.Duration // remaining validity without renewal, never negative
-	Fenced uint64        // commits that were refused because it was over
-	Format int64         // the newest format of events that every server reads: no server writes a newer one
-	Ended  error         // why this process may not write any more, nil as long as it may
+	Fenced uint64        // commits refused because the lease was over
+	Format int64         // newest event format that every server reads, and the limit for writing
+	Ended  error         // why this process may no longer write, nil while it may
 }
 
-// Node is this process' standing; false for a database that is a file, which needs none.
+// Node returns the status of this process; false for an SQLite database, which needs none.
 func (db *DB) Node() (NodeStatus, bool) {
 	e, ok := db.engine.(*postgresEngine)
 	if !ok {

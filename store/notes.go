@@ -11,31 +11,31 @@ import (
 	"unicode/utf8"
 )
 
-// noteSetting begins the names of notes in the table of settings. They have version 0, as they are no settings.
+// noteSetting begins the names of notes in the table of settings. They have version 0, as they aren't settings.
 const noteSetting = "note/"
 
 // noteRest is the extra time a note is kept after it expires, since servers' clocks may differ.
 const noteRest = time.Hour
 
-// noteSweep is how often notes that don't count any more are deleted, which looks at all of them.
+// noteSweep is the interval of deleting expired notes, which reads all of them.
 const noteSweep = 10 * time.Minute
 
 // boundNotes holds the names of notes that are about a thread.
 const boundNotes = threadSpaces + "note"
 
-// boundTime is how long such a note still counts, without its body, when its thread has been deleted.
+// boundTime is how long such a note remains valid, without its body, after its thread was deleted.
 const boundTime = 24 * time.Hour
 
-// noteHead is how many bytes say until when a note counts, before its body.
+// noteHead is the number of bytes before a note's body, which hold its expiry.
 const noteHead = 8
 
 // Note is a small value that servers share, such as a sign-in in progress.
 type Note struct {
 	Name   string
-	Body   []byte    // nothing once its thread has been deleted
-	Until  time.Time // it counts
-	Over   bool      // for SwapNotes: it may take the place of one that is there
-	Thread string    // for SwapNotes: it is about this thread
+	Body   []byte    // empty once its thread has been deleted
+	Until  time.Time // expiry
+	Over   bool      // for SwapNotes: it may replace an existing note
+	Thread string    // for SwapNotes: the thread it is about
 }
 
 // SwapNotes removes notes and adds others atomically, or returns ErrChanged. So only one server can take a note.
@@ -88,13 +88,13 @@ func (p *batch) dropOldNotes(now time.Time) {
 		WHERE setting.name = '`+noteSetting+`' || substr(kv.key, {position}(kv.key, ' ') + 1))`, boundNotes)
 }
 
-// bindNote has a note emptied with its thread, if that is still there.
+// bindNote ties a note to its thread, if that still exists, so that it is emptied with it.
 func (p *batch) bindNote(n Note) {
 	p.add("bind note", n.Name, `INSERT INTO kv(owner, space, key, body) SELECT '', '`+boundNotes+`', t.id || ' ' || ?,
 		CAST('' AS {bytes}) FROM thread t WHERE t.id = ? ON CONFLICT(owner, space, key) DO NOTHING`, n.Name, n.Thread)
 }
 
-// emptyNotes takes the bodies of the notes about the thread of p away. That they were there is still known.
+// emptyNotes empties the notes about the thread of p. Their names are still known.
 func (p *batch) emptyNotes() {
 	p.add("empty notes about thread", p.ThreadID, `UPDATE setting SET body = ? WHERE version = 0 AND body >= ? AND name IN
 		(SELECT '`+noteSetting+`' || substr(key, CAST(? AS INTEGER)) FROM kv WHERE owner = '' AND space = '`+boundNotes+`'

@@ -14,16 +14,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of a search.
+// Limits of a search.
 const (
 	maxTerms      = 32 // words of a query
-	maxRanked     = 8  // of them, the rarest, that decide the order
-	maxCandidates = 60 // passages that are looked at closely
-	minPrefix     = 4  // characters of a word that may be the beginning of another
+	maxRanked     = 8  // rarest words of a query that decide the order
+	maxCandidates = 60 // passages examined closely
+	minPrefix     = 4  // least characters of a word used as prefix
 )
 
-// FindPassages returns the passages of a thread that fit a query best, the best first. Files,
-// if there are any, limit it to these.
+// FindPassages returns the passages of a thread that match a query best, best first. A non-empty files
+// limits it to these.
 func (db *DB) FindPassages(ctx context.Context, thread, query string, files []string, limit int) ([]Passage, error) {
 	found, err := db.findPassages(ctx, thread, query, files, limit)
 	if err != nil || found == nil {
@@ -52,7 +52,7 @@ func (db *DB) findPassages(ctx context.Context, thread, query string, files []st
 		if err != nil {
 			return nil, err
 		}
-		// The plus keeps SQLite from asking the index for one passage after the other.
+		// The plus keeps SQLite from querying the index for one passage at a time.
 		matches += ` AND {unindexed}rowid IN (SELECT id FROM passage
 			WHERE thread = ? AND file IN {list})`
 		args = append(args, thread, string(names))

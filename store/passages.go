@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Passage is a part of a file that is searched and shown as one.
+// Passage is a part of a file that is searched and shown as a unit.
 type Passage struct {
 	File        string
 	Kind        string // page, slide, sheet or chapter; empty in a text without
@@ -20,8 +20,8 @@ type Passage struct {
 // writers.
 const unindexedAtOnce = 4
 
-// PassageFiles returns the files of a thread that are in the index, with the stamps of their
-// texts, and the bytes of all of them. A file that is there in part has an empty stamp.
+// PassageFiles returns the indexed files of a thread with the stamps of their texts, and their total
+// size. A partially indexed file has an empty stamp.
 func (db *DB) PassageFiles(ctx context.Context, thread string) (stamps map[string]string, size int64, err error) {
 	stamps = map[string]string{}
 	err = db.each(ctx, `SELECT file, stamp, bytes FROM passage_file WHERE thread = ?`, []any{thread},
@@ -39,7 +39,7 @@ func (db *DB) PassageFiles(ctx context.Context, thread string) (stamps map[strin
 	return stamps, size, nil
 }
 
-// PassageThreads returns the threads that have files in the index.
+// PassageThreads returns the threads with files in the index.
 func (db *DB) PassageThreads(ctx context.Context) (threads []string, err error) {
 	err = db.each(ctx, `SELECT DISTINCT thread FROM passage_file`, nil, func(rows *sql.Rows) (bool, error) {
 		var thread string
@@ -53,8 +53,8 @@ func (db *DB) PassageThreads(ctx context.Context) (threads []string, err error) 
 	return threads, nil
 }
 
-// AddPassages puts passages of a file into the index, in one commit. The last call for a file
-// has the stamp of its text; until then the file is there in part.
+// AddPassages adds passages of a file to the index, in one commit. The last call for a file has the
+// stamp of its text; until then the file counts as partially indexed.
 func (db *DB) AddPassages(ctx context.Context, thread, file, stamp string, list []Passage) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.addPassages(thread, file, stamp, list) }})
 	if err != nil {
@@ -88,7 +88,7 @@ func (w *writer) addPassages(thread, file, stamp string, list []Passage) error {
 		thread, file, stamp, size)
 }
 
-// RemovePassages takes a file out of the index, in small commits.
+// RemovePassages removes a file from the index, in small commits.
 func (db *DB) RemovePassages(ctx context.Context, thread, file string) error {
 	for more := true; more; {
 		err := db.w.do(ctx, &job{apply: func(w *writer) (err error) {
@@ -102,8 +102,8 @@ func (db *DB) RemovePassages(ctx context.Context, thread, file string) error {
 	return nil
 }
 
-// removePassages takes the next passages of a file out of the index, and the file itself
-// after the last of them.
+// removePassages removes the next passages of a file from the index, and the file itself after the
+// last of them.
 func (w *writer) removePassages(thread, file string) (more bool, err error) {
 	s, err := w.stmt(`SELECT id, heading, body FROM passage WHERE thread = ? AND file = ? LIMIT ?`)
 	if err != nil {
@@ -124,7 +124,7 @@ func (w *writer) removePassages(thread, file string) (more bool, err error) {
 	if len(words) == 0 {
 		return false, w.exec(`DELETE FROM passage_file WHERE thread = ? AND file = ?`, thread, file)
 	}
-	// The passages are to be incomplete before the first of them is gone.
+	// Mark the passages as incomplete before the first of them is removed.
 	if err := w.exec(`UPDATE passage_file SET stamp = '' WHERE thread = ? AND file = ?`, thread, file); err != nil {
 		return false, err
 	}

@@ -13,16 +13,16 @@ import (
 // stmt is one statement of a batch. A batch is planned as a list of them without reading
 // anything, so that every kind of database carries out the same, in a savepoint or as a pipeline.
 type stmt struct {
-	what, of string // for its errors: "write messages of thread", and the thread
-	sql      string // constant; SELECT asks whether there is a row
+	what, of string // for errors: "write messages of thread", and the thread
+	sql      string // constant; SELECT checks whether a row exists
 	args     []any
-	must     error // what it means that no row was changed or found, nil when that is all right
-	wipe     bool  // what the rows held is to be overwritten, not only let go
-	found    *bool // gets whether a row was changed or found; nil for nobody
-	more     *bool // becomes true when one was
+	must     error // error if no row was changed or found, nil if that is fine
+	wipe     bool  // overwrite the row's old content, not only free it
+	found    *bool // set to whether a row was changed or found; may be nil
+	more     *bool // set to true if a row was changed or found
 }
 
-// told passes on how many rows a statement changed or found.
+// told reports the number of rows that a statement changed or found.
 func (s *stmt) told(rows int64) error {
 	if s.found != nil {
 		*s.found = rows > 0
@@ -39,9 +39,9 @@ func (s *stmt) told(rows int64) error {
 // setting is the context of a plan besides its batch.
 type setting struct {
 	now                   time.Time
-	incarnation           int64 // of a thread that the batch makes
-	self                  int64 // whose batch it is
-	node                  int64 // who has the runs that it brings to the front, 0 for whoever has room
+	incarnation           int64 // incarnation of a thread the batch creates
+	self                  int64 // server of the batch
+	node                  int64 // server for the runs it brings to the front, 0 for any with room
 	noEvents              bool
 	auditRows, auditBytes int64
 }
@@ -52,22 +52,22 @@ type batch struct {
 	setting
 	stmts        []stmt
 	to           int64 // greatest Event.To
-	folds        int64 // tail frames up to this number are not needed after it
-	bytes, items int   // about what it writes
+	folds        int64 // afterwards tail frames up to this number are unneeded
+	bytes, items int   // approximate size of its writes
 	blobs        []blobRow
 	uses         []blobUse
 }
 
-// removesThread says that the tail must forget the thread, too.
+// removesThread reports whether the tail must forget the thread, too.
 func (p *batch) removesThread() bool { return p.Delete != nil && p.Delete.Thread }
 
-// calm says that nothing goes on with p: it holds no part of a thread.
+// calm reports whether p isn't urgent: it holds no part of a thread.
 func (p *batch) calm() bool { return p.ThreadID == "" && p.Run == nil && len(p.Wishes) == 0 }
 
-// shrinks says that much is deleted.
+// shrinks reports whether p deletes much.
 func (p *batch) shrinks() bool { return p.removesThread() || p.Delete != nil && p.Delete.History }
 
-// setting is that of this moment.
+// setting returns the current setting.
 func (w *writer) setting() setting {
 	s := setting{now: w.clock.now(), incarnation: 1 + rand.Int64N(1<<62), self: w.node, node: w.node,
 		noEvents: w.noEvents, auditRows: w.auditRows, auditBytes: w.auditBytes}
@@ -80,7 +80,7 @@ func (w *writer) setting() setting {
 	return s
 }
 
-// plan says what b writes, in the order of the fields of Batch. Text is made fit for all kinds of
+// plan returns the writes of b, in the order of the fields of Batch. Text is cleaned for all
 // databases, see [clean].
 func plan(b Batch, s setting) (*batch, error) {
 	p := &batch{Batch: b, setting: s}
@@ -125,7 +125,7 @@ func plan(b Batch, s setting) (*batch, error) {
 	return p, nil
 }
 
-// complete refuses rows that belong to nobody.
+// complete refuses rows without an owner.
 func (p *batch) complete() error {
 	switch {
 	case p.Thread != nil && p.Thread.ID == "":
@@ -139,7 +139,7 @@ func (p *batch) complete() error {
 	return nil
 }
 
-// add plans a statement. What it returns is good until the next one.
+// add plans a statement. The result is valid until the next call.
 func (p *batch) add(what, of, sql string, args ...any) *stmt {
 	cleanAll(args)
 	p.stmts = append(p.stmts, stmt{what: what, of: of, sql: sql, args: args})
@@ -163,12 +163,12 @@ func (p *batch) measure() {
 	}
 }
 
-// askThreads refuses rows for a thread that is not there, so that a run which ends after its
-// thread was deleted leaves nothing behind.
+// askThreads refuses rows for a missing thread, so that a run that ends after its thread was deleted
+// leaves nothing behind.
 func (p *batch) askThreads() {
 	ids := make([]string, 0, 2)
 	if p.Patch == nil && (p.Thread == nil || p.Thread.ID != p.ThreadID) {
-		ids = append(ids, p.ThreadID) // a patch finds out by itself
+		ids = append(ids, p.ThreadID) // the patch itself finds a missing thread
 	}
 	patched := p.Patch != nil && p.Run != nil && p.Run.ThreadID == p.ThreadID
 	if p.Run != nil && !patched && (p.Thread == nil || p.Thread.ID != p.Run.ThreadID) &&
@@ -194,8 +194,8 @@ func askThread(id string) stmt {
 		must: ErrNotFound}
 }
 
-// clean is s as every kind of database takes it: U+0000 and bytes that are not UTF-8 are
-// replaced. Bodies are bytes and stay as they are.
+// clean returns s in a form that all databases accept: U+0000 and invalid UTF-8 are replaced. Bodies
+// are bytes and stay unchanged.
 func clean(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
@@ -223,7 +223,7 @@ func cleanAll(args []any) {
 	}
 }
 
-// objectText is raw as text, nil when there is none.
+// objectText returns raw as text, nil if it is empty.
 func objectText(raw json.RawMessage) *string {
 	if raw == nil {
 		return nil

@@ -16,41 +16,41 @@ import (
 )
 
 const (
-	pgPatience  = 10 * time.Second // until requests are told that the database cannot be reached; runs wait on
+	pgPatience  = 10 * time.Second // wait before requests fail because the database is unreachable; runs keep waiting
 	pgPause     = 100 * time.Millisecond
 	probeBytes  = 64 << 10
 	codeIdle    = "25P03" // a transaction in which nothing happened was ended
 	codeCrowded = "53300" // there are too many connections
 )
 
-// errWritten means that a group is there already.
+// errWritten means that a group was already written.
 var errWritten = errors.New("group was written before")
 
-// postgresEngine keeps everything in a schema of PostgreSQL: one connection writes, some read. Whatever is
-// written begins with the fence, which proves that this process still is a node.
+// postgresEngine stores everything in a schema of PostgreSQL: one connection writes, others read. Every write
+// begins with the fence, which proves that this process is still a node.
 type postgresEngine struct {
-	cfg     *pgx.ConnConfig // of connections that read and write
+	cfg     *pgx.ConnConfig // configuration of connections that read and write
 	direct  *pgx.ConnConfig // of connections that must bypass poolers; the same as cfg without one
 	schema  string
 	known   migrations
 	log     *slog.Logger
 	readers *sql.DB
-	node    *pgNode    // nil while it is opened
-	cluster *pgCluster // nil when others are refused
+	node    *pgNode    // nil while opening
+	cluster *pgCluster // nil without other servers
 	wires   *wires
 	meter   Meter
-	done    atomic.Uint64 // statements that were carried out
-	// unreachable is told when a group waits for longer than pgPatience; nil while the engine is opened.
+	done    atomic.Uint64 // number of executed statements
+	// unreachable is called when a group waits longer than pgPatience; nil while the engine is opening.
 	unreachable func(error)
 
 	// The fields below belong to the writing goroutine.
-	pool  *sql.DB // of conn alone
+	pool  *sql.DB // pool with conn only
 	conn  *sql.Conn
 	raw   *pgx.Conn // the connection behind conn
 	fresh bool      // nothing was written on raw yet
-	pid   uint32    // of the server's process after the last raw
+	pid   uint32    // process id of the server's process after the last raw
 	stmts map[string]*sql.Stmt
-	bound map[string]string // statements as they are sent
+	bound map[string]string // statements in their sent form
 }
 
 func (e *postgresEngine) reads() *sql.DB           { return e.readers }
@@ -92,7 +92,7 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 		case err == nil:
 			e.node.stored(g.row)
 			return nil
-		case e.node.ended() != nil: // which may be why
+		case e.node.ended() != nil: // possibly the cause
 			err = e.node.ended()
 		}
 		if err = fenced(err); errors.Is(err, ErrFenced) {
@@ -156,7 +156,7 @@ func (e *postgresEngine) writeOnce(g *group, rest func(*job) error, ran map[*job
 		if err == nil {
 			for _, j := range g.jobs {
 				if j.batch != nil {
-					err = errors.Join(err, rest(j)) // only notes
+					err = errors.Join(err, rest(j)) // errors of notes don't matter
 				}
 			}
 		}
@@ -369,8 +369,8 @@ func (e *postgresEngine) size(ctx context.Context) (n int64, err error) {
 	return n, translate(err)
 }
 
-// room is unknown: tables shrink some time after rows are deleted, and deleting until there is room would delete too
-// much.
+// room returns nothing: tables shrink some time after rows are deleted, and deleting until there is room would delete
+// too much.
 func (e *postgresEngine) room(context.Context) (Room, error) { return Room{}, nil }
 
 func (e *postgresEngine) giveBack(int) error { return nil }

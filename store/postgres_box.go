@@ -14,15 +14,15 @@ import (
 // room takes it.
 const BoxPatience = 250 * time.Millisecond
 
-const boxMillis = `250` // of BoxPatience
+const boxMillis = `250` // BoxPatience in milliseconds
 
 // briefLocks ends the wait for a row that another server has, as claims wait for the same connection.
 const briefLocks = `SELECT set_config('lock_timeout', '500ms', true)`
 
 // Box is the location of a thread's sandbox.
 type Box struct {
-	Node  int64 // that had it last, 0 for none
-	Lives bool  // Node is there, and has it
+	Node  int64 // server that had it last, 0 for none
+	Lives bool  // Node is alive and has it
 }
 
 // Box returns where the sandbox of a thread is, none for a thread that does not exist.
@@ -38,8 +38,8 @@ func (db *DB) Box(ctx context.Context, thread string) (b Box, err error) {
 	return b, nil
 }
 
-// TakeBox writes down that this server has the sandbox of a thread, whichever had it before. It is false when no run of
-// the thread is at work here, so that another server may be about to start one. Groups of changes do not wait for it.
+// TakeBox records that this server has the sandbox of a thread, regardless of its previous server. It returns false if no
+// run of the thread is active here, since another server may be about to start one. It doesn't wait for groups of changes.
 func (db *DB) TakeBox(ctx context.Context, thread string) (bool, error) {
 	return db.changeBox(ctx, `UPDATE thread SET box = $1, box_wish = 0 WHERE id = $2
 		AND EXISTS (SELECT 1 FROM run WHERE thread = $2 AND front = 1 AND node = $1) RETURNING 1`, thread)
@@ -66,8 +66,8 @@ func (db *DB) changeBox(ctx context.Context, query, thread string) (found bool, 
 	return found, nil
 }
 
-// WishBoxAway has the server with the sandbox of a thread end that, as a run of the thread at this server needs it. It
-// counts as long as the run does.
+// WishBoxAway asks the server with the sandbox of a thread to end it, because a run of the thread on this server needs
+// it. The request is valid as long as the run.
 func (db *DB) WishBoxAway(ctx context.Context, thread string) error {
 	_, err := db.changeBox(ctx, `UPDATE thread SET box_wish = $1 WHERE id = $2 AND box > 0 AND box <> $1 RETURNING 1`,
 		thread)

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const sideTime = 5 * time.Second // of one claim or look, at most
+const sideTime = 5 * time.Second // time limit of a claim or query
 
 // pgCluster is the cluster part of a node: it polls the changes of other servers, and claims runs concurrently with the
 // writer.
@@ -24,7 +24,7 @@ type pgCluster struct {
 	pulse chan Pulse    // buffers the last one
 	seen  atomic.Pointer[polled]
 	stop  context.CancelFunc
-	ctx   context.Context // ends with stop
+	ctx   context.Context // cancelled by stop
 	work  sync.WaitGroup
 
 	mu   sync.Mutex
@@ -122,7 +122,7 @@ func (db *DB) Writable() bool {
 	return !ok || e.node.ended() == nil
 }
 
-// Evicted gets a value after this server has evicted another one. It is nil for a database that has one server.
+// Evicted receives a value after this server has evicted another one. It is nil for a database with one server.
 func (db *DB) Evicted() <-chan struct{} {
 	if c := db.cluster(); c != nil {
 		return c.gone
@@ -130,15 +130,15 @@ func (db *DB) Evicted() <-chan struct{} {
 	return nil
 }
 
-// goneNodes begins a statement with the nodes that have runs and are not there any more. It goes from one number to
-// the next, however many runs they have.
+// goneNodes begins a statement with the missing nodes that still have runs. It skips from one number to the next,
+// however many runs they have.
 const goneNodes = `WITH RECURSIVE had(node) AS ((SELECT node FROM run WHERE node > 0 ORDER BY node LIMIT 1)
 		UNION ALL SELECT (SELECT r.node FROM run r WHERE r.node > 0 AND r.node > had.node ORDER BY r.node LIMIT 1)
 			FROM had WHERE had.node IS NOT NULL),
 	gone AS (SELECT had.node FROM had
 		WHERE had.node IS NOT NULL AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = had.node))`
 
-// indexesOnly makes a claim use indexes and stop early, whatever the planner's row estimates: with low ones it would
+// indexesOnly makes a claim use indexes and stop early, regardless of the planner's estimates: with low ones it would
 // sort all waiting rows again and again.
 const indexesOnly = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
 	set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true),
@@ -211,7 +211,7 @@ func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err er
 	if len(threads) > 0 && !db.w.wakes.expected.Load() {
 		db.w.meter.Missed()
 	}
-	if len(threads) < n { // runs reserved for another server may soon become available without notice
+	if len(threads) < n { // runs reserved for another server may become available without notice
 		db.w.wakes.told.Store(true)
 	}
 	return threads, nil
@@ -220,7 +220,7 @@ func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err er
 // Orphan is a run under way that its server has left.
 type Orphan struct {
 	Run    string
-	Handed bool // at the end of a step, by a server that stops
+	Handed bool // by a stopping server, at the end of a step
 }
 
 // ClaimOrphans assigns this server up to n active runs without a living server: first those of dead servers, in any
@@ -249,8 +249,8 @@ func (db *DB) ClaimOrphans(ctx context.Context, n int) (list []Orphan, err error
 	return list, nil
 }
 
-// HoldThread keeps the runs of a thread from beginning until [DB.LetGo], or until this server is gone. ErrBusy when
-// runs are in line, or another server holds it; ErrNotFound when there is no such thread.
+// HoldThread keeps the runs of a thread from beginning until [DB.LetGo], or until this server is gone. ErrBusy if runs
+// are in line, or another server holds it; ErrNotFound if the thread doesn't exist.
 func (db *DB) HoldThread(ctx context.Context, thread string) error {
 	p := &batch{Batch: Batch{ThreadID: clean(thread)}, setting: db.w.setting()}
 	p.stmts = append(p.stmts, askThread(thread))
@@ -282,10 +282,10 @@ const PlanSpace = "plan_edit"
 
 // Duties are the pending jobs of a server.
 type Duties struct {
-	Fronts  []AtFront // of this server
-	Wishes  []Wished  // in lines at whose front it is, including for runs that work for others
-	Orphans bool      // there may be some to claim
-	Waiting bool      // the same
+	Fronts  []AtFront // runs of this server
+	Wishes  []Wished  // wishes for runs in lines whose front this server has, child runs included
+	Orphans bool      // there may be runs to claim
+	Waiting bool      // there may be waiting runs to claim
 	Plans   bool      // a plan change is requested
 }
 
@@ -353,7 +353,7 @@ func (g *group) lockThreads() []stmt {
 		return nil
 	}
 	list, err := json.Marshal(ids)
-	if err != nil { // texts
+	if err != nil { // texts always encode
 		return nil
 	}
 	return []stmt{{what: "lock", of: "threads", sql: `SELECT 1 FROM thread WHERE id IN {list} ORDER BY id{lock}`,

@@ -10,7 +10,7 @@ import (
 type NodeConfig struct {
 	ID         int64
 	Host, Addr string
-	Sum        string // of its text, "" if not reported
+	Sum        string // hash of its text, "" if not reported
 }
 
 // NodeConfigs returns the configuration hashes of all servers of a database.

@@ -22,14 +22,14 @@ var errBehind = fmt.Errorf("%w: commits are lost, as a standby has taken over th
 const (
 	// Leap is the number of event numbers skipped: more than a thread uses within the possible lag of a standby.
 	Leap = 1 << 20
-	// failoverRecent is how long after a takeover a server may be found that failed with it.
+	// failoverRecent is how long after a takeover another failed server may be detected.
 	failoverRecent = time.Hour
-	// failoverSpace has a row for each time that a standby took over: the timeline, at when that was seen.
+	// failoverSpace has a row for each takeover by a standby: the timeline, with the time of its detection.
 	failoverSpace = "failover"
 )
 
-// noTimeline are the codes of a service that has its own way to replicate, or keeps that to itself: a feature that is
-// not supported, a function that it has not, a right that is not given.
+// noTimeline lists the error codes of services with their own replication, or without access to it: an unsupported
+// feature, a missing function, a missing right.
 var noTimeline = []string{"0A000", "42883", "42501"}
 
 // moveOn is part of a statement that claims runs: if stored data of their servers may have been lost, it makes their
@@ -51,7 +51,7 @@ func (e *postgresEngine) look(ctx context.Context) error {
 	if !e.fresh {
 		return nil
 	}
-	if e.cfg == e.direct { // else the connection that renews the lease sees to that
+	if e.cfg == e.direct { // otherwise the connection that renews the lease notices it
 		if err := failedOver(ctx, e.raw, e.log); err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func readMigrations(files fs.FS) (m migrations, err error) {
 func (m migrations) newest() int { return m.number(len(m.names) - 1) }
 
 func (m migrations) number(i int) int {
-	n, _ := strconv.Atoi(path.Base(m.names[i])[:4]) // a test reads them all
+	n, _ := strconv.Atoi(path.Base(m.names[i])[:4]) // a test checks all names
 	return n
 }
 

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	beatEvery  = 3 * time.Second        // or three tenths of a shorter lease
-	beatAgain  = 300 * time.Millisecond // after a failed renewal
-	lookEvery  = 250 * time.Millisecond // for the end of a lease that is waited for
+	beatEvery  = 3 * time.Second        // or three tenths of the lease, if shorter
+	beatAgain  = 300 * time.Millisecond // interval after a failed renewal
+	lookEvery  = 250 * time.Millisecond // polling interval while waiting for a lease to end
 	evictTries = 3
 	leaveTime  = 2 * time.Second
 	codeFenced = "FW001" // see the function fence
@@ -34,9 +34,9 @@ type pgNode struct {
 	log   *slog.Logger
 
 	origin  time.Time     // reference time of renewed, by the monotonic clock
-	renewed atomic.Int64  // when the last renewal that succeeded was sent
+	renewed atomic.Int64  // send time of the last successful renewal
 	fenced  atomic.Uint64 // commits that were refused
-	format  atomic.Int64  // the newest form of events that all nodes read, when it was renewed
+	format  atomic.Int64  // newest event format that all nodes read, as of the last renewal
 	others  atomic.Int64  // number of other nodes at the last renewal
 	acked   atomic.Int64  // the newest stored tail row, 0 for none
 	pooled  atomic.Bool   // a pooler hides a database takeover from writers
@@ -68,7 +68,7 @@ func (n *pgNode) patience() time.Duration { return n.left(n.lease * 2 / 3) }
 func (n *pgNode) run(ctx context.Context) {
 	defer close(n.done)
 	wait := min(beatEvery, n.lease*3/10)
-	var failed error // the last time
+	var failed error // last error
 	for next := wait; ; {
 		select {
 		case <-ctx.Done():
@@ -143,7 +143,7 @@ func (n *pgNode) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// stored notes that a row of the tail is there.
+// stored records that a row of the tail was written.
 func (n *pgNode) stored(row int64) {
 	if row > 0 {
 		n.acked.Store(row)
@@ -163,7 +163,7 @@ func (n *pgNode) giveUp(err error) {
 	}
 }
 
-// ended is why this node may not write any more, nil as long as it may.
+// ended returns the reason why this node may no longer write, nil while it may.
 func (n *pgNode) ended() error {
 	if err := n.over.Load(); err != nil {
 		return *err
@@ -345,7 +345,7 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 		return err
 	}
 	n.clock.hear(sent, time.Now(), said)
-	// Before anything else connects: the connections of one node are told from others.
+	// Before anything else connects: the name distinguishes the connections of nodes.
 	e.direct.RuntimeParams["application_name"] = fmt.Sprintf("fawn/%d", n.id)
 	n.format.Store(min(format, nodeFormat))
 	e.node = n

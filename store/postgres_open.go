@@ -22,11 +22,11 @@ const (
 	postgresLeast  = 15 // oldest version of the server
 	defaultSchema  = "fawn"
 	postgresDialer = 5 * time.Second
-	pgLeaving      = 2 * time.Second  // how long an exited process may keep the lock
+	pgLeaving      = 2 * time.Second  // how long the lock of an exited process may last
 	wireTime       = 10 * time.Second // how long sent bytes may stay unacknowledged
 	poolPatience   = 30 * time.Second // twice the time for which PgBouncer rejects connections
 	writerIdle     = "5s"             // limit of an idle writing transaction
-	statementTime  = time.Minute      // no page waits longer, and a lock that is waited for that long is stuck
+	statementTime  = time.Minute      // no page waits longer; a lock held that long is stuck
 	lockClass      = 0x4641574e       // class of the start-up lock
 )
 
@@ -106,7 +106,7 @@ func (e *postgresEngine) openReaders() *sql.DB {
 		return sql.OpenDB(aheadWire{&poolWire{conf: e.cfg, before: e.settings(idle)}})
 	}
 	readers := e.cfg.Copy()
-	readers.RuntimeParams["default_transaction_isolation"] = "repeatable read" // it sees one moment
+	readers.RuntimeParams["default_transaction_isolation"] = "repeatable read" // readers see a consistent snapshot
 	readers.RuntimeParams["idle_in_transaction_session_timeout"] = idle
 	return sql.OpenDB(aheadWire{stdlib.GetConnector(*readers)})
 }
@@ -239,7 +239,7 @@ func unanswered(err error) bool {
 // killed process may still hold it.
 func (e *postgresEngine) lockStart(ctx context.Context, cluster bool) error {
 	patience := pgLeaving
-	if cluster { // several that start together do so one after the other
+	if cluster { // servers starting together do so one after the other
 		patience = statementTime
 	}
 	for began := time.Now(); ; {

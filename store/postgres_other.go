@@ -4,5 +4,5 @@ package store
 
 import "syscall"
 
-// limitWire has nothing to set here: keep-alives and the lease end a connection that is cut off.
+// limitWire does nothing: keep-alives and the lease end a broken connection.
 func limitWire(string, string, syscall.RawConn) error { return nil }

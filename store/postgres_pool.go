@@ -36,7 +36,7 @@ func pooled(direct *pgx.ConnConfig, cfg Config) (*pgx.ConnConfig, error) {
 	return conf, nil
 }
 
-// settings are connection settings as statements that apply them to one transaction.
+// settings returns connection settings as statements that apply them to one transaction.
 func (e *postgresEngine) settings(idle string) string {
 	var calls []string
 	for _, name := range []string{"search_path", "statement_timeout", "jit", "idle_in_transaction_session_timeout"} {
@@ -119,7 +119,7 @@ func poolerSays(err error) bool {
 // transaction, in one transaction; inside of one, its beginning has done so.
 type poolWire struct {
 	conf   *pgx.ConnConfig
-	before string // "" for the connection that writes, which begins its transactions itself
+	before string // "" for the writing connection, which begins transactions itself
 }
 
 // Connect implements driver.Connector.
@@ -273,7 +273,7 @@ func (s *poolStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (
 // poolRows are rows with values that database/sql accepts.
 type poolRows struct {
 	rows    pgx.Rows
-	results pgx.BatchResults // that they belong to, or nil
+	results pgx.BatchResults // the batch the rows belong to, or nil
 	begun   bool             // the first row was read
 	more    bool
 }

@@ -31,8 +31,8 @@ func (db *DB) Pulses() <-chan Pulse {
 type polled struct {
 	expired bool     // another node's lease has ended
 	servers []int64  // all nodes
-	taken   []string // duties that others have
-	changes int64    // of all settings
+	taken   []string // duties of other servers
+	changes int64    // change counter of all settings
 	nextDue int64    // when the next delayed run is due, in milliseconds, 0 for none
 	duties  bool
 }
@@ -77,7 +77,7 @@ func (c *pgCluster) watch(w *wakes) {
 func (c *pgCluster) beat(w *wakes, conn **pgx.Conn) error {
 	told := w.told.Swap(false)
 	s, err := c.look(conn)
-	if told && (err != nil || s.duties) { // for its receivers
+	if told && (err != nil || s.duties) { // notify receivers
 		w.told.Store(true)
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *pgCluster) beat(w *wakes, conn **pgx.Conn) error {
 		w.tell(wakeTopic{WakeSetting, 0}, Wake{Kind: WakeSetting, All: true})
 	}
 	select {
-	case <-c.pulse: // older
+	case <-c.pulse: // drop the older one
 	default:
 	}
 	c.pulse <- Pulse{Duties: s.duties, Due: s.nextDue > 0 && s.nextDue <= c.e.node.clock.now().UnixMilli()}
@@ -128,7 +128,7 @@ func (c *pgCluster) evictExpired(conn *pgx.Conn) error {
 		}
 		if gone {
 			c.e.log.Warn("evicted a lost server", "evicted", n.ID, "server", n.String())
-			poke(c.gone) // unless it has not seen the last one
+			poke(c.gone) // unless a value is pending
 		}
 	}
 	return nil

@@ -130,12 +130,12 @@ func (s aheadStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (
 	return fetch(s.wireStmt.QueryContext(ctx, args))
 }
 
-// aheadRows are rows of which the first ones are there.
+// aheadRows are rows of which the first have been read.
 type aheadRows struct {
 	columns []string
 	first   []driver.Value // of whole rows
 	next    int
-	rest    driver.Rows // nil when there is no more
+	rest    driver.Rows // nil if there are no more rows
 }
 
 func fetch(rows driver.Rows, err error) (driver.Rows, error) {

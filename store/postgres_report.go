@@ -14,16 +14,16 @@ import (
 // Report describes a PostgreSQL before a server starts with it.
 type Report struct {
 	Address string // host:port of the server, or its socket
-	Name    string // of the database
+	Name    string // name of the database
 	User    string
 	Version string
 	Pooler  string // host:port of the pooler for transactions, "" for none
 	TLS     bool
-	Skew    time.Duration // of our clock before the server's, about
-	Away    time.Duration // until it answers a question
+	Skew    time.Duration // how far our clock is ahead of the server's, approximately
+	Away    time.Duration // round-trip time of a query
 	Unfit   error         // reason why it is unsuitable, nil if it is suitable
 	Rights  error         // missing rights of the user, nil if sufficient
-	Owned   bool          // the schema is there, and the user's
+	Owned   bool          // the schema exists and belongs to the user
 	Nodes   []Node        // owners of rows, current or without an orderly exit
 }
 

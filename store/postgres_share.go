@@ -20,16 +20,16 @@ const maxWaiters = 64
 // queue records whether several owners wait.
 type queue struct {
 	mu   sync.Mutex
-	lone time.Time // when at most one did
-	from string    // the owner with whom the next look begins
+	lone time.Time // last time at most one did
+	from string    // owner with whom the next search begins
 }
 
 // waiter is an owner with waiting runs.
 type waiter struct {
 	owner   string
-	waiting int64 // runs, as far as they were counted
-	working int64 // runs that servers have
-	since   int64 // when the oldest that waits was made
+	waiting int64 // number of waiting runs counted
+	working int64 // number of runs that servers have
+	since   int64 // creation time of the oldest waiting run
 }
 
 // waitersQuery iterates over the owners with waiting runs, from $1 on and at most $2 of them, and counts at most $3

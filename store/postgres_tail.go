@@ -36,7 +36,7 @@ func (e *postgresEngine) tail(ctx context.Context) (span tailSpan, last int64, e
 
 func (e *postgresEngine) everyGroup() bool { return true }
 
-// keeps gives other servers, if there are any, time to read new rows.
+// keeps returns how long rows stay for other servers to read, if there are any.
 func (e *postgresEngine) keeps() time.Duration {
 	if e.node.others.Load() == 0 {
 		return 0

@@ -31,7 +31,7 @@ type wakeWire struct {
 	node    *pgNode
 	conf    *pgx.ConnConfig
 	readers *sql.DB
-	prefix  string // of channels; other schemas share the database
+	prefix  string // prefix of channels; other schemas share the database
 	log     *slog.Logger
 	meter   Meter
 	sayTime time.Duration // after it, unsent notifications are dropped
@@ -41,11 +41,11 @@ type wakeWire struct {
 	work sync.WaitGroup
 
 	followed atomic.Int64  // end of the time in which our tail is followed, since node.origin
-	spoken   chan struct{} // one token: something is to be said
+	spoken   chan struct{} // one token: a notification is pending
 
 	mu      sync.Mutex
 	pending map[wakeTopic]*saying
-	retuned context.CancelFunc // of the wait for a notification
+	retuned context.CancelFunc // cancels the wait for a notification
 }
 
 // saying is a pending notification on a topic.
@@ -225,7 +225,7 @@ func (w *wakeWire) listenOn(conn *pgx.Conn) error {
 	for {
 		ctx, cancel := context.WithCancel(w.ctx)
 		w.mu.Lock()
-		w.retuned = cancel // before the channels are looked at
+		w.retuned = cancel // set before checking the channels
 		w.mu.Unlock()
 		err := w.tune(conn, topics)
 		for err == nil && ctx.Err() == nil {
@@ -239,7 +239,7 @@ func (w *wakeWire) listenOn(conn *pgx.Conn) error {
 	}
 }
 
-// tune hears the channels that are wanted. Of new ones something may have been missed.
+// tune listens to the wanted channels. Notifications of new ones may have been missed.
 func (w *wakeWire) tune(conn *pgx.Conn, topics map[string]wakeTopic) error {
 	wanted := map[string]bool{}
 	var fresh []wakeTopic

@@ -15,24 +15,24 @@ type Role string
 
 // The roles, each with the rights of the one before it.
 const (
-	Viewer       Role = "viewer"   // read it, and have chats in it
-	Editor       Role = "editor"   // change its files and settings
-	ProjectOwner Role = "owner"    // delete it, and share it
-	NoRole       Role = ""         // nothing: it is not there
+	Viewer       Role = "viewer"   // may read it and chat in it
+	Editor       Role = "editor"   // may change its files and settings
+	ProjectOwner Role = "owner"    // may delete and share it
+	NoRole       Role = ""         // no access: it looks missing
 	shelfPrefix       = "project." // see [ShelfOf]
 )
 
-// Writes tells whether a role may change files and settings.
+// Writes reports whether a role may change files and settings.
 func (r Role) Writes() bool { return r == Editor || r == ProjectOwner }
 
 // Where facts go that are learned in the chats of a project.
 const (
-	MemoryProject  = "project"  // into the project; what is known of the person is read, too
-	MemoryIsolated = "isolated" // into the project, and nothing else is read
-	MemoryPersonal = "personal" // into the person's memory, as outside of projects
+	MemoryProject  = "project"  // learns into the project; also reads the person's memory
+	MemoryIsolated = "isolated" // learns into the project; reads nothing else
+	MemoryPersonal = "personal" // uses the person's memory, as outside of projects
 )
 
-// Project is a folder of chats with files and settings of its own.
+// Project is a folder of chats with its own files and settings.
 type Project struct {
 	ID        string
 	Owner     string // "" is written as [DefaultOwner]
@@ -40,8 +40,8 @@ type Project struct {
 	Settings  ProjectSettings
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	Role      Role // of who asked; not written
-	Chats     int  // that who asked has in it; not written
+	Role      Role // role of the caller; not stored
+	Chats     int  // chats of the caller in it; not stored
 }
 
 // ProjectSettings are shared by the chats of a project. Empty ones leave the choice to the chat.
@@ -51,8 +51,8 @@ type ProjectSettings struct {
 	Instructions string   `json:"instructions,omitempty"`
 	Agent        string   `json:"agent,omitempty"`
 	Model        string   `json:"model,omitempty"`
-	Skills       []string `json:"skills"`              // nil has all
-	Servers      []string `json:"mcp_servers"`         // nil has all
+	Skills       []string `json:"skills"`              // nil means all
+	Servers      []string `json:"mcp_servers"`         // nil means all
 	Knowledge    []string `json:"knowledge,omitempty"` // names of collections of documents
 	Memory       string   `json:"memory,omitempty"`
 	Writable     bool     `json:"writable,omitempty"` // chats may change the files
@@ -64,8 +64,8 @@ type Member struct {
 	Role Role
 }
 
-// ShelfOf is the name under which the files of a project are kept, where those of threads have the ids of their
-// threads. No thread can have it.
+// ShelfOf returns the reserved name under which the files of a project are stored, in place of a thread's id. No
+// thread can have it.
 func ShelfOf(project string) string { return shelfPrefix + project }
 
 // ShelfProject returns the project whose files are kept under a name made by [ShelfOf]; false for the names of threads and
@@ -85,8 +85,8 @@ func ProjectMemory(person, project string) string {
 // personalSpace has who lets a shared project's chats read their own memory, by the project's id, a space and the person's.
 const personalSpace = "project_personal"
 
-// PersonalMemory tells whether the chats of a person in a project may read that person's own memory, and whether the
-// project is shared: then they may only if the person has allowed it.
+// PersonalMemory reports whether a person's chats in a project may read that person's own memory, and whether the
+// project is shared: then the person must have allowed it.
 func (db *DB) PersonalMemory(ctx context.Context, person, project string) (allowed, shared bool, err error) {
 	var members, allows int
 	err = db.queryRow(db.brief(ctx), `SELECT (SELECT count(*) FROM project_member WHERE project = ?),
@@ -98,8 +98,8 @@ func (db *DB) PersonalMemory(ctx context.Context, person, project string) (allow
 	return members == 0 || allows > 0, members > 0, nil
 }
 
-// AllowPersonalMemory lets the chats that a person has in a shared project read that person's own memory, or not.
-// ErrNotFound when the person has no such project.
+// AllowPersonalMemory sets whether a person's chats in a shared project may read that person's own memory.
+// ErrNotFound if the person has no such project.
 func (db *DB) AllowPersonalMemory(ctx context.Context, person, project string, allow bool) error {
 	person = orDefault(person, DefaultOwner)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -118,7 +118,7 @@ func (db *DB) AllowPersonalMemory(ctx context.Context, person, project string, a
 	return nil
 }
 
-// HasProject tells whether a project is there.
+// HasProject reports whether a project exists.
 func (db *DB) HasProject(ctx context.Context, id string) (bool, error) {
 	var n int
 	if err := db.queryRow(db.brief(ctx), `SELECT count(*) FROM project WHERE id = ?`, []any{id}, &n); err != nil {
@@ -127,7 +127,7 @@ func (db *DB) HasProject(ctx context.Context, id string) (bool, error) {
 	return n > 0, nil
 }
 
-// SettleShelf removes what was written about the files of a project while it was deleted, and tells whether it is gone.
+// SettleShelf removes file records written while a project was being deleted, and reports whether it is gone.
 func (db *DB) SettleShelf(ctx context.Context, project string) (gone bool, err error) {
 	if there, err := db.HasProject(ctx, project); there || err != nil {
 		return false, err
@@ -149,14 +149,14 @@ func (w *writer) dropShelf(project string) error {
 	return w.dropKeys(DocumentSpace, shelf)
 }
 
-// dropKeys deletes what a space has under keys that begin with a name and a space.
+// dropKeys deletes the values of a space whose keys begin with a name and a space.
 func (w *writer) dropKeys(space, name string) error {
 	return w.exec(`DELETE FROM kv WHERE owner = '' AND space = ? AND key >= ? AND key < ?`, space, name+" ", name+"!")
 }
 
 const projectColumns = `p.id, p.owner, p.name, p.settings, p.created_at, p.updated_at`
 
-// roleIn is the role in the project p of a person, who is an SQL expression: the greatest of what they and their groups have.
+// roleIn returns SQL for the highest role of a person, who is an SQL expression, and their groups in the project p.
 func roleIn(person string) string {
 	return `CASE WHEN p.owner = ` + person + ` THEN 'owner' ELSE coalesce((SELECT min(m.role) FROM project_member m
 		WHERE m.project = p.id AND ` + namedFor(person) + `), '') END`
@@ -173,8 +173,8 @@ func scanProject(row interface{ Scan(...any) error }, more ...any) (p Project, e
 	return p, err
 }
 
-// ProjectFor returns a project with the role that a person has in it, or ErrNotFound if they have none. Whatever
-// shows or changes a project asks here whether the person may.
+// ProjectFor returns a project with a person's role in it, or ErrNotFound without one. All access to a project is
+// checked here.
 func (db *DB) ProjectFor(ctx context.Context, person, id string) (Project, error) {
 	person = orDefault(person, DefaultOwner)
 	p, err := scanProject(db.one(db.brief(ctx), `SELECT `+projectColumns+`, `+roleIn("?1")+` FROM project p WHERE p.id = ?2`,
@@ -188,8 +188,8 @@ func (db *DB) ProjectFor(ctx context.Context, person, id string) (Project, error
 	return p, nil
 }
 
-// ProjectOf returns the project that a thread is in, with the role of the thread's owner; one without an id for a
-// thread that is in none, or not there.
+// ProjectOf returns the project of a thread with the role of the thread's owner; one without an id for a missing
+// thread or a thread without a project.
 func (db *DB) ProjectOf(ctx context.Context, thread string) (Project, error) {
 	list := []Project{}
 	err := db.each(db.brief(ctx), `SELECT `+projectColumns+`, `+roleIn("t.owner")+` FROM thread t JOIN project p ON p.id = t.project WHERE t.id = ? AND t.project <> ''`, []any{thread},
@@ -243,7 +243,7 @@ func (db *DB) AllProjects(ctx context.Context, visit func(id string) error) erro
 	return nil
 }
 
-// CreateProject writes a new project. ErrExists when its id is taken.
+// CreateProject writes a new project. ErrExists if its id is taken.
 func (db *DB) CreateProject(ctx context.Context, p Project) error {
 	settings, err := json.Marshal(p.Settings)
 	if err != nil {
@@ -265,8 +265,8 @@ func (db *DB) CreateProject(ctx context.Context, p Project) error {
 	return nil
 }
 
-// ChangeProject changes a project as it is at that moment. ErrNotFound when the person may not write it; what else
-// change returns comes back.
+// ChangeProject changes the current state of a project. ErrNotFound without write access; errors of change are
+// returned.
 func (db *DB) ChangeProject(ctx context.Context, person, id string, change func(*Project) error) (p Project, err error) {
 	person = orDefault(person, DefaultOwner)
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -326,7 +326,8 @@ func (db *DB) PutInProject(ctx context.Context, person, project string, threads 
 	return nil
 }
 
-// mayUse is ErrNotFound unless a person has a role in a project, which stays until the end of the transaction.
+// mayUse returns ErrNotFound unless a person has a role in a project, and locks the role until the end of the
+// transaction.
 func (w *writer) mayUse(person, project string) error {
 	s, err := w.stmt(`SELECT ` + projectColumns + `, ` + roleIn("?1") + ` FROM project p WHERE p.id = ?2{lock}`)
 	if err != nil {
@@ -354,10 +355,9 @@ func (db *DB) ThreadsIn(ctx context.Context, person, project string) (ids []stri
 	return ids, nil
 }
 
-// DeleteProject deletes a project of its owner's with what was learned in it. The chats in it stay as chats of their
-// own; with discard those of the owner go to the trash as of at. also is written in the same commit, so that files
-// can be removed after a crash, too. It returns the threads that were in the project. ErrNotFound when the person doesn't
-// own the project.
+// DeleteProject deletes a project of its owner with the facts learned in it. Its chats stay as ordinary chats; with
+// discard, the owner's go to the trash as of at. also is written in the same commit, so that files can be removed after a
+// crash, too. It returns the project's threads. ErrNotFound if the person doesn't own the project.
 func (db *DB) DeleteProject(ctx context.Context, owner, id string, discard bool, at time.Time, also ...KV) (inside []string,
 	err error) {
 	owner = orDefault(owner, DefaultOwner)
@@ -407,7 +407,7 @@ func (db *DB) DeleteProject(ctx context.Context, owner, id string, discard bool,
 	return inside, nil
 }
 
-// threadsIn are the threads that are in a project at this moment.
+// threadsIn returns the current threads of a project.
 func (w *writer) threadsIn(project string) (ids []string, err error) {
 	s, err := w.stmt(`SELECT id FROM thread WHERE project = ? AND project <> '' AND deleted_at = 0 ORDER BY id`)
 	if err != nil {
@@ -444,8 +444,8 @@ func (db *DB) Members(ctx context.Context, project string) ([]Member, error) {
 	return list, nil
 }
 
-// ShareProject gives an account, or a group as [GroupMember] names it, a role in a project of its owner's; [NoRole] takes it
-// back, and moves out the chats of those who have no role any more. ErrNotFound when the owner has no such project.
+// ShareProject gives an account, or a group as named by [GroupMember], a role in the owner's project; [NoRole] revokes it
+// and moves out the chats of people left without a role. ErrNotFound if the owner has no such project.
 func (db *DB) ShareProject(ctx context.Context, owner, id, member string, role Role) error {
 	owner = orDefault(owner, DefaultOwner)
 	err := db.trash(ctx, func(w *writer) error {
@@ -472,8 +472,7 @@ func (db *DB) ShareProject(ctx context.Context, owner, id, member string, role R
 	return nil
 }
 
-// LeaveProject ends the role that somebody, or a group, has by themselves in a project of somebody else's. ErrNotFound when
-// they have none.
+// LeaveProject ends the role of a member or group in another person's project. ErrNotFound without a role.
 func (db *DB) LeaveProject(ctx context.Context, member, id string) error {
 	err := db.trash(ctx, func(w *writer) error {
 		n, err := w.change(`UPDATE project_member SET role = role WHERE project = ? AND member = ?`, id, member)
@@ -498,7 +497,7 @@ func (w *writer) leave(member, id string) error {
 	return w.moveOut(id)
 }
 
-// moveOut takes the chats of those who have no role in a project out of it, and forgets what these had allowed there.
+// moveOut removes the chats of people without a role from a project, with their settings for it.
 func (w *writer) moveOut(id string) error {
 	in := func(person string) string {
 		return `EXISTS (SELECT 1 FROM project p WHERE p.id = ?1 AND (p.owner = ` + person + ` OR EXISTS (SELECT 1 FROM project_member m
@@ -512,8 +511,8 @@ func (w *writer) moveOut(id string) error {
 		in("substr(kv.key, length(p.id) + 2)"), id, personalSpace, id+" ", id+"!")
 }
 
-// ThreadRoles returns the threads that others than its owner have in a project, and in those that are shared with a group,
-// each with the role that its owner has there.
+// ThreadRoles returns the threads of other owners in a project, and in those shared with a group, each with its owner's
+// role.
 func (db *DB) ThreadRoles(ctx context.Context, project, group string) (map[string]Role, error) {
 	return db.threadRoles(ctx, `(p.id = ? OR p.id IN (SELECT s.project FROM project_member s WHERE s.member = ?))`, project,
 		GroupMember(group))
@@ -540,7 +539,7 @@ func (db *DB) threadRoles(ctx context.Context, where string, args ...any) (map[s
 	return all, nil
 }
 
-// moveOutOf is moveOut for all projects that are shared with a group, which may have other members now.
+// moveOutOf is moveOut for all projects shared with a group, whose members may have changed.
 func (w *writer) moveOutOf(group string) error {
 	s, err := w.stmt(`SELECT project FROM project_member WHERE member = ? ORDER BY project`)
 	if err != nil {

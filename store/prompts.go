@@ -14,7 +14,7 @@ const SharedWithAll = "all"
 type SavedPrompt struct {
 	ID        string
 	Owner     string // "" is written as [DefaultOwner]
-	Name      string // no two of an owner's have the same
+	Name      string // unique per owner
 	About     string
 	Text      string
 	Shared    string // "" for private, [SharedWithAll], or a team's id
@@ -62,7 +62,7 @@ func (db *DB) SavedPrompt(ctx context.Context, person, id string, all bool) (Sav
 	return p, nil
 }
 
-// AddPrompts stores new prompts, all or none. ErrExists when their owner has one of that name.
+// AddPrompts stores new prompts, all or none. ErrExists if their owner has one of that name.
 func (db *DB) AddPrompts(ctx context.Context, list ...SavedPrompt) error {
 	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -85,8 +85,8 @@ func (db *DB) AddPrompts(ctx context.Context, list ...SavedPrompt) error {
 	return nil
 }
 
-// ChangePrompt writes name, text and sharing of a prompt that is there. Errors: ErrNotFound, ErrExists when its owner has
-// another one of that name.
+// ChangePrompt changes name, text and sharing of an existing prompt. Errors: ErrNotFound, ErrExists if its owner has
+// another prompt with this name.
 func (db *DB) ChangePrompt(ctx context.Context, p SavedPrompt) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		s, err := w.stmt(`SELECT count(*) FROM saved_prompt WHERE owner = ? AND name = ? AND id <> ?`)

@@ -8,9 +8,9 @@ const (
 	perRow    = 128 // overhead of a row besides its body
 )
 
-// rows keeps the message rows of the threads read last: the checkpoints of a thread have
-// nearly all their messages in common, so that a reader of the newest one needs few rows
-// from the file. A row with its number never becomes another one in an incarnation of a thread.
+// rows caches the message rows of recently read threads: the checkpoints of a thread share nearly all
+// messages, so that a reader of the newest one needs few rows from the file. A row with its number is
+// immutable within an incarnation of a thread.
 type rows struct {
 	mu      sync.Mutex
 	threads map[threadKey]*recent

@@ -43,7 +43,7 @@ func (db *DB) readTail(ctx context.Context, query string, args ...any) (map[stri
 				db.w.log.Error("tail row is damaged", "row", id, "lost_bytes", len(b), "err", err)
 				break
 			}
-			if len(thread) > 0 { // else it has marks
+			if len(thread) > 0 { // otherwise it has marks
 				tail[string(thread)] = append(tail[string(thread)], Delta{Seq: seq, Data: data})
 			}
 			b = rest
@@ -74,7 +74,7 @@ func (db *DB) readTail(ctx context.Context, query string, args ...any) (map[stri
 	return tail, nil
 }
 
-// noteOld remembers which numbers earlier processes have given, as long as rows of theirs are there.
+// noteOld remembers the numbers given by earlier processes, while their rows exist.
 func (w *writer) noteOld(tail map[string][]Delta) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +125,7 @@ func (db *DB) leftRows(ctx context.Context) (list []tailSpan, err error) {
 			return true, nil
 		})
 	}
-	threads, nodes := map[string][]Delta{}, map[int64]bool{} // others may go meanwhile
+	threads, nodes := map[string][]Delta{}, map[int64]bool{} // other threads may be deleted meanwhile
 	err = each(func(id int64) { nodes[id>>tailBits] = true }, func(thread []byte, _ int64) {
 		if _, ok := threads[string(thread)]; !ok && len(thread) > 0 {
 			threads[string(thread)] = nil
@@ -159,8 +159,8 @@ func (db *DB) leftRows(ctx context.Context) (list []tailSpan, err error) {
 // standing is the progress of a thread.
 type standing struct {
 	seq       int64 // greatest folded number
-	running   bool  // a run has begun and not ended
-	elsewhere bool  // at another server that lives
+	running   bool  // a run has begun but not ended
+	elsewhere bool  // it is on another living server
 }
 
 // standings returns the states of existing threads.

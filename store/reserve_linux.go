@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allocate gives a new file its size and the room on the disk for it without writing. Some file systems only change
-// the size, which is told as errors.ErrUnsupported like the lack of the call.
+// allocate reserves disk space for a new file without writing. Some file systems only change the size, which returns
+// errors.ErrUnsupported, like a missing system call.
 func allocate(f *os.File, size int64) error {
 	for {
 		switch err := unix.Fallocate(int(f.Fd()), 0, 0, size); {

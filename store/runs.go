@@ -19,17 +19,17 @@ type Run struct {
 	Error          string          `json:"error,omitempty"`
 	BaseCheckpoint string          `json:"-"` // head when the run started, for rollback
 	Owner          string          `json:"-"` // "" is written as [DefaultOwner]
-	Parent         string          `json:"-"` // the run it works for, in the same thread, or ""
+	Parent         string          `json:"-"` // parent run in the same thread, or ""
 	Metadata       json.RawMessage `json:"metadata"`
 	Kwargs         json.RawMessage `json:"kwargs"`
 	Usage          json.RawMessage `json:"usage,omitempty"` // nil is written as {}, like Metadata and Kwargs
-	Helpers        Helpers         `json:"-"`               // beside Usage; only read
+	Helpers        Helpers         `json:"-"`               // added to Usage; read only
 	FirstSeq       int64           `json:"-"`               // number of its first event, 0 before it
 	LastSeq        int64           `json:"-"`               // number of its last event
-	Attempt        int             `json:"-"`               // how often it was started
-	Held           bool            `json:"-"`               // pending, and in no line until it is released
-	DueAt          time.Time       `json:"-"`               // pending, and in no line until then
-	Wish           string          `json:"-"`               // what is to become of it; only read, see [Wish]
+	Attempt        int             `json:"-"`               // number of starts
+	Held           bool            `json:"-"`               // pending, in no line until released
+	DueAt          time.Time       `json:"-"`               // pending, in no line until this time
+	Wish           string          `json:"-"`               // requested change of the run; read only, see [Wish]
 	CreatedAt      time.Time       `json:"created_at"`
 	UpdatedAt      time.Time       `json:"updated_at"` // zero times are written as now
 }
@@ -157,8 +157,8 @@ func (db *DB) runs(ctx context.Context, query string, args ...any) ([]Run, error
 	return runs, nil
 }
 
-// How the row of a run is written: one that stands in line gets its place when it is made, and one
-// that is not open any more stands nowhere.
+// Insertion and update of run rows: a run in line gets its place when it is created, and one that has
+// ended has none.
 const (
 	runRow = `INSERT INTO run(` + runColumns + `, line, front, node)
 		VALUES (?1, ?2, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `
@@ -211,14 +211,14 @@ func (p *batch) putRun() {
 	p.add("run", r.ID, query, args...).must = ErrExists
 }
 
-// Wish is a request to end or change a run that has not ended. It is written when it is uttered, so that it outlives
-// the server that was to fulfil it.
+// Wish is a request to end or change a run that has not ended. It is stored immediately, so that it outlives the server
+// that should carry it out.
 type Wish struct {
 	Run  string
-	Wish string // one of those below
+	Wish string // one of the constants below
 }
 
-// Wishes. A run that is to be taken back stays so.
+// Wishes. A run that will be rolled back keeps that wish.
 const (
 	WishInterrupt = "interrupt"
 	WishRollback  = "rollback"

@@ -9,10 +9,10 @@ import (
 
 // Mark is the state of a thread in a list, besides its row.
 type Mark struct {
-	Next   []string // of its head: nodes that a run without input would run
-	Unseen bool     // the run below has ended since its owner last looked
-	Status string   // of the run that ended last, "" when none did
-	Reason string   // why that run stopped
+	Next   []string // nodes that a run without input would run at its head
+	Unseen bool     // its last run ended after its owner last looked
+	Status string   // status of the run that ended last, "" for none
+	Reason string   // stop reason of that run
 }
 
 // latestRuns limits the newest runs of a thread searched for the last one to end: a delayed run may end after runs

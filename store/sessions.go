@@ -10,11 +10,11 @@ import (
 // Session is a browser or program in which a user is signed in.
 type Session struct {
 	ID        string
-	Hash      []byte // of the cookie's token
+	Hash      []byte // hash of the cookie's token
 	User      string
 	Device    string // its user agent
-	IP        string // from where it was last used
-	Lasting   bool   // it outlives the browser's window
+	IP        string // address of its last use
+	Lasting   bool   // it survives closing the browser
 	CreatedAt time.Time
 	UsedAt    time.Time
 	ExpiresAt time.Time
@@ -23,7 +23,7 @@ type Session struct {
 // Token lets a program act for a user.
 type Token struct {
 	ID        string
-	Hash      []byte // of the secret
+	Hash      []byte // hash of the secret
 	User      string
 	Name      string
 	Scope     string // read or write
@@ -53,7 +53,7 @@ func scanToken(scan func(...any) error, more ...any) (t Token, err error) {
 	return t, err
 }
 
-// userFields are the scan targets of a row's user; set builds the user.
+// userFields returns the scan targets of a row's user; set builds the user.
 func userFields() (into []any, made func() User) {
 	var u User
 	var created, updated int64
@@ -127,7 +127,7 @@ func (db *DB) Sessions(ctx context.Context, user string, now time.Time) (list []
 	return list, nil
 }
 
-// DeleteSession ends a session of a user's. ErrNotFound when it has no such.
+// DeleteSession ends a session of a user's. ErrNotFound if it has no such.
 func (db *DB) DeleteSession(ctx context.Context, user, id string) error {
 	return db.deleteOne(ctx, "end session", `DELETE FROM session WHERE "user" = ? AND id = ?`, user, id)
 }
@@ -143,8 +143,8 @@ func (db *DB) DeleteSessions(ctx context.Context, user, but string) error {
 	return nil
 }
 
-// AddToken stores a token. ErrNotFound when its user is not there, ErrConflict when it has most
-// tokens already.
+// AddToken stores a token. ErrNotFound if its user doesn't exist, ErrConflict if it already has most
+// tokens.
 func (db *DB) AddToken(ctx context.Context, t Token, most int) error {
 	var expires int64
 	if !t.ExpiresAt.IsZero() {
@@ -201,12 +201,12 @@ func (db *DB) TouchToken(ctx context.Context, id string, used time.Time) error {
 	return nil
 }
 
-// DeleteToken revokes a token of a user's. ErrNotFound when it has no such.
+// DeleteToken revokes a token of a user's. ErrNotFound if it has no such.
 func (db *DB) DeleteToken(ctx context.Context, user, id string) error {
 	return db.deleteOne(ctx, "revoke token", `DELETE FROM token WHERE "user" = ? AND id = ?`, user, id)
 }
 
-// deleteOne runs a constant statement that removes a row; ErrNotFound when there was none.
+// deleteOne runs a constant statement that removes a row; ErrNotFound if there was none.
 func (db *DB) deleteOne(ctx context.Context, what, query string, args ...any) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(query, args...)

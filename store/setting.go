@@ -19,7 +19,7 @@ var ErrChanged = errors.New("it was changed meanwhile")
 // them in files.
 type Setting struct {
 	Name    string
-	Version int64  // counts its changes, 0 before the first
+	Version int64  // number of changes, 0 before the first
 	Body    []byte // never empty; nil for a deleted one, whose version stays
 }
 
@@ -63,7 +63,7 @@ func (db *DB) SettingVersions(ctx context.Context) (map[string]int64, error) {
 	return out, nil
 }
 
-// SettingChanges counts the changes of all settings, which is a cheap way to see that there was one.
+// SettingChanges counts the changes of all settings, which is a cheap way to detect one.
 func (db *DB) SettingChanges(ctx context.Context) (n int64, err error) {
 	err = db.queryRow(ctx, `SELECT {number}coalesce(sum(version), 0){number end} FROM setting`, nil, &n)
 	if err != nil {
@@ -110,7 +110,7 @@ func (db *DB) PutPart(ctx context.Context, hash string, data []byte) error {
 	return db.w.do(ctx, &job{batch: p})
 }
 
-// Part is such a piece, or ErrNotFound.
+// Part returns such a part, or ErrNotFound.
 func (db *DB) Part(ctx context.Context, hash string) (data []byte, err error) {
 	err = db.queryRow(ctx, `SELECT body FROM setting WHERE name = ? AND version = 0`, []any{settingPart + hash}, &data)
 	if err != nil {

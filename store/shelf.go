@@ -17,7 +17,7 @@ const (
 	TemporaryKey = "fawn_temporary"
 	// ArchivedKey is true for a thread that only searches and the list of archived threads show.
 	ArchivedKey = "fawn_archived"
-	// TagsKey has the tags of a thread, a list of texts.
+	// TagsKey holds the tags of a thread, a list of strings.
 	TagsKey = "fawn_tags"
 )
 

@@ -7,14 +7,14 @@ import (
 
 const (
 	pageSize  = 8192 // bytes; rows are mostly 1 to 8 KB
-	keepPages = 64   // free pages that stay for the next rows
-	freeSlice = 256  // pages given back in one commit, so that runs need not wait for more
+	keepPages = 64   // free pages kept for the next rows
+	freeSlice = 256  // pages freed per commit, so that runs don't wait longer
 )
 
 // Room is the used part of the database file, in bytes.
 type Room struct {
 	Used int64
-	Free int64 // pages in the file that hold nothing
+	Free int64 // unused pages in the file
 }
 
 // Room returns the used part of the database file, without the write-ahead log.

@@ -19,7 +19,7 @@ type Snapshot struct {
 }
 
 // Snapshot reads a checkpoint of the root namespace and its rows as of one
-// moment; an empty id means the thread's head. ErrNotFound when the checkpoint
+// moment; an empty id means the thread's head. ErrNotFound if the checkpoint
 // or a row of it is gone.
 func (db *DB) Snapshot(ctx context.Context, thread, checkpoint string) (Snapshot, error) {
 	thread = clean(thread)
@@ -29,7 +29,7 @@ func (db *DB) Snapshot(ctx context.Context, thread, checkpoint string) (Snapshot
 	})
 }
 
-// SnapshotOf reads the rows of a checkpoint at hand. ErrNotFound when one of
+// SnapshotOf reads the rows of a checkpoint at hand. ErrNotFound if one of
 // them is gone.
 func (db *DB) SnapshotOf(ctx context.Context, cp Checkpoint) (Snapshot, error) {
 	return db.snapshot(ctx, cp.Thread, nil, func(view) (Checkpoint, error) { return cp, nil })

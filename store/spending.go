@@ -10,11 +10,11 @@ import (
 
 // Spending is a model call other than a run's answers: a title, a summary, a suggestion.
 type Spending struct {
-	Owner                string // of a call without a thread; "" is written as [DefaultOwner]
+	Owner                string // owner of a call without a thread; "" is written as [DefaultOwner]
 	Thread, Run          string // "" for none
 	Purpose, Model       string
 	Input, Output, Total int
-	Cost                 float64 // at the price of the moment of the call, 0 where none is known
+	Cost                 float64 // at the price at the time of the call, 0 if unknown
 	Currency             string
 }
 
@@ -52,10 +52,10 @@ func helpersOf(raw []byte) (h Helpers, err error) {
 
 // Spent is a sum spent on one model in one currency. Money without a known price is in the currency "".
 type Spent struct {
-	Date                 string // YYYY-MM-DD, where it was asked for
+	Date                 string // YYYY-MM-DD, if requested
 	Caller, Model        string
 	Currency             string
-	Runs                 int // that the model worked for
+	Runs                 int // number of runs the model worked for
 	Total, Input, Output int64
 	Cost                 float64
 }

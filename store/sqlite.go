@@ -18,11 +18,11 @@ import (
 type sqliteEngine struct {
 	dir     string
 	log     *slog.Logger
-	pool    *sql.DB // of conn alone
+	pool    *sql.DB // pool with conn only
 	conn    *sql.Conn
 	readers *sql.DB
 	stmts   map[string]*sql.Stmt // prepared on conn, by text
-	done    atomic.Uint64        // statements that were carried out
+	done    atomic.Uint64        // number of executed statements
 }
 
 // openSQLite opens the file of a locked folder, or creates it.
@@ -34,8 +34,8 @@ func openSQLite(ctx context.Context, dir string, cfg Config) (_ *sqliteEngine, e
 	if err := makeFile(ctx, dir); err != nil {
 		return nil, err
 	}
-	// Pages that change all the time are moved out of the log a quarter as often as SQLite would by itself, which was
-	// 8 % of what short runs cost; the log takes 16 to 32 MB for it.
+	// Frequently changed pages are moved out of the log a quarter as often as by default, which was 8 % of the cost of
+	// short runs; the log takes 16 to 32 MB for it.
 	pool, err := openPool(dir, "_txlock=immediate", "journal_mode(WAL)", "synchronous("+sync+")", "cache_size(-4000)",
 		"temp_store(memory)", "secure_delete(FAST)", "wal_autocheckpoint(4000)", "journal_size_limit(67108864)")
 	if err != nil {
@@ -120,7 +120,7 @@ func (e *sqliteEngine) inTx(f func() error) error {
 	if err == nil {
 		err = e.exec("COMMIT")
 	}
-	if err != nil { // SQLite may have ended it by itself, which is why its answer says nothing
+	if err != nil { // SQLite may have ended it by itself, so the error is ignored
 		e.conn.ExecContext(context.Background(), "ROLLBACK")
 	}
 	return err
@@ -200,7 +200,7 @@ func (e *sqliteEngine) runOne(s *stmt) (rows int64, err error) {
 	return 1, nil
 }
 
-// self is the same for all, as a file has one server at a time.
+// self returns 1, as a file has one server at a time.
 func (e *sqliteEngine) self() int64 { return 1 }
 
 func (e *sqliteEngine) exec(query string) error {
@@ -277,8 +277,7 @@ func (e *sqliteEngine) close() error {
 	return errors.Join(append(errs, translate(err), e.conn.Close(), e.pool.Close())...)
 }
 
-// SQLite's primary result codes this package tells apart; extended codes carry
-// them in the low byte.
+// SQLite's primary result codes used in this package; extended codes contain them in the low byte.
 const (
 	codeBusy       = 5
 	codeNoMem      = 7
@@ -299,7 +298,7 @@ func code(err error) int {
 	return 0
 }
 
-// translate gives errors of databases and of database/sql the sentinel they mean.
+// translate maps errors of databases and of database/sql to sentinels.
 func translate(err error) error {
 	switch {
 	case err == nil:
@@ -321,8 +320,8 @@ func translate(err error) error {
 	return err
 }
 
-// breaks says that err is about the database, not about one batch's content, so
-// that the whole transaction is lost.
+// breaks reports whether err concerns the database rather than one batch's content, so that the whole
+// transaction is lost.
 func breaks(err error) bool {
 	switch code(err) {
 	case codeBusy, codeNoMem, codeReadOnly, codeIOErr, codeCorrupt, codeFull, codeCantOpen, codeNotADB:

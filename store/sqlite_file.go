@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// makeFile makes the database file of a folder unless it is there. It is made by hand so that it
-// and its log are readable to the owner only.
+// makeFile creates the database file of a folder unless it exists. It sets the permissions explicitly
+// so that the file and its log are readable to the owner only.
 func makeFile(ctx context.Context, dir string) error {
 	if err := checkPresent(dir); err != nil {
 		return err
@@ -24,7 +24,7 @@ func makeFile(ctx context.Context, dir string) error {
 	return newFile(ctx, dir)
 }
 
-// newFile makes a database file unless it is there, also beside the files of threads.
+// newFile creates a database file unless it exists, also next to the files of threads.
 func newFile(ctx context.Context, dir string) error {
 	f, err := os.OpenFile(filepath.Join(dir, fileName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -79,7 +79,7 @@ func openReaders(dir string, cfg Config, options ...string) (*sql.DB, error) {
 	}
 	readers.SetMaxOpenConns(cfg.Readers)
 	readers.SetMaxIdleConns(cfg.Readers)
-	readers.SetConnMaxIdleTime(30 * time.Second) // gives the page caches back when nobody reads
+	readers.SetConnMaxIdleTime(30 * time.Second) // frees page caches while nobody reads
 	return readers, nil
 }
 
@@ -100,7 +100,7 @@ func openPool(dir string, options ...string) (*sql.DB, error) {
 	return openFile(filepath.Join(dir, fileName), options...)
 }
 
-// openFile is openPool for a file of another name.
+// openFile is openPool for a file with another name.
 func openFile(path string, options ...string) (*sql.DB, error) {
 	if err := mergeFunction(); err != nil {
 		return nil, err
@@ -209,8 +209,8 @@ func copyInto(ctx context.Context, q interface {
 	return nil
 }
 
-// upkeep moves the log into the database file and gives memory back. To forget, it also gives all
-// free pages back and empties the log: what was deleted is not to live on in either.
+// upkeep moves the log into the database file and releases memory. To forget, it also frees all pages
+// and empties the log: deleted content must not survive in either.
 func (e *sqliteEngine) upkeep(forget bool, busy func() bool) (forgotten bool, err error) {
 	if forget {
 		forgotten, err = e.forgetDeleted(busy)
@@ -223,7 +223,7 @@ func (e *sqliteEngine) upkeep(forget bool, busy func() bool) (forgotten bool, er
 	return forgotten, err
 }
 
-// forgetDeleted gives back all free pages and empties the log, unless there is work again.
+// forgetDeleted frees all pages and empties the log, unless there is work again.
 func (e *sqliteEngine) forgetDeleted(busy func() bool) (done bool, err error) {
 	for {
 		free, err := e.freePages()
@@ -240,7 +240,7 @@ func (e *sqliteEngine) forgetDeleted(busy func() bool) (done bool, err error) {
 		switch {
 		case err != nil:
 			return false, err
-		case left >= free: // a file that cannot shrink
+		case left >= free: // the file can't shrink
 			return e.emptyLog()
 		case busy():
 			return false, nil

@@ -17,10 +17,10 @@ const (
 	logHead   = 32         // bytes of the header of a write-ahead log
 	frameHead = 24         // and of each page in it
 	logMagic  = 0x377f0682 // its first bytes; the last bit selects the byte order of checksums
-	maxLost   = 1000       // folders that are looked for in a database
+	maxLost   = 1000       // limit of folders searched for in a database
 )
 
-// errLog means that commits were in a log that is not there any more, or not whole.
+// errLog means that commits were in a missing or incomplete log.
 var errLog = errors.New("its last writes are lost")
 
 // checkLog checks the log of a process that didn't close its database. If it is missing or damaged, the database falls
@@ -50,8 +50,8 @@ func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
 	return nil
 }
 
-// logProblem describes the damage of a log, "" for none. torn is a log intact up to some commit after a power failure;
-// the database recovers from it by itself.
+// logProblem describes the damage of a log, "" for none. torn means that a log is intact up to some commit after a power
+// failure, from which the database recovers.
 func logProblem(path string) (problem string, torn bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,7 @@ func logProblem(path string) (problem string, torn bool, err error) {
 	defer f.Close()
 	var head [logHead]byte
 	switch _, err := io.ReadFull(f, head[:]); {
-	case errors.Is(err, io.EOF): // it was copied to the end, and cut off
+	case errors.Is(err, io.EOF): // it was copied completely, but is cut off
 		return "", false, nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "its log " + filepath.Base(path) + " is cut off", false, nil
@@ -128,7 +128,7 @@ func (s *logSum) is(p []byte) bool {
 	return binary.BigEndian.Uint32(p) == s.a && binary.BigEndian.Uint32(p[4:]) == s.b
 }
 
-// lostThreads are threads that have folders and are not in the database, which is left as it is.
+// lostThreads returns threads that have folders but aren't in the database, which is left unchanged.
 func lostThreads(ctx context.Context, dir string) (lost []string, err error) {
 	f, err := os.Open(filepath.Join(dir, "threads"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -140,7 +140,7 @@ func lostThreads(ctx context.Context, dir string) (lost []string, err error) {
 	defer f.Close()
 	access := "mode=ro"
 	if _, err := os.Stat(filepath.Join(dir, fileName+"-wal")); errors.Is(err, fs.ErrNotExist) {
-		access = "immutable=1" // else there would be an empty log
+		access = "immutable=1" // otherwise an empty log would be created
 	}
 	db, err := openPool(dir, access, "query_only(1)")
 	if err != nil {
@@ -155,7 +155,7 @@ func lostThreads(ctx context.Context, dir string) (lost []string, err error) {
 		names, err := f.Readdirnames(64)
 		for _, name := range names {
 			if seen++; strings.HasPrefix(name, probePrefix) || strings.HasPrefix(name, "job-") {
-				continue // made to try the sandbox, or for one conversion
+				continue // created to test the sandbox, or for one conversion
 			}
 			there := 0
 			if made > 0 {

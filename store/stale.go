@@ -31,7 +31,7 @@ func (t *TTL) Row(thread string) (KV, error) {
 	return row, err
 }
 
-// ThreadTTL returns a thread's time to live, or ErrNotFound when it has none.
+// ThreadTTL returns a thread's time to live, or ErrNotFound if it has none.
 func (db *DB) ThreadTTL(ctx context.Context, thread string) (TTL, error) {
 	var t TTL
 	body, err := db.KV(ctx, Global, ttlSpace, thread)
@@ -48,7 +48,7 @@ func (db *DB) ThreadTTL(ctx context.Context, thread string) (TTL, error) {
 type Due struct {
 	ID       string
 	Touched  time.Time
-	Strategy string // of its own time to live, else ""
+	Strategy string // its own time-to-live strategy, otherwise ""
 }
 
 // hasHistory is true for rows t of thread with more than their newest checkpoint needs.

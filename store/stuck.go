@@ -50,8 +50,8 @@ type slowness struct {
 	since  atomic.Int64 // nanoseconds since origin, 0 without a commit under way
 	times  atomic.Uint64
 	spare  atomic.Bool // the current write is housekeeping, which counts as slow once another write waits for it
-	busy   func() bool // whether something waits; constant, like origin
-	origin time.Time   // by the clock that never jumps
+	busy   func() bool // reports whether anything waits; constant, like origin
+	origin time.Time   // monotonic reference time
 
 	mu       sync.Mutex // guards the fields below
 	timer    *time.Timer

@@ -13,18 +13,18 @@ import (
 // A tail row is a row of frames: length and bytes of the thread's id, the
 // number, length and bytes of the data, each number a uvarint.
 
-// A row that each group has ends with marks: a frame of no thread, whose data are frames without data that say up
-// to which number a thread is folded, or that it is not there any more.
+// Each group's row ends with marks: a frame without a thread, whose data are frames without data that record up to
+// which number a thread is folded, or that it is gone.
 
 // tailSpan are the ids of one server's rows: those from first on and before end.
 type tailSpan struct{ first, end int64 }
 
-// tailBits is how many bits of an id count the rows of a server; those above are its number.
+// tailBits is the number of bits of an id that count a server's rows; the higher bits are its number.
 const tailBits = 40
 
 func spanOf(node int64) tailSpan { return tailSpan{node<<tailBits + 1, (node + 1) << tailBits} }
 
-// goneThread marks a thread that is not there any more.
+// goneThread marks a deleted thread.
 const goneThread = math.MaxInt64
 
 // appendMarks adds the fold marks of successful jobs.
@@ -45,7 +45,7 @@ func appendMarks(b []byte, jobs []*job) []byte {
 	return appendFrame(b, "", 0, marks)
 }
 
-// frameSize is the most bytes a frame takes.
+// frameSize returns an upper bound for a frame's size.
 func frameSize(thread string, data []byte) int {
 	return 3*binary.MaxVarintLen64 + len(thread) + len(data)
 }
@@ -103,8 +103,8 @@ func keepFrames(b []byte, keep func(thread []byte, seq int64) bool) []byte {
 	return kept
 }
 
-// openFrames returns the frames of g that its own jobs don't fold. The end of a short answer comes into the same commit
-// as its words, which nobody will look for in the tail then.
+// openFrames returns the frames of g that its own jobs don't fold. The end of a short answer is in the same commit as its
+// words, so nobody will look for them in the tail.
 func (g *group) openFrames() []byte {
 	var folds map[string]int64
 	for _, j := range g.jobs {
@@ -124,18 +124,18 @@ func (g *group) openFrames() []byte {
 	return keepFrames(g.frames, func(thread []byte, seq int64) bool { return seq > folds[string(thread)] })
 }
 
-// tailMark says that frames up to number last lie in rows from row on.
+// tailMark records that frames up to number last are in rows from row on.
 type tailMark struct{ row, last int64 }
 
 // threadTail is the writer's record of one thread's frames in the tail.
 type threadTail struct {
 	marks     []tailMark // unfolded, rows ascending
-	from, row int64      // first and last row that ever held a frame of it
+	from, row int64      // first and last row that held one of its frames
 	seq       int64      // greatest number written
 }
 
-// maxMarks bounds the memory per thread; above it neighbours are merged, which
-// only makes the oldest row needed look a little older than it is.
+// maxMarks limits the memory per thread; above it neighbours are merged, which only makes the oldest
+// needed row seem a little older.
 const maxMarks = 64
 
 func (t *threadTail) note(row, last int64) {
@@ -157,8 +157,7 @@ func (t *threadTail) fold(to int64) {
 	t.marks = slices.DeleteFunc(t.marks, func(m tailMark) bool { return m.last <= to })
 }
 
-// oldestOpen is the first tail row still needed, next when none is. Called with
-// mu held.
+// oldestOpen returns the first tail row still needed, or next if none is. mu must be held.
 func (w *writer) oldestOpen() int64 {
 	oldest := w.nextTail
 	for _, t := range w.tails {
@@ -169,8 +168,8 @@ func (w *writer) oldestOpen() int64 {
 	return oldest
 }
 
-// sweep lets g delete the tail rows nobody needs when there are at least so many of them. done
-// takes effect once g is committed.
+// sweep makes g delete the unneeded tail rows if there are at least this many. done takes effect once
+// g is committed.
 func (w *writer) sweep(g *group, atLeast int64) (done func()) {
 	if atLeast > 1 && w.nextTail < w.lookAt {
 		return nil
@@ -198,7 +197,7 @@ func (w *writer) sweep(g *group, atLeast int64) (done func()) {
 	}
 }
 
-// tailLow says that at a moment rows below one were not needed.
+// tailLow records the lowest tail row still needed at a point in time.
 type tailLow struct {
 	at  time.Time
 	low int64
@@ -207,8 +206,8 @@ type tailLow struct {
 // keepStep is the least time between moments that are remembered.
 const keepStep = 250 * time.Millisecond
 
-// keep is the row below which rows are not needed since the time for which others may still want to read them.
-// low is that of now.
+// keep returns the row below which rows have been unneeded for as long as others may want to read them. low is
+// the current one.
 func (w *writer) keep(low int64, now time.Time) int64 {
 	stay := w.engine.keeps()
 	if stay == 0 {

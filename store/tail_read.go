@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	readTailBytes = 1 << 20 // bound of one read of another server's tail, but for its last row
+	readTailBytes = 1 << 20 // limit of one read of another server's tail, except for its last row
 	readTailRows  = 1000
 )
 
@@ -17,7 +17,7 @@ const (
 type TailRow struct {
 	ID     int64
 	Frames []Delta
-	Folded map[string]int64 // by thread, the number up to which it is folded by then
+	Folded map[string]int64 // by thread, the number up to which events are folded
 }
 
 // TailEnd returns the last row in the tail of a server, 0 for none.
@@ -91,10 +91,10 @@ func (r *TailRow) read(b []byte, wanted func(thread []byte) bool) error {
 // Underway is the position of a run at one moment.
 type Underway struct {
 	Status   string
-	Node     int64 // that has it, 0 for none
-	LastSeq  int64 // of the run, when it has ended
+	Node     int64 // server that has it, 0 for none
+	LastSeq  int64 // its last event, if it has ended
 	Folded   int64 // number up to which its thread's events are in rows
-	TailFrom int64 // row of the node's tail before all that have something of the run
+	TailFrom int64 // row of the node's tail before any of the run
 }
 
 // Underway returns the positions of open runs.

@@ -11,13 +11,13 @@ import (
 // Team is a group of accounts and its rights.
 type Team struct {
 	ID        string
-	Name      string // no two have the same
+	Name      string // unique
 	Rules     json.RawMessage
 	Members   []string // ids of accounts, and "role:NAME" for everybody with that role
 	CreatedAt time.Time
 }
 
-// teamColumns are those of a row per member; a team without members has one with an empty name.
+// teamColumns selects one row per member; a team without members has one with an empty name.
 const teamColumns = `t.id, t.name, t.rules, t.created_at, coalesce(m.member, '')`
 
 // Teams returns all teams by name.
@@ -39,8 +39,8 @@ func (db *DB) Team(ctx context.Context, id string) (Team, error) {
 	return list[0], nil
 }
 
-// TeamsOf returns the role of an account and the teams it belongs to by itself or by that role, without their members.
-// The role is "" where there is no such account.
+// TeamsOf returns the role of an account and its teams, by itself or by that role, without their members. The role is ""
+// for a missing account.
 func (db *DB) TeamsOf(ctx context.Context, user string) (role string, list []Team, err error) {
 	err = db.each(db.brief(ctx), `SELECT u.role, coalesce(t.id, ''), coalesce(t.name, ''), coalesce(t.rules, '')
 		FROM "user" u LEFT JOIN team t ON t.id IN (SELECT m.team FROM team_member m
@@ -86,8 +86,8 @@ func (db *DB) teams(ctx context.Context, query string, args ...any) (list []Team
 	return list, nil
 }
 
-// PutTeam creates or replaces a team with its members. Those who have no role in a project any more take their chats along.
-// ErrExists when another one has its name.
+// PutTeam creates or replaces a team with its members. People left without a role in a project take their chats along.
+// ErrExists if another team has its name.
 func (db *DB) PutTeam(ctx context.Context, t Team) error {
 	now := db.Now().UnixMilli()
 	err := db.trash(ctx, func(w *writer) error {
@@ -117,8 +117,8 @@ func (db *DB) PutTeam(ctx context.Context, t Team) error {
 	return nil
 }
 
-// DeleteTeam removes a team; its members stay, prompts shared with it are their owners' alone, and collections and projects
-// are not shared with it any more. ErrNotFound when it is not there.
+// DeleteTeam removes a team; its members stay, prompts shared with it become private, and collections and projects are no
+// longer shared with it. ErrNotFound if it doesn't exist.
 func (db *DB) DeleteTeam(ctx context.Context, id string) error {
 	err := db.trash(ctx, func(w *writer) error {
 		n, err := w.change(`DELETE FROM team WHERE id = ?`, id)
@@ -148,7 +148,8 @@ func (db *DB) DeleteTeam(ctx context.Context, id string) error {
 	return nil
 }
 
-// lateRuns is how long before a day runs may have been made whose tokens count in it, as they end in it.
+// lateRuns is how long before a day runs may have been created whose tokens count for it, because they end
+// in it.
 const lateRuns = 7 * 24 * time.Hour
 
 // live begins the ids of rows about runs that haven't ended.
@@ -167,10 +168,9 @@ func (db *DB) CountUsed(ctx context.Context, owner, run string, tokens int64) er
 	return nil
 }
 
-// Used counts the runs that an owner has started since a moment, and the tokens they and the calls beside them took;
-// deleted ones of the last two days count too, and the tokens of runs that waited or worked past that moment. Of runs
-// that haven't ended, tokens count that [DB.CountUsed] was told of. With the id of a run, only runs up to that one
-// count, by the time they were made.
+// Used counts the runs that an owner started since a time, and the tokens of these and of side calls; deleted ones of
+// the last two days count too, and the tokens of runs that were waiting or active past that time. For unended runs, the
+// tokens passed to [DB.CountUsed] count. With the id of a run, only runs created up to that one count.
 func (db *DB) Used(ctx context.Context, owner string, since time.Time, run string) (runs, tokens int64, err error) {
 	err = db.queryRow(ctx, `SELECT
 		{number}(SELECT count(*) FROM run WHERE owner = ?1 AND parent = '' AND created_at >= ?2 AND (?3 = ''

@@ -27,7 +27,7 @@ type Thread struct {
 
 // ThreadQuery selects a page of threads. Zero fields select everything.
 type ThreadQuery struct {
-	Owner     string // without deleted and temporary ones; "" is all owners' including those
+	Owner     string // excludes deleted and temporary threads; "" includes those of all owners
 	Shelf     Shelf
 	IDs       []string
 	Project   string // threads in it
@@ -265,7 +265,7 @@ func (q ThreadQuery) where() (where string, args []any, err error) {
 	return where, args, nil
 }
 
-// parseContainment decodes a metadata filter, nil when it asks for nothing.
+// parseContainment decodes a metadata filter, nil if it asks for nothing.
 func parseContainment(raw json.RawMessage) (map[string]any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, nil
@@ -348,8 +348,8 @@ func (p *batch) patchThread() error {
 	return nil
 }
 
-// raisedTop makes the numbers of a batch's messages the thread's last ones. A number that the thread used before makes
-// it NULL, which the column rejects.
+// raisedTop sets the thread's last number to that of a batch's messages. A number the thread used before makes it NULL,
+// which the column rejects.
 const raisedTop = `top = CASE WHEN top < ? THEN CAST(? AS BIGINT) END`
 
 // topArgs returns the arguments of [raisedTop].

@@ -10,7 +10,7 @@ import (
 // Span is the trace of one call of a run, in its writer's format.
 type Span struct {
 	Thread, Run string
-	N           int64 // when it began, in microseconds; unique
+	N           int64 // start time in microseconds; unique
 	Body        []byte
 }
 

@@ -10,8 +10,8 @@ import (
 // A deleted thread is in the trash until [DB.Restore] restores it or it is permanently deleted. Its owner and the time
 // of its deletion identify the deletion; threads deleted together have the same time.
 
-// Discard puts a thread of owner's into the trash as of a moment. ErrNotFound when the owner
-// has no such thread, or it is there already.
+// Discard moves a thread of owner to the trash as of a time. ErrNotFound if the owner has no such
+// thread, or it is there already.
 func (db *DB) Discard(ctx context.Context, owner, thread string, at time.Time) error {
 	err := db.trash(ctx, func(w *writer) error {
 		n, err := w.change(`UPDATE thread SET deleted_at = ? WHERE id = ? AND owner = ? AND deleted_at = 0`,
@@ -27,8 +27,8 @@ func (db *DB) Discard(ctx context.Context, owner, thread string, at time.Time) e
 	return nil
 }
 
-// Restore undeletes an owner's threads that were deleted at a moment, unless that is longer ago than keep. It returns
-// the threads, none when it is too late.
+// Restore undeletes an owner's threads that were deleted at a time, unless that is longer ago than keep. It returns the
+// threads, none if it is too late.
 func (db *DB) Restore(ctx context.Context, owner string, at time.Time,
 	keep time.Duration) (threads []string, err error) {
 	err = db.trash(ctx, func(w *writer) error {
@@ -79,7 +79,7 @@ func (db *DB) Overdue(ctx context.Context, keep time.Duration) (threads []string
 	return threads, next, nil
 }
 
-// Discarded counts an owner's threads that were deleted at a moment and not restored.
+// Discarded counts an owner's threads that were deleted at a time and not restored.
 func (db *DB) Discarded(ctx context.Context, owner string, at time.Time) (n int, err error) {
 	err = db.queryRow(ctx, `SELECT count(*) FROM thread WHERE deleted_at = ? AND deleted_at > 0 AND owner = ?`,
 		[]any{at.UnixMilli(), owner}, &n)
@@ -89,7 +89,7 @@ func (db *DB) Discarded(ctx context.Context, owner string, at time.Time) (n int,
 	return n, nil
 }
 
-// trash does work after which lists of threads may be others.
+// trash runs a write after which lists of threads may differ.
 func (db *DB) trash(ctx context.Context, apply func(w *writer) error) error {
 	return db.w.do(ctx, &job{apply: apply, then: func(w *writer) { w.listed++ }})
 }

@@ -11,9 +11,9 @@ import (
 // contents are objects of another store.
 type Tree struct {
 	Version, Parent int64 // Parent 0 is none
-	Whole           bool  // Body is all there is
+	Whole           bool  // Body is complete
 	Body            []byte
-	Objects         []string // that Body names
+	Objects         []string // objects referenced by Body
 }
 
 // NoTree is the version at checkpoints of threads without files. 0 means unknown.
@@ -28,8 +28,8 @@ func (db *DB) TreeVersion(ctx context.Context, thread string) (v int64, err erro
 	return v, nil
 }
 
-// Trees returns the parts of a version of a thread's files, a whole one first and without Objects. ErrNotFound when
-// there is no such version.
+// Trees returns the parts of a version of a thread's files, a whole one first and without Objects. ErrNotFound if the
+// version doesn't exist.
 func (db *DB) Trees(ctx context.Context, thread string, version int64) ([]Tree, error) {
 	var list []Tree
 	err := db.each(ctx, `SELECT version, parent, whole, body FROM tree WHERE thread = ?1 AND version <= ?2 AND version >=
@@ -49,8 +49,8 @@ func (db *DB) Trees(ctx context.Context, thread string, version int64) ([]Tree, 
 	return list, nil
 }
 
-// PutTree adds a version and returns its number, which no version of any thread before it had. ErrConflict when
-// its parent is not the newest one any more, ErrNotFound when an object is not there any more.
+// PutTree adds a version and returns its number, which is new among all threads. ErrConflict if its parent is no
+// longer the newest, ErrNotFound if an object is gone.
 func (db *DB) PutTree(ctx context.Context, thread string, t Tree) (int64, error) {
 	now := db.Now()
 	t.Version = max(t.Parent+1, now.UnixMicro())
@@ -86,7 +86,7 @@ func (db *DB) PutTree(ctx context.Context, thread string, t Tree) (int64, error)
 	return t.Version, nil
 }
 
-// CopyTrees copies all versions of another thread up to one of them to a thread without files, under their numbers.
+// CopyTrees copies all versions of another thread up to a given one to a thread without files, under their numbers.
 func (db *DB) CopyTrees(ctx context.Context, from, to string, version int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		err := w.exec(`INSERT INTO object_use(object, thread, version) SELECT object, ?1, version FROM object_use
@@ -161,7 +161,7 @@ func (db *DB) SpareObjects(ctx context.Context, before time.Time, limit int) (na
 	return names, nil
 }
 
-// UsedObject is an object that versions of files name, with one of the threads that have them.
+// UsedObject is an object used by versions of files, with one of their threads.
 type UsedObject struct {
 	Name, Thread string
 	Known        bool // it has a row that isn't marked for removal

@@ -13,7 +13,7 @@ type User struct {
 	Email     string // in lower case; no two users have the same
 	Name      string
 	Role      string // owner, admin or user
-	Password  string // a hash, "" for a user that cannot sign in with one
+	Password  string // hash, "" if the user can't sign in with a password
 	Disabled  bool
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -28,8 +28,8 @@ func scanUser(scan func(...any) error) (u User, err error) {
 	return u, err
 }
 
-// AddUser stores a new user. ErrExists when its id or e-mail address is taken, ErrConflict when
-// there is no user yet: the first is [DB.AddFirstUser]'s.
+// AddUser stores a new user. ErrExists if its id or e-mail address is taken, ErrConflict if there is
+// no user yet: [DB.AddFirstUser] adds the first.
 func (db *DB) AddUser(ctx context.Context, u User) (User, error) {
 	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -50,7 +50,7 @@ func (db *DB) AddUser(ctx context.Context, u User) (User, error) {
 	return db.User(ctx, u.ID)
 }
 
-// AddFirstUser stores the owner of a server that has no user yet. ErrExists when it has one.
+// AddFirstUser stores the owner of a server that has no user yet. ErrExists if it has one.
 func (db *DB) AddFirstUser(ctx context.Context, u User) (User, error) {
 	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -99,7 +99,7 @@ func (db *DB) Users(ctx context.Context) (list []User, err error) {
 	return list, nil
 }
 
-// HasUsers reports whether there is an account.
+// HasUsers reports whether any account exists.
 func (db *DB) HasUsers(ctx context.Context) (has bool, err error) {
 	if err = db.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM "user")`, nil, &has); err != nil {
 		return false, fmt.Errorf("users: %w", err)
@@ -107,7 +107,7 @@ func (db *DB) HasUsers(ctx context.Context) (has bool, err error) {
 	return has, nil
 }
 
-// Barred reports whether an account is disabled. Whoever has none is not.
+// Barred reports whether an account is disabled. A missing one isn't.
 func (db *DB) Barred(ctx context.Context, id string) (barred bool, err error) {
 	query := `SELECT EXISTS (SELECT 1 FROM "user" WHERE id = ? AND disabled <> 0)`
 	if err = db.queryRow(ctx, query, []any{orDefault(id, DefaultOwner)}, &barred); err != nil {

@@ -12,28 +12,28 @@ type WakeKind byte
 // Kinds of wake-ups.
 const (
 	WakeTail    WakeKind = 't' // a server has written to its tail
-	WakeRuns    WakeKind = 'r' // runs or the title of a thread have changed; IDs are threads
+	WakeRuns    WakeKind = 'r' // runs or title of a thread have changed; IDs are threads
 	WakeClaim   WakeKind = 'q' // a run can be claimed
-	WakeWish    WakeKind = 'w' // something is wished of runs; IDs are runs
+	WakeWish    WakeKind = 'w' // a run got a wish; IDs are runs
 	WakeSetting WakeKind = 'c' // a setting has changed
 	WakeSpace   WakeKind = 'k' // values have changed; IDs are their spaces
 	WakeNote    WakeKind = 'n' // notes were left or taken; IDs are their names
-	WakeBox     WakeKind = 'b' // a sandbox is to end or has ended; IDs are threads
+	WakeBox     WakeKind = 'b' // a sandbox should end or has ended; IDs are threads
 
 	wakeFollow WakeKind = 'f' // a server's tail is being read
 )
 
-// WakePoll for [Config.Wake] has servers look by themselves, more often, instead of telling each other.
+// WakePoll for [Config.Wake] makes servers poll more often instead of notifying each other.
 const WakePoll = "poll"
 
 // Wake is a hint that something may have changed. It may be late, repeated or lost, so listeners also poll.
 type Wake struct {
 	Kind WakeKind
 	IDs  []string
-	All  bool // IDs are not all, or none are known: everything of that kind may have changed
+	All  bool // IDs are incomplete: everything of that kind may have changed
 }
 
-// Wakes are hints between servers that share a database, and inside of one. [DB] has them.
+// Wakes are hints between servers that share a database, and within one. [DB] implements them.
 type Wakes interface {
 	// Hear calls f for each wake-up of a kind for or about a server, 0 for those for all, until stop is called; f may
 	// be running then. f must return at once. When hints may have been lost it is called with All.
@@ -54,13 +54,13 @@ type wakeTopic struct {
 
 type hearer struct{ f func(Wake) }
 
-// wakes calls the listeners in this process, and through a wire those in others.
+// wakes calls the listeners in this process, and over a wire those in others.
 type wakes struct {
 	self int64     // this server
-	wire *wakeWire // nil when there are no others
+	wire *wakeWire // nil without other servers
 
-	told     atomic.Bool // something may have become due since it was last looked
-	expected atomic.Bool // the same, of the last look
+	told     atomic.Bool // something may have become due since the last check
+	expected atomic.Bool // the value of the last check
 
 	mu    sync.Mutex
 	heard map[wakeTopic][]*hearer

@@ -1,14 +1,14 @@
 package store
 
-// Work counts what a database was asked for since it was opened. Times depend on the machine and on what else it does;
-// these numbers do not, so that budgets can be compared with them.
+// Work counts the operations of a database since it was opened. Unlike times, these numbers don't depend on the machine,
+// so they can be compared with budgets.
 type Work struct {
-	Queries    uint64 // statements that read, outside of what writes
-	Statements uint64 // of the writer, with those that begin and end its transactions
-	Commits    uint64 // transactions; with Sync "full" each waits for the disk once
+	Queries    uint64 // reading statements outside of transactions that write
+	Statements uint64 // statements of the writer, including BEGIN and COMMIT
+	Commits    uint64 // transactions; with Sync "full" each syncs the disk
 }
 
-// Work returns the counts of this moment.
+// Work returns the current counts.
 func (db *DB) Work() Work {
 	return Work{Queries: db.queries.Load(), Statements: db.engine.works(), Commits: db.w.commits.Load()}
 }

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	commitEvery = 3 * time.Millisecond // least time between commits that deltas alone cause
-	atOnce      = 3                    // commits after a pause that need not keep that time
-	crowded     = 5                    // deltas a millisecond from which on that time is doubled
-	maxBytes    = 4 << 20              // most bytes of one commit
-	maxItems    = 4096                 // most deltas and rows of one commit
-	keepBuffer  = 1 << 20              // a greater buffer is not kept for the next commit
+	commitEvery = 3 * time.Millisecond // least time between commits of deltas alone
+	atOnce      = 3                    // commits after a pause that may come sooner
+	crowded     = 5                    // deltas per millisecond that double that time
+	maxBytes    = 4 << 20              // byte limit of one commit
+	maxItems    = 4096                 // limit of deltas and rows of one commit
+	keepBuffer  = 1 << 20              // larger buffers aren't reused
 	sweepRows   = 256                  // garbage rows in the tail worth a delete
 	tidyAfter   = time.Second          // quiet time before housekeeping
-	copyEvery   = time.Minute          // at most, where there is none: the file alone is never older
-	probeEvery  = 2 * time.Second      // how often a failed disk is tried again
+	copyEvery   = time.Minute          // least interval if there was none: the file alone is never older
+	probeEvery  = 2 * time.Second      // interval of retrying a failed disk
 )
 
 // group is the content of one commit: deltas of all lanes, then jobs in order.
@@ -29,13 +29,13 @@ type group struct {
 	buf    []byte
 	lanes  []laneSlot
 	jobs   []*job
-	row    int64  // in the tail, 0 for none
-	frames []byte // in it
-	after  []stmt // out of the tail
+	row    int64  // row in the tail, 0 for none
+	frames []byte // frames in that row
+	after  []stmt // deletions from the tail
 	items  int
 	size   int
 	urgent bool
-	since  time.Time // of its first delta, where somebody measures
+	since  time.Time // time of its first delta, if measured
 }
 
 // laneSlot is one lane's share of a group.
@@ -49,18 +49,18 @@ type laneSlot struct {
 type job struct {
 	lane  *Lane
 	batch *batch
-	apply func(*writer) error // inside the transaction
-	then  func(*writer)       // after it is committed, with mu held
+	apply func(*writer) error // runs in the transaction
+	then  func(*writer)       // runs after the commit, with mu held
 	err   error               // this job's own failure
-	calm  bool                // it goes with the next commit, as deltas do
+	calm  bool                // it joins the next commit, like deltas
 	done  chan error
-	taken bool // with using: whoever waited was told that it is not written
+	taken bool // with using: the caller was told that it isn't written
 
 	using  sync.Mutex // held while apply runs
-	unread bool       // with using: nobody waits for what apply finds out
+	unread bool       // with using: nobody waits for apply's findings
 }
 
-// writer has the only goroutine that writes. Fields without a note belong to it.
+// writer has the only goroutine that writes. Fields without a comment belong to it.
 type writer struct {
 	engine    engine
 	node      int64 // see engine.self; constant
@@ -77,21 +77,21 @@ type writer struct {
 	clock     *clock
 	last      time.Time     // end of the last commit
 	patience  time.Duration // time between commits of deltas alone: commitEvery, or twice that in a crowd
-	due       time.Time     // when the next of them may be
-	span      tailSpan      // of our rows in the tail; constant
-	tailLow   int64         // our tail rows below are deleted, an earlier process's excepted
-	lows      []tailLow     // what could have been deleted before, oldest first
-	lookAt    int64         // tail row at which to look for garbage again
+	due       time.Time     // earliest time of their next commit
+	span      tailSpan      // range of our rows in the tail; constant
+	tailLow   int64         // our deleted tail rows end here, except an earlier process's
+	lows      []tailLow     // earlier deletion limits, oldest first
+	lookAt    int64         // tail row at which to check for garbage again
 	shrink    bool          // much was deleted since the log was last cut off
 	tidy      bool          // nothing was committed since the last housekeeping
 	copied    time.Time     // when the log was last moved into the file
 	probed    time.Time     // last try of a failed disk
 	tell      []*Lane       // lanes of the group being finished, reused
 	blank     blanks
-	puts      []KV // that jobs of the group being written have put
+	puts      []KV // values put by jobs of the group being written
 
 	auditRows, auditBytes int64
-	trims                 bool // somebody calls DB.TrimAudit
+	trims                 bool // DB.TrimAudit is in use
 
 	wake chan struct{} // one token: look at the queue again
 	done chan struct{} // closed when the goroutine has ended
@@ -101,16 +101,16 @@ type writer struct {
 	full     []*group               // sealed, oldest first
 	free     []*group               // emptied, for reuse
 	gen      uint64                 // last group number given
-	closed   bool                   // no more work is taken
+	closed   bool                   // rejects further work
 	idle     bool                   // the writer sleeps until it is nudged
 	health   error                  // last group failure
 	outage   *outage                // never nil
-	tails    map[string]*threadTail // what this process wrote to the tail
+	tails    map[string]*threadTail // tail state by thread of this process
 	nextTail int64                  // id of the next tail row
-	listed   uint64                 // how often threads were made, deleted or restored
-	oldTail  int64                  // last tail row of an earlier process in our span, 0 when cleared
+	listed   uint64                 // number of creations, deletions and restorations of threads
+	oldTail  int64                  // last tail row of an earlier process in our span, 0 once deleted
 	oldSeqs  map[string]int64       // greatest number of each thread in rows of earlier processes
-	oldRead  bool                   // they were read
+	oldRead  bool                   // they have been read
 }
 
 func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, error) {
@@ -159,7 +159,7 @@ func (w *writer) room(size, items int) *group {
 	return w.cur
 }
 
-// nudge lets the writer look at its queue. It never blocks.
+// nudge wakes the writer. It never blocks.
 func (w *writer) nudge() {
 	select {
 	case w.wake <- struct{}{}:
@@ -167,8 +167,8 @@ func (w *writer) nudge() {
 	}
 }
 
-// do queues j as urgent and waits for it. When ctx ends first, whether j takes effect is not
-// known; its apply does not run any more then, as it may write to variables of the caller.
+// do queues j as urgent and waits for it. If ctx ends first, it is unknown whether j takes effect; its
+// apply no longer runs, as it may write to variables of the caller.
 func (w *writer) do(ctx context.Context, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (w *writer) commitBatch(ctx context.Context, l *Lane, b Batch) error {
 	return nil
 }
 
-// run is the writer goroutine. It ends when the writer is closed and empty.
+// run is the writer's goroutine. It ends when the writer is closed and empty.
 func (w *writer) run() {
 	defer close(w.done)
 	timer := time.NewTimer(time.Hour)
@@ -336,7 +336,7 @@ func (w *writer) copyLog() {
 	}
 }
 
-// busy says that there is something to commit.
+// busy reports whether there is something to commit.
 func (w *writer) busy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -363,7 +363,7 @@ func (w *writer) exec(query string, args ...any) error {
 	return err
 }
 
-// change is exec which tells how many rows were changed.
+// change executes a statement and returns the number of changed rows.
 func (w *writer) change(query string, args ...any) (int64, error) {
 	cleanAll(args)
 	return w.engine.change(query, args)
@@ -389,7 +389,7 @@ func (w *writer) healthy() error {
 	return w.health
 }
 
-// close takes no more work and waits until the queue is written.
+// close rejects further work and waits until the queue is written.
 func (w *writer) close() error {
 	w.mu.Lock()
 	w.closed = true

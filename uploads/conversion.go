@@ -66,7 +66,7 @@ func (c *Conversion) Why() string {
 	return "the converter could not cope with it"
 }
 
-// WithMarkdown is f with the places of its Markdown, the upload with the given name.
+// WithMarkdown adds the addresses of the Markdown with the given name.
 func (f File) WithMarkdown(thread, name string) File {
 	f.MarkdownFile = name
 	f.MarkdownPath, f.MarkdownVirtualPath = Folder+"/"+name, Folder+"/"+name
@@ -115,7 +115,7 @@ func Write(ctx context.Context, dir Dir, name string, text []byte) error {
 	return nil
 }
 
-// Heading is a heading of a Markdown text and the line it stands on, counted from 1.
+// Heading is a heading of a Markdown text with its line, counted from 1.
 type Heading struct {
 	Line  int
 	Title string

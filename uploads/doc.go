@@ -47,15 +47,15 @@ type Dir interface {
 
 // Sentinels of this package.
 var (
-	// ErrNoFiles is a request without a file.
+	// ErrNoFiles means that a request has no file.
 	ErrNoFiles error = sentence("No files provided")
-	// ErrForm is a body that is not a complete multipart form.
+	// ErrForm means that a body isn't a complete multipart form.
 	ErrForm = errors.New("invalid multipart form")
 	// ErrTooLarge matches TooManyError, FileTooLargeError and TotalTooLargeError.
 	ErrTooLarge = errors.New("upload over a limit")
 	// ErrNotFound matches NotFoundError.
 	ErrNotFound = errors.New("no such upload")
-	// ErrName is a name that no upload can have.
+	// ErrName means that no upload can have the name.
 	ErrName error = sentence("Invalid path")
 )
 

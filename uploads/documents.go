@@ -9,18 +9,18 @@ import (
 
 // Documents manages the conversion of uploads that are documents.
 type Documents interface {
-	// Add takes files that were just stored and has the documents among them converted.
+	// Add registers files that were just stored and schedules converting the documents among them.
 	Add(ctx context.Context, thread string, names ...string) error
 	// Remove forgets a deleted upload and deletes its Markdown.
 	Remove(ctx context.Context, dir Dir, thread, name string) error
 	// Files lists the uploads of a thread. Documents include their state and the path of their Markdown, which isn't
 	// listed separately.
 	Files(ctx context.Context, dir Dir, thread string) (List, error)
-	// Await waits until none of the named uploads is pending, or until ctx ends. No names
-	// mean all.
+	// Await waits until none of the named uploads is pending, or until ctx ends. Without names it
+	// waits for all.
 	Await(ctx context.Context, thread string, names ...string) error
-	// ReadAs has the text of an upload read again in an encoding, one of EncodingNames, or in that
-	// which it looks like where none is named.
+	// ReadAs schedules reading the text of an upload in an encoding, one of EncodingNames, or in the
+	// detected one if none is given.
 	ReadAs(ctx context.Context, thread, name, encoding string) error
 	// Search finds passages in the texts of a thread's uploads.
 	Search(ctx context.Context, thread string, q Query) (Found, error)
@@ -43,9 +43,9 @@ type Query struct {
 
 // Found answers a Query.
 type Found struct {
-	Passages []Passage // the best first
+	Passages []Passage // best first
 	Searched int       // number of files searched
-	// Left are uploads that should have been looked into, with the reason why they weren't.
+	// Left lists uploads that couldn't be searched, with the reason.
 	Left []Left
 }
 
@@ -59,7 +59,7 @@ type Passage struct {
 	Text        string
 }
 
-// Cite names the place of a passage as an answer does.
+// Cite formats the place of a passage as citations do.
 func (p Passage) Cite() string {
 	switch p.Kind {
 	case "page":
@@ -73,7 +73,7 @@ func (p Passage) Cite() string {
 // Left is an upload that a search couldn't look into.
 type Left struct{ File, Why string }
 
-// NoDocuments is for where nothing is converted.
+// NoDocuments implements Documents without conversions.
 type NoDocuments struct{}
 
 // Add does nothing.

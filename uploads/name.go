@@ -15,9 +15,8 @@ import (
 
 const maxName = 255
 
-// sentName reads the file name of a form part exactly as it was sent:
-// multipart.Part drops folders, of which the user is to be told. file is false
-// for a plain form field.
+// sentName reads the file name of a form part exactly as sent: multipart.Part drops folders, which the
+// user must hear about. file is false for a plain form field.
 func sentName(h textproto.MIMEHeader) (name string, file bool) {
 	_, params, err := mime.ParseMediaType(h.Get("Content-Disposition"))
 	if err != nil {

@@ -43,7 +43,7 @@ var ErrPicture error = sentence("not a picture that can be shown")
 
 // PictureError is the reason why an image can't be shown.
 type PictureError struct {
-	Width, Height int    // where it has too many pixels
+	Width, Height int    // set if there are too many pixels
 	Unknown       bool   // its format is unsupported
 	Kind          string // with Unknown: its format, such as HEIC, empty for a file that may not be an image
 }

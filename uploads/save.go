@@ -178,8 +178,8 @@ func (s *saving) copy(w io.Writer, r io.Reader, name string, limit int64) (int64
 	}
 }
 
-// fill reads until buf is full or there is an error: a form is read in small pieces, and each
-// block is counted and written once.
+// fill reads until buf is full or an error occurs: a form is read in small pieces, and each block is
+// counted and written once.
 func fill(r io.Reader, buf []byte) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var more int

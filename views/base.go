@@ -52,7 +52,7 @@ func (f *Frame) Put(ctx context.Context, how How, target string, c templ.Compone
 	return nil
 }
 
-// OpsBelow puts base in front of the addresses in the HTML of a patch.
+// OpsBelow prefixes the addresses in the HTML of a patch with base.
 func OpsBelow(base string, ops []markdown.Op) []markdown.Op {
 	if base == "" {
 		return ops
@@ -106,7 +106,7 @@ func tagLength(s []byte) int {
 	return len(s)
 }
 
-// appendTag appends a tag, with base in front of the addresses in it.
+// appendTag appends a tag, prefixing its addresses with base.
 func appendTag(out, tag []byte, base string) []byte {
 	if len(tag) < 2 || !letter(tag[1]) {
 		return append(out, tag...)

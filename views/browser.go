@@ -25,12 +25,12 @@ func (b *Browsed) Names() string {
 // BrowserPanel is the panel in which a person watches the agent's browser and takes it over.
 type BrowserPanel struct {
 	ThreadID string
-	Open     bool // there is a browser now
+	Open     bool // a browser is open
 	Address  string
 	Held     bool // the person has it
 }
 
-// BrowserURL returns the panel with the browser of a chat, or an action on it.
+// BrowserURL returns the address of the panel with the browser of a chat, or of an action on it.
 func BrowserURL(id, action string) string {
 	if action == "" {
 		return ActionURL(id, "browser")

@@ -15,7 +15,7 @@ func Duration(lang string, d time.Duration) string {
 	s := d.Seconds()
 	switch {
 	case s < 0.05:
-		return "" // too short to be worth a number
+		return "" // too short to show a number
 	case s < 9.95:
 		return i18n.T(lang, "time.seconds", strings.TrimSuffix(strconv.FormatFloat(s, 'f', 1, 64), ".0"))
 	case s < 59.5:

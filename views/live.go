@@ -81,16 +81,16 @@ type Patch struct {
 	Ops     []markdown.Op `json:"ops"`
 }
 
-// How is the way a swap changes its target.
+// How is the way in which a swap changes its target.
 type How string
 
 // The kinds of swaps.
 const (
 	SwapOuter  How = "outer"  // replace the element; folds keep their state where ids match
 	SwapInner  How = "inner"  // replace the content
-	SwapAppend How = "append" // put at the end of the inside, or replace the element with the id of the new one
-	SwapBefore How = "before" // put before the element, or replace as append does
-	SwapRemove How = "remove" // take the element away; HTML is empty
+	SwapAppend How = "append" // append to the content, or replace the element with the new one's id
+	SwapBefore How = "before" // insert before the element, or replace as append does
+	SwapRemove How = "remove" // remove the element; HTML is empty
 	SwapClass  How = "class"  // set the class attribute to HTML; aria-busy follows the words run and wait
 	SwapClose  How = "close"  // fold a details element unless the reader has touched it
 )
@@ -108,7 +108,7 @@ type Frame struct {
 	Swap     []Swap      `json:"swap,omitempty"`
 	Title    string      `json:"title,omitempty"`    // new title of the document, without the name of the app
 	Say      string      `json:"say,omitempty"`      // for screen readers, in the reader's language
-	File     *FileGrowth `json:"file,omitempty"`     // of a file that is being written
+	File     *FileGrowth `json:"file,omitempty"`     // part of a file being written
 	Running  bool        `json:"running,omitempty"`  // answer to a form: a run is active, open the stream
 	Cursor   string      `json:"cursor,omitempty"`   // answer to a form: where the stream begins
 	Location string      `json:"location,omitempty"` // answer to a form: go to this page
@@ -119,7 +119,7 @@ type Frame struct {
 // FileGrowth is the next part of a file that the model is writing.
 type FileGrowth struct {
 	Path string `json:"path"` // virtual, without its leading slash
-	At   int    `json:"at"`   // where Text begins, in UTF-16 units; -1 when the file is written
+	At   int    `json:"at"`   // start of Text in UTF-16 units; -1 when the file is written
 	Text string `json:"text,omitempty"`
 }
 

@@ -21,24 +21,24 @@ const (
 type Shell struct {
 	Lang    string      // "en" or "zh-CN"; empty means English
 	Theme   Theme       // empty means ThemeSystem
-	Size    int         // of the text of answers, in px; 0 is the usual
+	Size    int         // text size of answers in px; 0 is the default
 	Columns Columns     // the reader's column widths
-	Now     time.Time   // the moment of the request in the reader's time zone; groups the list by day
+	Now     time.Time   // request time in the reader's time zone; groups the list by day
 	Threads []ThreadRow // newest first, the first page only (30 is a good number)
 	More    bool        // there are more chats than Threads holds
 	Total   int         // number of chats
 	Undo    Undo        // a recent deletion
 	Toast   *Toast      // the result of an action
-	NoSide  bool        // the reader has put the side bar away
+	NoSide  bool        // the reader has hidden the side bar
 	NoKeys  bool        // the reader disabled single-key shortcuts
 	Current string      // id of the thread on screen, empty on other pages
 	Path    string      // path and query of this page, for forms that return to it
-	Nav     Nav         // which entry of the side bar is current
+	Nav     Nav         // current entry of the side bar
 	Who     *Who        // the signed-in account; nil without accounts
 
-	Banners  []Announcement // that the reader has not dismissed
+	Banners  []Announcement // not dismissed by the reader
 	Projects []ProjectLink  // the reader's projects by name
-	Project  string         // id of the one on screen, or that the chat on screen is in
+	Project  string         // id of the project on screen, or of the chat's project
 	// Stay is the address to which the page reports that its temporary chat is still open; "" for other pages.
 	Stay string
 }
@@ -56,7 +56,7 @@ type Palette struct {
 // Nav names the current entry of the side bar.
 type Nav string
 
-// The entries of the side bar; NavNone stands for a thread or an error page.
+// Entries of the side bar; NavNone is used for a thread or an error page.
 const (
 	NavNone      Nav = ""
 	NavNew       Nav = "new"
@@ -77,9 +77,9 @@ type ThreadState string
 const (
 	ThreadIdle    ThreadState = ""
 	ThreadRunning ThreadState = "running" // amber, pulsing
-	ThreadUnread  ThreadState = "unread"  // finished and not looked at since: pine
-	ThreadWaiting ThreadState = "waiting" // asks the reader something: sky
-	ThreadFailed  ThreadState = "failed"  // last run failed and not looked at since: rose
+	ThreadUnread  ThreadState = "unread"  // finished and not seen since: pine
+	ThreadWaiting ThreadState = "waiting" // waits for an answer from the reader: sky
+	ThreadFailed  ThreadState = "failed"  // last run failed and not seen since: rose
 )
 
 // ThreadRow is one chat in a list.
@@ -88,9 +88,9 @@ type ThreadRow struct {
 	Title     string // empty: "New chat" is shown; give the first words of the message while no title exists
 	UpdatedAt time.Time
 	State     ThreadState
-	Pinned    bool // stands above the others
-	Archived  bool // only searches and the list of archived chats show it
-	Temporary bool // no list shows it, and it is deleted when it is left
+	Pinned    bool // listed above the others
+	Archived  bool // shown by searches and the list of archived chats only
+	Temporary bool // not listed, and deleted when left
 	Tags      []string
 	Source    Source
 	Turns     int // number of the reader's messages; 0 hides the number (all-chats page only)
@@ -102,7 +102,7 @@ type WelcomePage struct {
 	Composer Composer // Composer.New is true, Composer.ThreadID is the id made beforehand
 	Notice   *Notice  // a problem of the configuration
 	FirstRun *FirstRun
-	Project  *ProjectLink // that the chat will be in; nil for none
+	Project  *ProjectLink // project of the new chat; nil for none
 	Starters []string     // ids out of write, research, analyse, learn, page, code; nil shows the usual five
 }
 
@@ -119,7 +119,7 @@ type FirstRun struct {
 type FoundKey struct {
 	Env      string // OPENAI_API_KEY
 	Provider string // OpenAI
-	Preset   string // that uses it
+	Preset   string // preset that uses it
 }
 
 // FoundServer is a model server found on this machine.
@@ -137,9 +137,9 @@ type Composer struct {
 	Models      []ModelChoice
 	Model       string // name of the chosen model; empty means the first
 	Mode        Mode   // the reader's choice; shown as ModeFlash while the model can't think
-	Effort      string // how hard a model thinks that can be told; empty leaves it to the mode
+	Effort      string // reasoning effort of a model that supports it; empty leaves it to the mode
 	Running     bool   // a run is active: the round button stops it
-	Stopping    bool   // a stop was asked for and has not ended the run yet
+	Stopping    bool   // a stop was requested, but the run hasn't ended yet
 	Attachments []Attachment
 	Limits      UploadLimits
 	Autofocus   bool
@@ -158,27 +158,27 @@ type Composer struct {
 	Problem     string          // why the last message was refused, in the reader's language; empty when it was not
 }
 
-// MemoryUse tells whether a chat uses memory, and who decided it.
+// MemoryUse is whether a chat uses memory, and who decided it.
 type MemoryUse string
 
 // States of a chat's memory. MemoryNone is for servers with memory disabled.
 const (
 	MemoryNone      MemoryUse = ""
 	MemoryOn        MemoryUse = "on"
-	MemoryOff       MemoryUse = "off"       // for this chat
-	MemoryMuted     MemoryUse = "muted"     // for all chats of the reader
-	MemoryTemporary MemoryUse = "temporary" // as the chat is temporary
+	MemoryOff       MemoryUse = "off"       // disabled for this chat
+	MemoryMuted     MemoryUse = "muted"     // disabled for all chats of the reader
+	MemoryTemporary MemoryUse = "temporary" // because the chat is temporary
 )
 
 // Partner is the custom agent that a chat is with; without a name it is the lead agent.
 type Partner struct {
 	Name   string
 	Text   string // its purpose
-	Making bool   // it is being made in this chat
+	Making bool   // it is being created in this chat
 }
 
-// OfflineModel is the name of the model that answers while none is configured;
-// components show it in the reader's language.
+// OfflineModel is the name of the model that answers if none is configured; components show it in the
+// reader's language.
 const OfflineModel = "offline"
 
 // Mode is the effort of an agent before it answers.
@@ -197,8 +197,8 @@ type ModelChoice struct {
 	Name   string // the value sent in field "model"
 	Label  string // display name; empty shows Name
 	Text   string // one line about it; may be empty
-	Thinks bool   // it can think, so there are modes
-	Effort bool   // it can be told how hard to think
+	Thinks bool   // it can think, so modes are offered
+	Effort bool   // its reasoning effort can be set
 }
 
 // UploadLimits are checked in the browser before sending and by the server
@@ -214,7 +214,7 @@ type Attachment struct {
 	Name  string // file name in the thread's uploads folder
 	Path  string // virtual path without leading slash, for example mnt/user-data/uploads/a.csv; empty gives no link
 	Bytes int64
-	Error string // why it was refused; empty when it is there
+	Error string // why it was refused; empty if it was accepted
 	// Document is "pending" while the document is converted, or a word for why it is missing or incomplete; otherwise
 	// empty.
 	Document string
@@ -226,9 +226,9 @@ type Attachment struct {
 	Done, Pages int
 }
 
-// ErrorPage is a whole page for a request that went wrong.
+// ErrorPage is a whole page for a failed request.
 type ErrorPage struct {
-	Shell     Shell // may be empty but for Lang and Theme: then no list is shown
+	Shell     Shell // may be empty except for Lang and Theme: then no list is shown
 	Bare      bool  // omit the side bar (the store may be broken)
 	Public    bool  // rendered for readers of a share link; implies Bare
 	Status    int   // 404, 403, 500 ...; chooses title and advice
@@ -252,8 +252,8 @@ type SandboxState string
 const (
 	SandboxGood SandboxState = "good"
 	SandboxWeak SandboxState = "weak" // a layer is missing
-	SandboxOpen SandboxState = "open" // nothing is isolated
-	SandboxOff  SandboxState = "off"  // no commands
+	SandboxOpen SandboxState = "open" // there is no isolation
+	SandboxOff  SandboxState = "off"  // commands are disabled
 )
 
 // MenuPage is GET /ui/threads/{id}/menu: the actions for a chat of the side bar.
@@ -267,12 +267,12 @@ type MenuPage struct {
 
 // Sandbox describes the isolation of commands.
 type Sandbox struct {
-	State    SandboxState // "" is not known and not shown
+	State    SandboxState // "" is unknown and not shown
 	Provider string
 	Layers   []string
 	Degraded []string // weakened protections, in words
 	Reason   string   // reason why there is none
 	Hint     string   // advice
 	Network  string   // proxy, none or host
-	Disk     int64    // bytes a chat may have, 0 for no limit
+	Disk     int64    // disk limit of a chat in bytes, 0 for none
 }

@@ -39,14 +39,14 @@ const (
 // SignIn is GET /login, and the page of the second step.
 type SignIn struct {
 	Shell    Shell
-	Code     bool // the password was right, a code of the second step is wanted
+	Code     bool // the password was right; the code of the second step is required
 	Email    string
 	Next     string // the requested page
 	Keep     bool   // keep me signed in
-	Local    bool   // with an address and a password
+	Local    bool   // with address and password
 	Services []Service
-	Passkeys bool   // this address can have them
-	Problem  string // why it did not work
+	Passkeys bool   // this address supports passkeys
+	Problem  string // why it failed
 	Notice   string // a preceding event, such as a new password
 }
 
@@ -54,55 +54,55 @@ type SignIn struct {
 type Service struct {
 	Name  string
 	Label string
-	URL   string // begins
+	URL   string // starts the sign-in
 }
 
 // LinkPage is the page of a one-time link: /setup and /reset.
 type LinkPage struct {
 	Shell    Shell
-	Reset    bool   // a new password for an account that is there
+	Reset    bool   // a new password for an existing account
 	Owner    bool   // creates the installation owner's account
-	Gone     bool   // the link was used or is too old
-	Missing  bool   // there is no link in the address
-	Done     bool   // there is an owner already
-	Token    string // of the link
+	Gone     bool   // the link was used or has expired
+	Missing  bool   // the address has no link
+	Done     bool   // an owner exists already
+	Token    string // token of the link
 	Email    string
-	Fixed    bool // the invitation fixes the address
-	Tokens   int  // API tokens of the account
+	Fixed    bool // the invitation sets the address
+	Tokens   int  // number of the account's API tokens
 	Name     string
-	Shortest int // characters of a password
+	Shortest int // least length of a password
 	Problem  string
 }
 
 // Confirm asks for a new proof of identity after a while.
 type Confirm struct {
 	Needed   bool
-	Password bool   // there is one; else they have to sign in again
-	Code     bool   // of an authenticator app
-	Back     string // the section that asks
+	Password bool   // a password is set; otherwise they must sign in again
+	Code     bool   // a code of an authenticator app is possible
+	Back     string // section that asks for it
 	Problem  string
 }
 
-// Account is the section of one's own account.
+// Account is the account section of the settings.
 type Account struct {
 	Confirm     Confirm
 	Name, Email string
 	Role        string
-	Password    bool   // there is one, so it can be asked for
+	Password    bool   // a password is set, so it can be asked for
 	Saved       string // the saved item: name, password, ...
-	Wrong       string // the form that was refused
+	Wrong       string // form that was refused
 	Problem     string // why
-	Shortest    int    // characters of a password
+	Shortest    int    // least length of a password
 
-	TOTP      bool // is on
+	TOTP      bool // it is enabled
 	Setup     *TOTPSetup
 	Recovery  []string // new recovery codes, shown once
-	Left      int      // recovery codes that were not used yet
+	Left      int      // unused recovery codes
 	Passkeys  []Passkey
-	CanKey    bool // this address can have passkeys
+	CanKey    bool // this address supports passkeys
 	Linked    []Linked
-	Services  []Service // that can be linked
-	ProxyUser bool      // a proxy signs in, so that nothing can be changed here
+	Services  []Service // services that can be linked
+	ProxyUser bool      // a proxy signs in, so nothing can be changed here
 }
 
 // TOTPSetup is an authenticator app that is being set up.
@@ -114,8 +114,8 @@ type TOTPSetup struct {
 
 // QR is a square picture of black and white modules.
 type QR struct {
-	Size int    // modules on a side, with the border
-	Path string // of the black ones, for SVG
+	Size int    // modules per side, including the border
+	Path string // SVG path of the black ones
 }
 
 // Passkey is one of an account.
@@ -136,7 +136,7 @@ type Linked struct {
 // Session is a browser that is signed in.
 type Session struct {
 	ID     string
-	Device string // such as Firefox on Linux
+	Device string // for instance Firefox on Linux
 	Addr   string
 	Used   time.Time
 	Since  time.Time
@@ -147,7 +147,7 @@ type Session struct {
 type Tokens struct {
 	Confirm Confirm
 	List    []Token
-	Secret  string // of the token that was just made, shown once
+	Secret  string // token just created, shown once
 	Made    string // its name
 	Scopes  []string
 	Days    []int // possible lifetimes of a token; 0 is unlimited
@@ -159,7 +159,7 @@ type Tokens struct {
 type Token struct {
 	ID      string
 	Name    string
-	Hint    string // how it begins
+	Hint    string // its first characters
 	Scope   string
 	Made    time.Time
 	Used    time.Time // zero: never
@@ -170,12 +170,12 @@ type Token struct {
 // Users is the section of all accounts, for the installation's owner.
 type Users struct {
 	List    []User
-	Link    string // that was just made, shown once
+	Link    string // link just created, shown once
 	For     string // its recipient
 	Reset   bool   // it sets a new password
 	Roles   []string
 	Email   string
-	Confirm string // id of the account to be deleted
+	Confirm string // id of the account to delete
 	Problem string
 }
 
@@ -186,7 +186,7 @@ type User struct {
 	Email    string
 	Role     string
 	Disabled bool
-	Invited  bool // has not signed in yet
+	Invited  bool // hasn't signed in yet
 	You      bool
 	Code     bool      // signs in with a code after the password
 	Fixed    bool      // the viewer may not change it

@@ -4,7 +4,7 @@ package views
 type AgentsPage struct {
 	Shell      Shell
 	Agents     []AgentInfo     // the reader's own, by name
-	Assistants []AssistantInfo // made over the API, oldest first
+	Assistants []AssistantInfo // created over the API, oldest first
 	More       bool            // there are more of them
 }
 
@@ -13,7 +13,7 @@ type AgentInfo struct {
 	Name    string
 	Text    string
 	Model   string // display name; empty leaves it to the chat
-	Problem string // why its files cannot be read, in English
+	Problem string // why its files are unreadable, in English
 }
 
 // AssistantInfo is an assistant that a program made: named defaults for runs.
@@ -28,10 +28,10 @@ type AssistantInfo struct {
 type NewAgentPage struct {
 	Shell   Shell
 	Open    string
-	Name    string // of the agent to talk about or to import
+	Name    string // agent to talk about or to import
 	Text    string // the agent's task
 	Form    AgentForm
-	Offline bool // there is no model to talk to
+	Offline bool // no model is available to talk to
 	Wrong   string
 	Problem string
 }
@@ -40,11 +40,11 @@ type NewAgentPage struct {
 type AgentPage struct {
 	Shell   Shell
 	Form    AgentForm
-	Broken  string // why the files cannot be read; then there is no form
+	Broken  string // why the files are unreadable; then there is no form
 	Config  string // the text of config.yaml
 	Soul    string // the text of SOUL.md
 	Files   bool   // the files were edited by hand last
-	Problem string // of the files
+	Problem string // problem of the files
 }
 
 // AgentForm holds the fields of an agent's form.
@@ -62,7 +62,7 @@ type AgentForm struct {
 	Effort      string          // "", low, medium or high
 	Temperature string
 	MaxTokens   string
-	Wrong       string // the field that is wrong
+	Wrong       string // invalid field
 	Problem     string // in the reader's language
 }
 
@@ -72,7 +72,7 @@ type AgentGroup struct {
 	On   bool
 }
 
-// MissingPage is the page of an agent or a skill that is not there.
+// MissingPage is the page of a missing agent or skill.
 type MissingPage struct {
 	Shell Shell
 	Name  string // as in the address

@@ -20,10 +20,10 @@ type Changes struct {
 type Change struct {
 	File         File
 	What         string // created, modified, deleted or symlink_created
-	Was, Is      int64  // sizes in bytes, -1 where the file was not there
+	Was, Is      int64  // sizes in bytes, -1 if the file was missing
 	Added, Taken int    // lines
 	Lines        []linediff.Line
-	Cut          bool   // Lines are not all
-	Why          string // reason for their absence, as the last part of a catalogue key; empty with Lines
-	Gone         bool   // it cannot be opened any more
+	Cut          bool   // Lines are incomplete
+	Why          string // why they are missing, as the last part of a catalogue key; empty with Lines
+	Gone         bool   // it can no longer be opened
 }

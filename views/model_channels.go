@@ -31,29 +31,29 @@ type ChannelApp struct {
 	Name      string // telegram
 	Label     string // Telegram
 	State     ChannelState
-	InFile    bool // config.yaml sets it up, the page cannot
+	InFile    bool // set up in config.yaml, so the page can't change it
 	Public    bool // anyone may write to it
 	MayChange bool
 	Open      bool // unfolded
 	Fields    []ChannelField
 
-	Bot         string // its name, with a handle where it has one
+	Bot         string // its name, with a handle if it has one
 	Since       time.Time
 	LastIn      time.Time
 	LastOut     time.Time
-	Limited     time.Time // until when the platform wants fewer calls
+	Limited     time.Time // end of the platform's rate limit
 	Reconnects  int
 	Waiting     int
 	Undelivered int
-	Error       *Trouble // the last one; nil when all is well
+	Error       *Trouble // the last one; nil if all is well
 	ErrorAt     time.Time
 	Unsent      *Trouble // why answers wait
 
 	People  []ChannelPerson // accounts of the reader
 	Groups  []ChannelGroup
 	Offer   *ChannelOffer
-	Joined  string // the name of an account that was just connected
-	Expired bool   // the code that was shown is no longer valid
+	Joined  string // name of an account just connected
+	Expired bool   // the shown code is no longer valid
 	Test    *ChannelTest
 	CanScan bool // it can be signed in by QR code
 	Trial   bool // its adapter is experimental
@@ -68,7 +68,7 @@ type ChannelField struct {
 	Label    string // for fields missing from the catalogue
 	Secret   bool
 	Optional bool
-	Saved    bool // there is one
+	Saved    bool // a value is stored
 	Value    string
 }
 
@@ -92,8 +92,8 @@ type ChannelGroup struct {
 type ChannelOffer struct {
 	Code    string
 	Link    string // opens the bot with the code
-	Minutes int    // it can be used
-	Since   int64  // when it was made, in milliseconds
+	Minutes int    // validity of the code
+	Since   int64  // creation time in milliseconds
 }
 
 // ChannelTest is the result of signing in with credentials.
@@ -101,7 +101,7 @@ type ChannelTest struct {
 	OK    bool
 	Bot   string
 	Took  string
-	Error string   // why it was not tried, in the reader's language
+	Error string   // why it wasn't tried, in the reader's language
 	Why   *Trouble // why it failed
 	App   string   // telegram
 	Lacks []ChannelLack
@@ -109,7 +109,7 @@ type ChannelTest struct {
 
 // ChannelLack is a permission missing for a bot.
 type ChannelLack struct {
-	Need  string // its name on the platform
+	Need  string // permission's name on the platform
 	Loses string // catalogue key of the missing ability
 }
 
@@ -117,8 +117,8 @@ type ChannelLack struct {
 type Trouble struct {
 	App   string // telegram
 	Label string // Telegram
-	Cause string // one the catalogue explains; empty when it is not known
-	Need  string // the permission or the field that is missing
+	Cause string // a cause in the catalogue; empty if unknown
+	Need  string // missing permission or field
 	Raw   string // the original message
 }
 
@@ -127,7 +127,7 @@ type ChannelScan struct {
 	ID      string
 	QR      QR
 	State   string // pending, scanned, verification_required, expired or failed
-	Problem string // a word for the problem
+	Problem string // code of the problem
 	Digits  bool   // the app's digits must be entered
 	Over    bool   // nothing can be scanned any more
 }
@@ -137,7 +137,7 @@ type Undelivered struct {
 	Run  string
 	App  string
 	Chat string
-	Why  *Trouble // nil when that is not known
+	Why  *Trouble // nil if unknown
 	At   time.Time
 }
 
@@ -147,13 +147,14 @@ type Source struct {
 	Label string // Telegram
 }
 
-// ChannelURL returns an action on a chat app: save, test, remove, restart, pair, paired or group.
+// ChannelURL returns the address of an action on a chat app: save, test, remove, restart, pair, paired
+// or group.
 func ChannelURL(name, action string) string {
 	return "/ui/channels/by-name/" + url.PathEscape(name) + "/" + action
 }
 
-// ChannelRevokeURL ends the connection of an account.
+// ChannelRevokeURL returns the address that ends the connection of an account.
 func ChannelRevokeURL(id string) string { return "/ui/channels/connections/" + url.PathEscape(id) }
 
-// ChannelRetryURL sends an answer again.
+// ChannelRetryURL returns the address that sends an answer again.
 func ChannelRetryURL(run string) string { return "/ui/channels/deliveries/" + url.PathEscape(run) }

@@ -1,6 +1,6 @@
 package views
 
-// CompareURL returns the page of a comparison.
+// CompareURL returns the address of the page of a comparison.
 func CompareURL(id string) string { return "/workspace/compare/" + id }
 
 // ComparePage shows several models' answers to one question side by side.
@@ -9,7 +9,7 @@ type ComparePage struct {
 	ID     string
 	Title  string
 	Sides  []CompareSide
-	Chosen string // the thread that was preferred, "" for none yet
+	Chosen string // thread that was preferred, "" for none yet
 }
 
 // CompareSide is one of the answers.

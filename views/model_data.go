@@ -2,26 +2,26 @@ package views
 
 import "time"
 
-// ExportURL downloads all of the reader's data.
+// ExportURL is the address that downloads all of the reader's data.
 const ExportURL = "/api/export"
 
 // Data is the section about exports and backups.
 type Data struct {
 	Lang    string
 	Backups *Backups // nil unless the reader owns the installation
-	Imports *Imports // nil where nothing can be imported
+	Imports *Imports // nil if nothing can be imported
 }
 
-// ImportURL takes exports of other apps.
+// ImportURL is the address that imports exports of other apps.
 const ImportURL = "/ui/import"
 
 // Imports is the part about exports of other apps.
 type Imports struct {
-	Problem string // why an export wasn't read, or an action not done
+	Problem string // why an export wasn't read, or an action failed
 	Preview *ImportPreview
-	Done    string // import that was just confirmed
-	Undone  bool   // one was just undone
-	Kept    int    // chats of it that stayed
+	Done    string // import just confirmed
+	Undone  bool   // an import was just undone
+	Kept    int    // chats of it that were kept
 	Earlier []Import
 }
 
@@ -82,7 +82,7 @@ type Backups struct {
 	Planned bool
 	Dir     string
 	Last    time.Time // zero if there is none
-	Size    int64     // of the last one, in bytes
+	Size    int64     // size of the last one, in bytes
 	Count   int
 	Next    time.Time // zero if none is planned
 	Problem string    // why the last one failed

@@ -4,12 +4,12 @@ import "net/url"
 
 // Commands is the list that opens with a slash or an @ in the message box.
 type Commands struct {
-	Fresh     bool   // of a chat without messages
+	Fresh     bool   // the chat has no messages
 	ThreadID  string // "" omits everything that requires a chat
 	Skills    []Partner
 	Agents    []Partner
 	Prompts   []Prompt
-	Saved     []SavedPrompt // that people keep
+	Saved     []SavedPrompt // kept prompts
 	Resources []Resource
 }
 
@@ -17,8 +17,8 @@ type Commands struct {
 type Prompt struct {
 	Server, Name, Text string
 	Args               []PromptArg
-	ID                 string // of a kept one, which has no server
-	Words              string // of a kept one, before its fields are filled in
+	ID                 string // id of a kept prompt, which has no server
+	Words              string // text of a kept prompt, before its fields are filled in
 }
 
 // Called returns the display name of a prompt.
@@ -46,7 +46,7 @@ type PromptPage struct {
 	ThreadID string
 	New      bool // the chat has no message yet
 	Prompt   Prompt
-	Problem  string // why the server gave none, in the reader's language
+	Problem  string // why the server returned none, in the reader's language
 }
 
 // ResourcesPage is GET /ui/threads/{id}/resources: readable resources of MCP servers.
@@ -60,7 +60,7 @@ type ResourcesPage struct {
 	Problem   string // why the last one could not be attached, in the reader's language
 }
 
-// PromptURL returns the form of a prompt.
+// PromptURL returns the address of the form of a prompt.
 func PromptURL(thread, called string) string {
 	return ActionURL(thread, "prompt") + "?name=" + url.QueryEscape(called)
 }

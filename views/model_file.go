@@ -15,13 +15,13 @@ type File struct {
 	Bytes    int64
 	Kind     FileKind // empty: found from the name
 	Modified time.Time
-	New      bool   // made in this turn (as opposed to changed)
+	New      bool   // created in this turn (as opposed to changed)
 	Share    string // token of the link it is read through; empty on its owner's pages
-	Unseen   string // the format of a picture that no model is shown; empty for all else
-	Raw      string // address of the original, instead of the thread's files; empty for a file of these
+	Unseen   string // format of a picture that models can't see; empty otherwise
+	Raw      string // address of the original if it isn't among the thread's files
 }
 
-// PageURL returns the page of the file.
+// PageURL returns the address of the page of the file.
 func (f File) PageURL() string {
 	if f.Share != "" {
 		return SharedFileURL(f.Share, f.Path)
@@ -29,7 +29,7 @@ func (f File) PageURL() string {
 	return FileURL(f.ThreadID, f.Path)
 }
 
-// ViewURL shows the file inline with a policy that isolates it.
+// ViewURL returns the address that shows the file inline with a policy that isolates it.
 func (f File) ViewURL() string {
 	if f.Share != "" {
 		return SharedViewURL(f.Share, f.Path)
@@ -37,7 +37,7 @@ func (f File) ViewURL() string {
 	return ViewURL(f.ThreadID, f.Path)
 }
 
-// RawURL returns the file itself.
+// RawURL returns the address of the file itself.
 func (f File) RawURL() string {
 	if f.Raw != "" {
 		return f.Raw
@@ -53,13 +53,13 @@ func (f File) Installs() bool {
 	return f.Share == "" && f.ThreadID != "" && strings.EqualFold(path.Ext(f.Path), ".skill")
 }
 
-// ThumbURL returns a small version of a picture.
+// ThumbURL returns the address of a small version of a picture.
 func (f File) ThumbURL() string { return f.ViewURL() + "?thumb=96" }
 
-// PreviewURL returns a version of a picture as large as a conversation shows it.
+// PreviewURL returns the address of a version of a picture as large as a conversation shows it.
 func (f File) PreviewURL() string { return f.ViewURL() + "?thumb=480" }
 
-// InlineURL is ViewURL, at the page of a PDF that it opens at.
+// InlineURL is ViewURL with the page at which a PDF opens.
 func (f FileView) InlineURL() string {
 	if n, ok := strings.CutPrefix(f.At, "page-"); ok && f.Kind == KindPDF {
 		return f.ViewURL() + "#page=" + n
@@ -67,7 +67,7 @@ func (f FileView) InlineURL() string {
 	return f.ViewURL()
 }
 
-// DownloadURL returns the file as an attachment.
+// DownloadURL returns the address of the file as an attachment.
 func (f File) DownloadURL() string { return f.RawURL() + "?download=true" }
 
 // Name returns the last part of the path.
@@ -84,7 +84,7 @@ const (
 	KindSVG      FileKind = "svg"
 	KindPDF      FileKind = "pdf"
 	KindTable    FileKind = "table"    // CSV and TSV
-	KindDocument FileKind = "document" // read by its converted text
+	KindDocument FileKind = "document" // shown by its converted text
 	KindSheets   FileKind = "sheets"   // the same for workbooks
 	KindAudio    FileKind = "audio"
 	KindVideo    FileKind = "video"
@@ -184,11 +184,11 @@ type Panel struct {
 	Changes  *Changes        // a run's changes, instead of a file
 	Files    []File          // all files of the thread, newest first
 	Code     bool            // show the source tab first (?tab=code)
-	Words    bool            // of a PDF show its text first (?tab=text)
+	Words    bool            // show the text of a PDF first (?tab=text)
 	Share    string          // token of the link it is shown through; empty on its owner's pages
 	Shared   map[string]bool // with Share: paths of the files that can be read through it
 	Zip      bool            // with the list: there are files for an archive of results
-	ZipAll   bool            // with the list: uploads or working files make a larger archive
+	ZipAll   bool            // with the list: uploads or working files make the archive larger
 }
 
 // Home returns the page of the thread.
@@ -207,12 +207,12 @@ type FileView struct {
 	Missing  bool            // the file is gone
 	Editable bool            // there is a way to edit it
 	Editing  bool            // Text is in a form
-	Sum      string          // with Editing: the hash of the file that Text is to replace
-	Theirs   []linediff.Line // with Editing: from the file as it has become meanwhile to Text
-	Trouble  string          // with Editing: why it was not saved
+	Sum      string          // with Editing: hash of the file that Text replaces
+	Theirs   []linediff.Line // with Editing: differences from the file's current content to Text
+	Trouble  string          // with Editing: why it wasn't saved
 	Growing  bool            // the model is still writing it: Text is the part so far
 	Problem  string          // why it cannot be previewed, in the reader's language
-	At       string          // the place it opens at, such as page-7; empty is its beginning
+	At       string          // place to open at, such as page-7; empty is the beginning
 	// Converted means that Text was converted from a document.
 	Converted bool
 	Lack      string // omissions of the conversion, in the reader's language
@@ -226,7 +226,7 @@ type FileView struct {
 	Archive   *Archive
 	Notebook  *Notebook
 	Versions  int          // number of known versions, including the current one
-	History   *FileHistory // they are shown, in place of the file
+	History   *FileHistory // shown in place of the file
 }
 
 // FilePage is GET /workspace/chats/{id}/files/{path...}.

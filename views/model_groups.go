@@ -23,14 +23,14 @@ type Announcements struct {
 	List    []Announcement
 	Text    string
 	Warning bool
-	Days    []int // it can be shown for; 0 is without an end
+	Days    []int // choices of days to show it; 0 is without an end
 	Problem string
 }
 
 // Groups is the section of groups.
 type Groups struct {
 	List    []Group
-	New     Group  // the form for another one
+	New     Group  // form for another one
 	Adding  bool   // that form is open
 	Open    string // id of the group with an open form
 	Confirm string // id of the group about to be deleted
@@ -53,7 +53,7 @@ type GroupList struct {
 	Kind  string // models, agents, skills, mcp_servers
 	All   bool
 	Ticks []Tick
-	More  string // other names, with commas between them
+	More  string // other names, separated by commas
 }
 
 // Tick is a choice that can be on or off.
@@ -63,7 +63,7 @@ type Tick struct {
 	On    bool
 }
 
-// Members counts the people that are chosen one by one.
+// Members returns the number of individually chosen people.
 func (g Group) Members() (n int) {
 	for _, p := range g.People {
 		if p.On {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// UsageHomeURL is the page of total usage.
+// UsageHomeURL is the address of the page of total usage.
 const UsageHomeURL = "/workspace/usage"
 
-// InspectURL returns the page of a run's calls.
+// InspectURL returns the address of the page of a run's calls.
 func InspectURL(thread, run string) string { return ThreadURL(thread) + "/runs/" + url.PathEscape(run) }
 
 // InspectPage is GET /workspace/chats/{id}/runs/{run}: the calls of a run with durations and costs.
@@ -16,10 +16,10 @@ type InspectPage struct {
 	Shell    Shell
 	ThreadID string
 	RunID    string
-	Title    string        // of the chat
-	Off      bool          // nothing is kept
-	Took     time.Duration // of the run itself
-	After    time.Duration // until its background work was done
+	Title    string        // title of the chat
+	Off      bool          // records are disabled
+	Took     time.Duration // duration of the run itself
+	After    time.Duration // time until its background work was done
 	Calls    []Call
 	Sum      Spent
 	Open     *OpenCall // the call being inspected
@@ -32,10 +32,10 @@ type Call struct {
 	Name   string
 	Helper bool // a helper made it
 	From   int
-	First  int // 0 without
+	First  int // time to the first output; 0 without one
 	To     int
 	Took   time.Duration
-	Wait   time.Duration // until there was something to see
+	Wait   time.Duration // time to the first visible output
 	Status string        // ok, error, cancelled, or that of a run
 	Spent  Spent
 }
@@ -54,7 +54,7 @@ type OpenCall struct {
 	Args     string
 	Result   string
 	Answer   string
-	Prompt   *PromptSent // nil where none was kept
+	Prompt   *PromptSent // nil if none was kept
 }
 
 // PromptSent is the prompt of a model call.
@@ -62,7 +62,7 @@ type PromptSent struct {
 	System   string
 	Messages []PromptMessage
 	Tools    []PromptTool
-	Missing  int // pieces that are not kept any more
+	Missing  int // pieces no longer kept
 }
 
 // PromptMessage is a message of a prompt.
@@ -78,7 +78,7 @@ type PromptTool struct{ Name, Text string }
 type UsageHome struct {
 	Shell    Shell
 	Days     int
-	User     string     // the user whose usage it is, "" for the reader's own
+	User     string     // user of the shown usage, "" for the reader
 	Of       string     // that user's display name
 	ByDay    []DaySpent // oldest first, without gaps
 	ByModel  []Spent
@@ -87,7 +87,7 @@ type UsageHome struct {
 	Sum      Spent
 	Runs     int
 	Budget   []BudgetLine
-	Chats    []ChatBudget // the dearest first; none without a budget for chats
+	Chats    []ChatBudget // most expensive first; none without a budget for chats
 	Unpriced bool
 }
 
@@ -100,7 +100,7 @@ type DaySpent struct {
 
 // BudgetLine is a limit of the configuration.
 type BudgetLine struct {
-	What  string // key of its name
+	What  string // catalogue key of its name
 	Limit int    // tokens, 0 is none
 	Money Money  // an amount of 0 is none
 }

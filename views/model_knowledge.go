@@ -6,16 +6,16 @@ import "time"
 type KnowledgePage struct {
 	Shell       Shell
 	Collections []CollectionRow
-	New         bool   // the form to make one is open
-	Name        string // in it
-	Problem     string // why none was made
+	New         bool   // the form for a new one is open
+	Name        string // entered name
+	Problem     string // why none was created
 }
 
 // CollectionRow is a collection of the list.
 type CollectionRow struct {
 	ID, Name, About string
 	Documents       int
-	Shared          bool // with the reader, by its owner
+	Shared          bool // shared with the reader by its owner
 }
 
 // CollectionPage is GET /workspace/knowledge/{id}.
@@ -23,29 +23,29 @@ type CollectionPage struct {
 	Shell        Shell
 	Collection   CollectionRow
 	Notice       *Notice
-	Owns, Writes bool // what the reader may do
+	Owns, Writes bool // permissions of the reader
 	Operator     bool // the reader runs the server: folders of it can be sources
 	Folders      []string
 	Sources      []KnowledgeSource
 	Documents    []KnowledgeDocument
 	Earlier      int // offset of the documents before these, -1 for none
-	Later        int // of those after them, -1 for none
+	Later        int // offset of the documents after these, -1 for none
 	Query        string
 	Searched     bool
 	Hits         []KnowledgeHit
 	Members      []ProjectMember
-	Groups       []string // that it can be shared with
-	Accounts     bool     // there are others to share it with
+	Groups       []string // groups it can be shared with
+	Accounts     bool     // other accounts exist to share it with
 	Working      bool     // a source is being read, or about to be
 	Typed        Refused
 }
 
-// KnowledgeSource is where documents come from.
+// KnowledgeSource is a source of documents.
 type KnowledgeSource struct {
 	ID, Kind, Address string
 	State             string // pending, ready or failed
 	Problem           string // in the reader's language
-	Every             string // the same
+	Every             string // interval, in the reader's language
 	Done, Total       int
 	Skipped           int
 	CheckedAt         time.Time
@@ -57,9 +57,9 @@ type KnowledgeDocument struct {
 	Name     string
 	Title    string
 	State    string // pending, converted, partial or failed
-	Why      string // in the reader's language
+	Why      string // reason, in the reader's language
 	Bytes    int64
-	Uploaded bool // it can be deleted by itself
+	Uploaded bool // it can be deleted individually
 }
 
 // KnowledgeHit is a passage that a search found.
@@ -75,12 +75,12 @@ type KnowledgeTextPage struct {
 	Shell      Shell
 	Collection CollectionRow
 	Document   KnowledgeDocument
-	Address    string // of a web page
+	Address    string // address of a web page
 	File       FileView
 }
 
-// KnowledgeURL is the page of all collections of documents.
+// KnowledgeURL is the address of the page of all collections of documents.
 const KnowledgeURL = "/workspace/knowledge"
 
-// KnowledgeActionsURL makes a collection.
+// KnowledgeActionsURL is the address that creates a collection.
 const KnowledgeActionsURL = "/ui/knowledge"

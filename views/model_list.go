@@ -17,12 +17,12 @@ type ChatsPage struct {
 type ChatList struct {
 	Now      time.Time
 	Query    string // the words searched for; empty lists everything
-	From     Source // only chats that began there; FromApps is any chat app, a nameless one is everywhere
+	From     Source // only chats begun there; FromApps is any chat app, a nameless one is everywhere
 	Show     string // "", ShowArchived, or ShowTag and a tag
 	Rows     []ChatRow
-	Later    bool   // it is not the first page
+	Later    bool   // a later page of the list
 	More     string // address of the next page; empty on the last
-	MoreRows string // the same as a fragment
+	MoreRows string // address of the next page as a fragment
 	Restart  bool   // sandboxes can be restarted
 }
 
@@ -48,8 +48,8 @@ type TagsPage struct {
 // ChatRow is one chat of that list.
 type ChatRow struct {
 	ThreadRow
-	Message string // id of the message a search found, empty when it found the title
-	Excerpt string // of that message
+	Message string // id of the message found by a search, empty if it found the title
+	Excerpt string // excerpt of that message
 }
 
 // Undo is a deletion that can be taken back.

@@ -5,11 +5,11 @@ import "time"
 // Book is a workbook with the rows of one sheet.
 type Book struct {
 	Sheets []Sheet
-	More   int // sheets that are not listed
-	Shown  int // number of the sheet that is shown
+	More   int // sheets not listed
+	Shown  int // number of the shown sheet
 	Rows   [][]string
-	Total  int // rows the sheet has
-	Width  int // columns it has
+	Total  int // rows of the sheet
+	Width  int // columns of the sheet
 }
 
 // Sheet is one of a workbook.
@@ -22,9 +22,9 @@ type Sheet struct {
 type Archive struct {
 	Entries []ArchiveEntry
 	Files   int
-	Bytes   int64 // of all of them, unpacked
-	Cut     bool  // there are more than were counted
-	Outside bool  // a name leads out of the folder that it would be unpacked to
+	Bytes   int64 // total unpacked size
+	Cut     bool  // more entries than were counted
+	Outside bool  // a name leads outside the target folder
 	// Of a skill: the path of its text, and the front matter. FileView.Text is the text.
 	Main   string
 	Fields [][2]string
@@ -34,22 +34,22 @@ type Archive struct {
 type ArchiveEntry struct {
 	Name     string
 	Bytes    int64
-	Modified time.Time // zero where it is not known
+	Modified time.Time // zero if unknown
 }
 
 // Notebook is a Jupyter notebook.
 type Notebook struct {
-	Language string // of its code
+	Language string // language of its code
 	Cells    []Cell
-	More     int  // cells that are left out
-	Cut      bool // something in the cells is left out
+	More     int  // cells left out
+	Cut      bool // parts of the cells are left out
 }
 
 // Cell is text, code with its output, or raw content.
 type Cell struct {
 	Kind    string // markdown, code or another
 	Source  string
-	Count   int // the number of its last run, 0 where that is not known
+	Count   int // number of its last run, 0 if unknown
 	Outputs []CellOutput
 }
 

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// ProjectLink is a project where it is only named.
+// ProjectLink identifies a project without its details.
 type ProjectLink struct {
 	ID    string
 	Name  string
-	Icon  string // an emoji or a few letters; empty is the usual icon
+	Icon  string // an emoji or a few letters; empty uses the default icon
 	Color string // green, blue, amber, red or none
 }
 
@@ -17,16 +17,16 @@ type ProjectLink struct {
 type ProjectsPage struct {
 	Shell    Shell
 	Projects []ProjectRow
-	New      bool   // the form to make one is open
-	Name     string // in it
-	Problem  string // why none was made
+	New      bool   // the form for a new one is open
+	Name     string // entered name
+	Problem  string // why none was created
 }
 
 // ProjectRow is a project of the list.
 type ProjectRow struct {
 	ProjectLink
 	Chats  int
-	Shared bool // with the reader, by its owner
+	Shared bool // shared with the reader by its owner
 }
 
 // ProjectPage is GET /workspace/projects/{id}.
@@ -34,18 +34,18 @@ type ProjectPage struct {
 	Shell        Shell
 	Project      ProjectLink
 	Notice       *Notice
-	Owns, Writes bool // what the reader may do
+	Owns, Writes bool // permissions of the reader
 	Chats        []ThreadRow
 	Instructions string
 	Files        []ProjectFile
 	Settings     ProjectSettings
-	Facts        []MemoryFact // that the reader's chats in it have taught
+	Facts        []MemoryFact // facts from the reader's chats in it
 	Members      []ProjectMember
-	Groups       []string // that it can be shared with
+	Groups       []string // groups it can be shared with
 	Typed        Refused
-	Accounts     bool // there are others to share it with
+	Accounts     bool // other accounts exist to share it with
 	Asks         bool // the reader decides whether chats here read the reader's own memory
-	Personal     bool // they may
+	Personal     bool // they may read it
 }
 
 // ProjectFile is a file of a project.
@@ -56,13 +56,13 @@ type ProjectFile struct {
 	Modified time.Time
 }
 
-// KeptChoice stands in a form for a choice that the reader isn't told, as they may not use it.
+// KeptChoice represents a choice hidden from the reader, who may not use it, in a form.
 const KeptChoice = "~kept"
 
 // ProjectSettings are the choices that a project makes for its chats.
 type ProjectSettings struct {
 	Agent, Model          string
-	Agents, Models        []string // that can be chosen
+	Agents, Models        []string // available choices
 	Memory                string   // project, isolated or personal
 	Writable              bool
 	AllSkills, AllServers bool
@@ -73,20 +73,20 @@ type ProjectSettings struct {
 // ProjectChoice is one of the skills, servers or collections.
 type ProjectChoice struct {
 	Name  string
-	Label string // of a collection; "" for one that the reader may not read
+	Label string // label of a collection; "" if the reader may not read it
 	On    bool
 }
 
-// Refused is a form that couldn't be carried out, with what was typed into it.
+// Refused is a refused form with its input.
 type Refused struct {
-	Form   string // its action, "" for none
+	Form   string // action of the form, "" for none
 	Values url.Values
 }
 
-// Is tells whether it is the form of an action.
+// Is reports whether the refused form has this action.
 func (r Refused) Is(form string) bool { return r.Form == form }
 
-// Get is what was typed into a field of a form, or else what stands there otherwise.
+// Get returns the input of a field of the refused form, otherwise the given value.
 func (r Refused) Get(form, field, otherwise string) string {
 	if r.Form == form && r.Values.Has(field) {
 		return r.Values.Get(field)
@@ -94,10 +94,10 @@ func (r Refused) Get(form, field, otherwise string) string {
 	return otherwise
 }
 
-// ProjectMember is somebody who can use a project.
+// ProjectMember is a member of a project.
 type ProjectMember struct {
 	ID   string
-	Name string // or the address
+	Name string // name or address
 	Role string // owner, editor or viewer
 	Self bool
 }
@@ -107,5 +107,5 @@ type MovePage struct {
 	Shell    Shell
 	Modal    bool // only the inside of a dialog
 	ThreadID string
-	Project  string // id of the one it is in
+	Project  string // id of its current project
 }

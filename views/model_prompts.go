@@ -2,27 +2,28 @@ package views
 
 import "net/url"
 
-// PromptsURL is the page of the prompts that people keep.
+// PromptsURL is the address of the page of the prompts that people keep.
 const PromptsURL = "/workspace/prompts"
 
-// NewPromptURL is the form of a new one.
+// NewPromptURL is the address of the form for a new prompt.
 const NewPromptURL = PromptsURL + "/new"
 
-// PromptActionsURL creates a prompt; paths below it import and export prompts.
+// PromptActionsURL is the address that creates a prompt; paths below it import and export prompts.
 const PromptActionsURL = "/ui/prompts"
 
-// SavedPromptURL returns the page of a prompt.
+// SavedPromptURL returns the address of the page of a prompt.
 func SavedPromptURL(id string) string { return PromptsURL + "/" + url.PathEscape(id) }
 
-// PromptActionURL returns an action on a prompt: save, duplicate, delete.
+// PromptActionURL returns the address of an action on a prompt: save, duplicate, delete.
 func PromptActionURL(id, action string) string {
 	return PromptActionsURL + "/" + url.PathEscape(id) + "/" + action
 }
 
-// UsePromptURL returns a new chat with a prompt in its message box.
+// UsePromptURL returns the address of a new chat with a prompt in its message box.
 func UsePromptURL(id string) string { return NewChatURL + "?prompt=" + url.QueryEscape(id) }
 
-// FillPromptURL returns where the fields of a prompt are filled in for the message box of a chat.
+// FillPromptURL returns the address of the form for the fields of a prompt, for the message box of a
+// chat.
 func FillPromptURL(thread, id string) string {
 	return ActionURL(thread, "saved-prompt") + "?prompt=" + url.QueryEscape(id)
 }
@@ -48,10 +49,10 @@ type PromptsPage struct {
 type PromptForm struct {
 	Shell          Shell
 	ID             string // "" for a new one
-	Saved          bool   // it has just been
+	Saved          bool   // it was just saved
 	Prompt         SavedPrompt
 	Shared         string           // the selection: "", all, or a group's id
-	Audiences      []PromptAudience // that it can be shared with
+	Audiences      []PromptAudience // available audiences
 	Wrong, Problem string           // the invalid field, and the problem
 }
 

@@ -3,7 +3,7 @@ package views
 // Question is something the agent asked and ended its run for: a card where the answer
 // would be. The reader's next message answers it.
 type Question struct {
-	ID       string // of the tool message; an answer names it
+	ID       string // id of the tool message, which the answer refers to
 	ThreadID string
 	Kind     string // missing_info, ambiguous_requirement, approach_choice, risk_confirmation or suggestion
 	Text     string
@@ -16,19 +16,19 @@ type Question struct {
 
 // Choice is one of several answers.
 type Choice struct {
-	ID    string // sent by the form
-	Label string // shown
-	Value string // the text sent by choosing it
+	ID    string // id sent by the form
+	Label string // displayed text
+	Value string // text sent when chosen
 }
 
 // Field is one input of a question's form.
 type Field struct {
-	Name        string // shown to the model
+	Name        string // name passed to the model
 	Label       string
 	Type        string // text, textarea, number, select, multi_select, checkbox or date
 	Required    bool
 	Placeholder string
-	Values      []string // of the choices of a multi_select that are ticked at first
+	Values      []string // initially selected choices of a multi_select
 	Value       string   // initial value; of a select the Value of a choice, "true" ticks a checkbox
 	Options     []Choice
 }
@@ -45,7 +45,7 @@ const (
 
 // Todo is an item of the agent's plan.
 type Todo struct {
-	ID    string // "" where it cannot be changed
+	ID    string // "" if it can't be changed
 	Text  string
 	State TodoState
 }

@@ -17,10 +17,10 @@ type RouteGroup struct {
 type Route struct {
 	ID, Method, Path string
 	Text, More       string
-	Params           []RouteField // of path and query
+	Params           []RouteField // path and query parameters
 	Body             []RouteField // members of the JSON body
 	BodyType         string       // type of the body; empty for none
-	Example          string       // of the body
+	Example          string       // example of the body
 	Answers          []RouteAnswer
 }
 

@@ -5,17 +5,17 @@ import "fawn/assets"
 // SettingsPage is GET /workspace/settings/{section}.
 type SettingsPage struct {
 	Shell    Shell
-	Section  string // one of Sections; anything else is a 404 of the handler
+	Section  string // one of Sections; the handler responds to others with 404
 	Modal    bool   // the inside of a dialog over another page
 	Saved    bool   // confirm saving
 	Langs    []string
-	Size     int // of the text of answers, in px; 0 is the usual
+	Size     int // text size of answers in px; 0 is the default
 	About    About
 	Sandbox  Sandbox
 	Memory   Memory
 	Personal Personal
 	Data     Data
-	Hosts    []string // open to every chat by an answer of the reader's
+	Hosts    []string // hosts the reader opened to every chat
 	Models   Models
 	Channels Channels
 	Notify   Notify
@@ -24,12 +24,12 @@ type SettingsPage struct {
 	Media    []MediaModel
 	Locked   bool // only administrators may see and change it
 	Servers  []ServerInfo
-	MayAdd   bool // servers, and change them
+	MayAdd   bool // the reader may add and change servers
 	Known    []KnownServer
-	Login    ServerLogin     // under way or failed
-	Pasted   string          // into the form for servers
-	Commands []ServerCommand // that the owner is asked about
-	Problem  string          // why it was not taken
+	Login    ServerLogin     // login under way or failed
+	Pasted   string          // text pasted into the form for servers
+	Commands []ServerCommand // commands that need the owner's consent
+	Problem  string          // why it wasn't accepted
 	Config   *Notice         // a problem of the configuration; nil without one
 	Loopback bool            // only this machine can reach the server
 
@@ -44,10 +44,10 @@ type SettingsPage struct {
 // Notify is the section with the reader's choices of notifications.
 type Notify struct {
 	On    bool
-	Quiet []string // of NotifyKinds
+	Quiet []string // disabled kinds, of NotifyKinds
 }
 
-// The kinds of news that can be told while a page is not on screen.
+// Kinds of notifications while the page isn't visible.
 const (
 	NotifyFinished = "finished"
 	NotifyFailed   = "failed"
@@ -57,7 +57,7 @@ const (
 // NotifyKinds returns all of them in their order.
 func NotifyKinds() []string { return []string{NotifyFinished, NotifyQuestion, NotifyFailed} }
 
-// NotifyPref returns the choice about one of them: on or off.
+// NotifyPref returns the preference for a kind: on or off.
 func NotifyPref(kind string) string { return "notify_" + kind }
 
 // Personal is the section with the user's and the agent's profile.
@@ -92,7 +92,7 @@ func OperatorSections() []string { return []string{"models", "tools", "mcp", "sa
 // ToolInfo is a tool that models can call.
 type ToolInfo struct {
 	Name   string
-	Reason string // why it can't be used regardless of the switch; empty if it can
+	Reason string // why it can't be used, regardless of the switch; empty if it can
 	Off    bool   // switched off for all chats
 	Fixed  bool   // it has no switch
 }
@@ -102,32 +102,32 @@ type MediaModel struct {
 	Kind                  string
 	Address, Model, Voice string
 	HasKey                bool
-	Alike                 []string // models for chats whose address and key it can have
-	Like                  string   // the one that was chosen, in a form that was refused
-	Wrong, Problem        string   // the field that was refused, and why
+	Alike                 []string // chat models whose address and key it can use
+	Like                  string   // choice in a refused form
+	Wrong, Problem        string   // the refused field, and the reason
 }
 
 // WebServices is the section of web search services.
 type WebServices struct {
 	List     []WebService // services in search order, then the others
-	Fallback bool         // the next one is asked when one fails
-	Off      bool         // the web tools are switched off in the configuration
-	Trial    *WebTrial    // of one of them
+	Fallback bool         // if a service fails, the next one is asked
+	Off      bool         // web tools are disabled in the configuration
+	Trial    *WebTrial    // result of trying a service
 	Wrong    string       // name of the service with a refused form
-	Problem  string       // why
+	Problem  string       // reason for the refusal
 }
 
-// WebService is one of them.
+// WebService is a service that searches or reads the web.
 type WebService struct {
 	Name, Label          string
 	Search, Read, Images bool
-	Place                int    // in the order in which searches ask; 0 where they don't
+	Place                int    // position in the search order; 0 if it isn't searched
 	Last                 bool   // last in search order
-	Key                  string // the variable with its key; empty where it takes none
-	KeyFrom              string // where its key comes from: here, environment, or "" without one
+	Key                  string // variable with its key; empty if it takes none
+	KeyFrom              string // source of its key: here, environment, or "" without one
 	NeedsKey             bool
 	KeyPage              string // where people get a key
-	Own                  bool   // at an address of one's own
+	Own                  bool   // self-hosted at the given address
 	Address              string
 }
 
@@ -135,9 +135,9 @@ type WebService struct {
 type WebTrial struct {
 	Name, Label string
 	Took        string
-	Titles      []string // of the results
+	Titles      []string // titles of the results
 	Problem     string   // catalogue key of the problem; empty if it answered
-	Detail      string   // in the words of the service's adapter
+	Detail      string   // message of the service's adapter
 }
 
 // ServerInfo is an MCP server of the configuration.
@@ -158,9 +158,9 @@ type ServerInfo struct {
 // ServerLogin is a login at an MCP server.
 type ServerLogin struct {
 	Server string
-	URL    string // where the person continues
-	Host   string // of the URL
-	Failed string // why it has ended without success
+	URL    string // address where the person continues
+	Host   string // host of the URL
+	Failed string // why the login failed
 }
 
 // KnownServer is an MCP server that can be added with a click.
@@ -189,19 +189,19 @@ type About struct {
 	Sandbox      Sandbox
 	Operator     bool            // the reader manages the server
 	Bundle       bool            // whether the support bundle may be downloaded
-	Parts        []assets.Notice // of others, built in
+	Parts        []assets.Notice // third-party components built in
 }
 
 // Models is the section of the models.
 type Models struct {
 	List    []ModelInfo
 	Presets []Preset
-	Found   []FoundServer // on this machine, without the models that are set up
-	Keys    []FoundKey    // in the environment, of providers without a model
+	Found   []FoundServer // servers on this machine with models that aren't set up
+	Keys    []FoundKey    // keys in the environment of providers without a model
 	Form    *ModelForm    // open to add or change a model
-	Probe   *Probe        // of the model that was tried
+	Probe   *Probe        // result of trying a model
 	Notice  *Notice
-	File    string // the file that is written; empty for the database of several servers
+	File    string // file to be written; empty for the database of several servers
 }
 
 // ModelInfo is one configured or found model.
@@ -209,12 +209,12 @@ type ModelInfo struct {
 	Name     string
 	Label    string
 	Provider string
-	Problem  string // why it cannot be used; empty when it can
+	Problem  string // why it can't be used; empty if it can
 	Default  bool   // answers unless another is asked for
 	BuiltIn  bool   // the offline model
 	Ours     bool   // written by the settings, which may remove it
 	Won      int    // comparisons in which its answer was preferred
-	Seen     int    // comparisons that were decided
+	Seen     int    // decided comparisons
 	Values   []Value
 }
 
@@ -239,18 +239,18 @@ type Preset struct {
 // ModelForm holds the fields of a model's form, except the key.
 type ModelForm struct {
 	Preset   Preset
-	Change   bool // of a model that is there
+	Change   bool // changes an existing model
 	HasKey   bool
 	Shared   bool // it is stored for all servers of a database
-	NoKeys   bool // which can't store keys, as there is nothing to seal them with
+	NoKeys   bool // keys can't be stored, as there is no key to seal them with
 	Name     string
 	Label    string
 	Model    string
 	BaseURL  string
 	Thinking bool
 	Vision   bool
-	Wrong    string // key of the field that was refused
-	Problem  string // why
+	Wrong    string // catalogue key of the refused field
+	Problem  string // reason for the refusal
 }
 
 // Probe is the result of a test call to a model.
@@ -263,8 +263,8 @@ type Probe struct {
 	Status  int
 
 	Cause  string   // the problem, one of llm.Causes; empty if there is only Error
-	Model  string   // that was asked for, as the provider calls it
-	Models []string // that the server has instead
+	Model  string   // requested model, by the provider's name
+	Models []string // models the server offers instead
 	List   bool     // no model was requested: the server returned its list, possibly empty
 	Form   bool     // shown on a form, which can take over one of Models
 }

@@ -4,10 +4,10 @@ import "time"
 
 // Share is a link that lets anyone read a thread.
 type Share struct {
-	Path  string    // of the link on this server
-	URL   string    // the whole link, as it is passed on
+	Path  string    // path of the link on this server
+	URL   string    // complete link, as passed on
 	At    time.Time // when its content was fixed
-	Stale bool      // the chat has gone on since
+	Stale bool      // the chat has continued since
 }
 
 // SharePage is GET /ui/threads/{id}/share: the link of a thread, or a button to create one.
@@ -16,8 +16,8 @@ type SharePage struct {
 	Modal    bool // only the inside of a dialog
 	ThreadID string
 	Title    string
-	Empty    bool   // nothing was said yet, so there is nothing to share
-	Share    *Share // nil when the thread is not shared
+	Empty    bool   // the chat is empty, so there is nothing to share
+	Share    *Share // nil if the thread isn't shared
 	Local    string // this computer's local address in links, unreachable for others
 }
 
@@ -28,5 +28,5 @@ type SharedPage struct {
 	Title string
 	At    time.Time
 	Turns []Turn
-	Files map[string]bool // paths of the files that can be read through the link
+	Files map[string]bool // paths of files readable through the link
 }

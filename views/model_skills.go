@@ -9,7 +9,7 @@ type SkillsPage struct {
 	Operator bool // the reader may change them
 	Problem  string
 	Findings []SkillFinding // why an archive was refused, in English
-	Address  string         // that was asked for
+	Address  string         // requested address
 }
 
 // SkillInfo is a skill in a list.
@@ -19,7 +19,7 @@ type SkillInfo struct {
 	Custom  bool
 	Bundled bool // comes with the program
 	On      bool
-	Problem string // why it cannot be used, in English
+	Problem string // why it can't be used, in English
 }
 
 // SkillFinding is something about a file of a skill, in English.
@@ -40,21 +40,21 @@ type SkillChange struct {
 	Action string // create, edit, delete or rollback
 	File   string // "" is SKILL.md
 	At     time.Time
-	Undo   bool // there is a text to go back to
+	Undo   bool // an earlier text can be restored
 }
 
 // SkillPage is GET /workspace/skills/{name}.
 type SkillPage struct {
 	Shell    Shell
 	Skill    SkillInfo
-	Path     string // in the sandbox
+	Path     string // path in the sandbox
 	Facts    []SkillFact
 	Findings []SkillFinding
 	Files    []SkillFile
-	Source   string // of SKILL.md
+	Source   string // source of SKILL.md
 	Changes  []SkillChange
 	Operator bool
-	Problem  string // of the text in the form
+	Problem  string // problem of the text in the form
 }
 
 // SkillFact is a value of the front matter under a name of the catalogue.
@@ -66,12 +66,12 @@ type SkillInstallPage struct {
 	Name     string // name of the file, or its source address
 	Action   string
 	Back     string
-	Chat     bool   // it is in a chat, which the page returns to
-	Sum      string // of the file as it was looked at
+	Chat     bool   // it is in a chat, to which the page returns
+	Sum      string // hash of the file as inspected
 	Skill    SkillInfo
 	Facts    []SkillFact
 	Runs     []string // files that can be run
 	Findings []SkillFinding
 	Files    []SkillFile
-	Problem  string // nothing else is known then
+	Problem  string // if set, the other fields are unknown
 }

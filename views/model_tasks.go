@@ -9,7 +9,7 @@ type TasksPage struct {
 	Form   TaskForm
 	Off    bool // the scheduler is off: nothing starts automatically
 	Notice *Notice
-	Chat   string // the thread of the run that was just started by hand
+	Chat   string // thread of the run just started by hand
 }
 
 // Task is one scheduled task.
@@ -18,10 +18,10 @@ type Task struct {
 	Title    string
 	Prompt   string
 	Schedule string    // five fields; empty for a single time
-	Zone     string    // the times are in
+	Zone     string    // time zone of the times
 	Agent    string    // the answering agent; empty is Fawn
 	ThreadID string    // the chat of all its runs; empty is a new one each time
-	Next     time.Time // when it runs next; zero is never
+	Next     time.Time // time of the next run; zero is never
 	Paused   bool
 	Runs     []TaskRun // the latest starts, newest first
 	Chat     *TaskChat // chat of a chat app for the results; nil is none
@@ -31,7 +31,7 @@ type Task struct {
 type TaskChat struct {
 	Value string // the form's value
 	App   string // its name
-	Name  string // of the person or group; empty is not known
+	Name  string // name of the person or group; empty if unknown
 	Group bool
 	Gone  bool // it's no longer connected
 }
@@ -43,28 +43,28 @@ type TaskRun struct {
 	At       time.Time
 	Manual   bool
 	Error    string
-	Began    time.Time // when it started, where that was late; else zero
-	Missed   int       // times that it made up for
+	Began    time.Time // start time if it was late; otherwise zero
+	Missed   int       // missed times that it made up for
 	Sent     string    // delivery of its result: waiting, sent, failed or unknown; empty if none is sent
-	Unsent   *Trouble  // why it was not sent
+	Unsent   *Trouble  // why it wasn't sent
 }
 
-// TaskForm is what the form for a new task holds.
+// TaskForm is the content of the form for a task.
 type TaskForm struct {
-	ID      string // of the task that is edited; empty is a new one
+	ID      string // id of the task being edited; empty is a new one
 	Title   string
 	Prompt  string
 	Every   string // one of TaskTimes
 	At      string // time of the day, 15:04
-	Day     string // of a single run, 2006-01-02
-	Weekday string // of a weekly run, one of Weekdays
+	Day     string // day of a single run, 2006-01-02
+	Weekday string // weekday of a weekly run, one of Weekdays
 	Cron    string // five fields
 	Zone    string
-	Agents  []string // that can be chosen
-	Agent   string   // one of them; empty is Fawn
-	Same    bool     // all runs are in one chat
+	Agents  []string // available agents
+	Agent   string   // name of the selected agent; empty is Fawn
+	Same    bool     // all runs share one chat
 	Chats   []TaskChat
-	Chat    string // Value of one of them; empty is none
+	Chat    string // Value of the selected chat; empty is none
 	Problem string
 	Wrong   string // the field with the problem; empty for none
 }

@@ -15,18 +15,18 @@ type ThreadPage struct {
 	Notice   *Notice // one sentence above the conversation
 	Sandbox  Sandbox // only shown with a problem
 	Restart  bool    // the sandbox can be restarted
-	Browser  bool    // the agent has a browser open, or had one
+	Browser  bool    // the agent has or had a browser open
 	Source   Source
-	Project  *ProjectLink // that the chat is in; nil for none
+	Project  *ProjectLink // the chat's project; nil for none
 }
 
 // Thread is one conversation.
 type Thread struct {
 	ID      string
-	Title   string    // as in ThreadRow
-	Row     ThreadRow // as lists show it
+	Title   string    // see ThreadRow
+	Row     ThreadRow // its row in lists
 	Shared  bool      // others can read it through a link
-	Turns   []Turn    // oldest first, the last ones only when there are many
+	Turns   []Turn    // oldest first, only the last ones if there are many
 	Behind  *Gap      // turns left out after the last one
 	Files   []File    // all files presented by the agent so far, newest first
 	Running bool      // a run is active: the page opens the stream
@@ -44,15 +44,15 @@ type Thread struct {
 
 // Queued is a message that was sent while a run works.
 type Queued struct {
-	Run   string // the run that waits with it
+	Run   string // run waiting with it
 	Text  string
-	Files string // names of files it brings, one a line
+	Files string // names of its files, one per line
 }
 
 // Later is a delayed run, which starts automatically.
 type Later struct {
 	Run  string
-	Text string // the message it brings; empty when it has none
+	Text string // text of its message; empty without one
 	At   time.Time
 }
 
@@ -72,10 +72,10 @@ type ServerForm struct {
 	Server  string
 	Text    string
 	Fields  []Field
-	Problem string // why the last answer was not taken
+	Problem string // why the last answer wasn't accepted
 }
 
-// Same reports whether a question looks like another one.
+// Same reports whether two questions look alike.
 func (q NetworkQuestion) Same(o NetworkQuestion) bool {
 	if q.Form == nil || o.Form == nil {
 		return q == o
@@ -89,7 +89,7 @@ func SameAsks(a, b []NetworkQuestion) bool { return slices.EqualFunc(a, b, Netwo
 // Notice is one sentence at the top of a page.
 type Notice struct {
 	Kind NoticeKind
-	Text string // in the reader's language
+	Text string // message in the reader's language
 
 	Detail string // external text, shown verbatim; may have many lines
 }
@@ -110,7 +110,7 @@ type TurnState string
 
 // The states of a turn.
 const (
-	TurnQueued  TurnState = "wait" // sent, the run has not begun
+	TurnQueued  TurnState = "wait" // sent, but the run hasn't begun
 	TurnRunning TurnState = "run"
 	TurnDone    TurnState = "done"
 	TurnFailed  TurnState = "fail"
@@ -138,27 +138,26 @@ type Turn struct {
 	Elapsed   time.Duration
 	Tokens    int    // input and output together; 0 hides the number
 	Model     string // display name of the answering model, or OfflineModel
-	Resume    bool   // it can be tried again or continued: POST .../messages with resume=1
-	Run       string // the run that answered, which ratings are about; empty when it is not known
+	Resume    bool   // it can be retried or continued: POST .../messages with resume=1
+	Run       string // run that answered, the subject of ratings; empty if unknown
 	Rating    int    // the reader's rating of the answer: 1, -1 or 0
 	// Small is the model's context window in tokens if it is too small for the whole prompt and all tools; ReqCut means
 	// that messages were omitted from a request, Blind that the model can't see the attached images.
 	Small  int
 	ReqCut bool
 	Blind  bool
-	// Gone is the model that was asked for and cannot be used any more; another one answered.
+	// Gone is the requested model, which can't be used any more; another one answered.
 	Gone string
 	// Memories is the number of memories used by its run.
 	Memories int
-	Paused   bool // a command of its run waits for an answer about a host
-	// Breakpoint means that a stopped turn was not stopped by a person: it waits where its run
-	// was told to.
+	Paused   bool // a command of its run waits for a decision about a host
+	// Breakpoint means that a turn stopped at a breakpoint of its run rather than by a person.
 	Breakpoint bool
 	Version    Version
 	Next       Followups
-	Numbers    map[string]int  // of pages in the thread, by their PageKey; never changed once it is here
+	Numbers    map[string]int  // page numbers in the thread, by PageKey; immutable
 	Opened     map[string]bool // pages that tools have opened up to here, by PageKey
-	Cut        *Shortened      // from here on the model reads the conversation word for word; nil as a rule
+	Cut        *Shortened      // from here on the model reads the conversation verbatim; usually nil
 	Gap        *Gap            // turns left out in front of this one
 	Last       bool            // the last turn of the thread: its actions are always visible and it may offer to continue
 }
@@ -168,10 +167,10 @@ func (t *Turn) Waits() bool {
 	return slices.ContainsFunc(t.Questions, func(q Question) bool { return q.Open })
 }
 
-// Gap stands for turns of a long conversation that a page leaves out until they are wanted.
+// Gap represents turns of a long conversation that a page leaves out until requested.
 type Gap struct {
-	Before string // the turn after the gap
-	After  string // the turn in front of it; empty when the gap is the beginning
+	Before string // turn after the gap
+	After  string // turn before the gap; empty if the gap is at the beginning
 	// Next and Prev are the first and the last turn left out. Next is empty when After is.
 	Next, Prev string
 }
@@ -197,7 +196,7 @@ type UserMessage struct {
 	Files []Attachment
 	At    time.Time
 
-	Editing bool // shown as a form that sends it again
+	Editing bool // shown as a form to send it again
 }
 
 // Answer is the text where the trail ends.
@@ -210,16 +209,16 @@ type Answer struct {
 // Failure explains a failed turn to people.
 type Failure struct {
 	Kind      FailureKind
-	Cause     string // the plain cause, for example the provider's own sentence
+	Cause     string // plain cause, for example the provider's own sentence
 	RequestID string // run or request id, shown under details
 	Others    bool   // there are other models to switch to
-	Model     string // name of the model if its settings may be the cause
+	Model     string // model whose settings may be the cause
 }
 
 // FailureKind chooses the headline and the advice of a failed turn.
 type FailureKind string
 
-// The failures with words of their own; FailureOther takes the general ones.
+// Failures with their own texts; FailureOther uses the general ones.
 const (
 	FailureOther       FailureKind = "other"
 	FailureRateLimit   FailureKind = "rate_limit"
@@ -228,17 +227,17 @@ const (
 	FailureContext     FailureKind = "context"     // the conversation is too long for the model
 	FailureUnreachable FailureKind = "unreachable" // network or server down
 	FailureTimeout     FailureKind = "timeout"
-	FailureCut         FailureKind = "cut"         // the provider ended the answer before it was whole
+	FailureCut         FailureKind = "cut"         // the provider ended the answer early
 	FailureLength      FailureKind = "length"      // the model's limit cut the answer
 	FailureStorage     FailureKind = "storage"     // disk full or I/O error
-	FailureInterrupted FailureKind = "interrupted" // the server went away in the middle
+	FailureInterrupted FailureKind = "interrupted" // the server stopped in the middle
 )
 
 // Trail is the list of steps of a turn.
 type Trail struct {
 	Steps   []Step
 	Since   time.Time     // when the run began; a running trail counts from here
-	Elapsed time.Duration // set when it has ended
+	Elapsed time.Duration // set once it has ended
 	Open    bool          // shown unfolded; set it while the turn runs and has no answer yet
 }
 
@@ -287,8 +286,8 @@ type Step struct {
 	Sites   []string        // names of the sites that a search found, each once
 	Web     *Web            // search results or a read page; nil for other tools
 	Browser *Browsed        // the page after a step in the browser; nil for other tools
-	Helper  Helper          // of a call that sent a helper
-	Made    *Pictures       // pictures that a model made; nil for other tools
+	Helper  Helper          // details of a call that started a helper
+	Made    *Pictures       // pictures made by a model; nil for other tools
 	App     *App            // app that displays the result; nil for most
 
 	Retry Retry // of a StepRetry
@@ -301,7 +300,7 @@ type Step struct {
 // App is a page of an MCP server that shows the result of a call.
 type App struct {
 	Server string
-	Tool   string // as the server calls it
+	Tool   string // tool name on the server
 }
 
 // Pictures are the images of one call, with the data to create similar ones.
@@ -309,7 +308,7 @@ type Pictures struct {
 	Prompt string
 	Model  string
 	Seed   string // empty if none was chosen
-	Edit   bool   // of a picture that was there before
+	Edit   bool   // an existing picture was edited
 	Files  []File
 }
 
@@ -317,35 +316,35 @@ type Pictures struct {
 type Retry struct {
 	Reason      string    // burst, busy or network
 	Until       time.Time // when it is asked again
-	Attempt, Of int       // the next attempt, and the maximum
+	Attempt, Of int       // next attempt, and the maximum
 }
 
 // Helper is a helper's report about itself; unknown fields are empty.
 type Helper struct {
-	Model  string // that it runs on
-	Tokens int    // read and written so far
-	Doing  *Step  // the tool call it is at: Tool and Args
-	Said   string // beginning of its last text, or of its result
+	Model  string // model it runs on
+	Tokens int    // tokens read and written so far
+	Doing  *Step  // current tool call: Tool and Args
+	Said   string // beginning of its last text or result
 }
 
 // StepBody is GET /ui/threads/{id}/steps/{step}: everything about one tool call.
 type StepBody struct {
 	Shell  Shell // only for the whole page, which browsers without script get
 	Thread string
-	Step   Step         // Output holds the output as far as it is shown, at most 256 KB
-	Cut    bool         // Output is not all
+	Step   Step         // Output holds the shown part of the output, at most 256 KB
+	Cut    bool         // Output is incomplete
 	Files  []File       // files presented by the call
 	Raw    string       // address of the whole output as plain text; empty when there is none
-	Trail  *HelperTrail // of a helper with stored steps
+	Trail  *HelperTrail // helper with stored steps
 }
 
 // HelperTrail lists a helper's steps.
 type HelperTrail struct {
 	Thread  string
-	Step    string // the call that sent it
+	Step    string // call that started it
 	Title   string
 	Steps   []Step
-	Answer  string // its last words, which are its report once it has ended; Markdown
+	Answer  string // its last message, or its report once it has ended; Markdown
 	Running bool
 }
 

@@ -15,13 +15,13 @@ type ThreadTools struct {
 type ToolServer struct {
 	Name  string
 	State string // connecting, ready, login, failed or unavailable
-	Off   bool   // with all its tools
+	Off   bool   // disabled with all its tools
 	Tools []ToolSwitch
 }
 
 // ToolSwitch is one tool of a server.
 type ToolSwitch struct {
-	Name string // as the server calls it
+	Name string // tool name on the server
 	Text string
-	Off  bool // switched off individually
+	Off  bool // disabled individually
 }

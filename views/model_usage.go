@@ -4,9 +4,9 @@ import "time"
 
 // Gauge is the used part of the model's context window at a thread's last request.
 type Gauge struct {
-	Tokens int  // of that request and its answer
-	Window int  // 0 is not known, and nothing is shown
-	About  bool // Tokens is worked out: the conversation was shortened since
+	Tokens int  // tokens of that request and its answer
+	Window int  // 0 is unknown and not shown
+	About  bool // Tokens is an estimate, as the conversation was shortened since
 }
 
 // Known reports whether there is anything to show.
@@ -22,10 +22,10 @@ func (g Gauge) Percent() int {
 
 // Shortened marks where the model starts to read a conversation verbatim. The zero value means from its start.
 type Shortened struct {
-	Turn    string // the turn it stands above
+	Turn    string // turn below it
 	Inside  bool   // the first steps of that turn are hidden, too
-	Outputs bool   // nothing is hidden but old output of tools
-	Summary string // Markdown: the summary that the model reads instead of the hidden part
+	Outputs bool   // only old output of tools is hidden
+	Summary string // Markdown: the summary that the model reads in place of the hidden part
 }
 
 // UsagePage is GET /ui/threads/{id}/usage: a chat's usage, and the button to compact it.
@@ -35,12 +35,12 @@ type UsagePage struct {
 	ThreadID string
 	Title    string
 	Notice   *Notice // result of compacting
-	Running  bool    // nothing can be shortened now
-	Empty    bool    // nothing was said yet
+	Running  bool    // nothing can be shortened during a run
+	Empty    bool    // the chat is empty
 	Gauge    Gauge
-	Hidden   int // messages that the model does not read any more
+	Hidden   int // messages the model no longer reads
 	Sum      Spent
-	Unpriced bool // for a part no price is known
+	Unpriced bool // part of the price is unknown
 	Runs     []RunSpent
 	More     int // runs before these
 	Beside   []Spent
@@ -49,12 +49,12 @@ type UsagePage struct {
 // Spent is the usage of model calls.
 type Spent struct {
 	User          string // id, for a user's usage
-	Name          string // of a model as people call it; empty with Purpose
+	Name          string // display name of the model; empty with Purpose
 	Helpers       bool   // for the helpers of a run
-	Purpose       string // of side calls: title, summary, goal, suggestions, input_polish, memory
+	Purpose       string // purpose of side calls: title, summary, goal, suggestions, input_polish, memory
 	Calls         int
 	Input, Output int
-	Cached        int // of Input, read from the provider's cache
+	Cached        int // part of Input read from the provider's cache
 	Money         []Money
 }
 
@@ -67,7 +67,7 @@ type Money struct {
 // RunSpent is a run's usage with its parts.
 type RunSpent struct {
 	ID    string
-	Text  string // first words of the message that began it; empty when it went on without one
+	Text  string // first words of its message; empty if it continued without one
 	At    time.Time
 	State TurnState
 	Sum   Spent

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unmarked returns a title without the marks of Markdown that models put around words: a heading's #, emphasis, code
-// and links. Signs that stand for themselves stay.
+// Unmarked removes the Markdown marks that models put around words of a title: a heading's #, emphasis, code and links.
+// Literal signs stay.
 func Unmarked(s string) string {
 	s = strings.TrimSpace(s)
 	if rest := strings.TrimLeft(s, "#"); rest != s && strings.HasPrefix(rest, " ") {

@@ -10,15 +10,15 @@ import (
 // Web holds web search results, or a read page.
 type Web struct {
 	Pages   []WebPage
-	Service string   // that was asked; empty is Fawn itself
-	Notes   []string // why others were not used
-	Read    string   // when the page was read, as people write it
+	Service string   // service that answered; empty is Fawn itself
+	Notes   []string // why other services weren't used
+	Read    string   // time of reading the page, formatted for people
 	Text    string   // Markdown of the page, or the beginning of it
 }
 
 // WebPage is one page, or a picture on one.
 type WebPage struct {
-	Number int    // in the thread; 0 has none
+	Number int    // number in the thread; 0 for none
 	Title  string // may be empty
 	URL    string // http or https
 	Text   string // the extract of a search
@@ -30,7 +30,7 @@ func PageKey(address string) string {
 	return strings.TrimSuffix(address, "/")
 }
 
-// Letter stands for a site: the first of its name.
+// Letter returns the first letter of a site's name as its symbol.
 func Letter(host string) string {
 	host = strings.TrimPrefix(host, "www.")
 	r, _ := utf8.DecodeRuneInString(host)

@@ -83,7 +83,8 @@ func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 	return nil
 }
 
-// openSeal has the key that seals second factors: one for all servers of a database, or that of the data folder.
+// openSeal returns the key that seals second factors: one for all servers of a database, or that of the data
+// folder.
 func (a *App) openSeal(ctx context.Context) (*factor.Seal, error) {
 	if a.data.shared == nil {
 		key, err := factor.LocalKey(a.data.dirs.Root)

@@ -21,7 +21,7 @@ import (
 // backups is the schedule of automatic backups.
 type backups struct {
 	mu     sync.Mutex
-	failed error // of the last one, nil when it worked
+	failed error // error of the last backup, nil if it worked
 }
 
 const (
@@ -75,7 +75,7 @@ func kept(dir string) ([]string, error) {
 	return names, err
 }
 
-// madeAt returns when a backup of that name was made.
+// madeAt parses the time of a backup from its name.
 func madeAt(name string) (time.Time, bool) {
 	stamp, ok := strings.CutPrefix(name, backupPrefix)
 	stamp, suffixed := strings.CutSuffix(stamp, backupSuffix)
@@ -83,7 +83,7 @@ func madeAt(name string) (time.Time, bool) {
 	return at, ok && suffixed && err == nil
 }
 
-// nextBackup returns when the next backup is due after last, and false when none is planned.
+// nextBackup returns when the next backup is due after last, and false if none is planned.
 func nextBackup(b config.Backup, last, now time.Time) (time.Time, bool) {
 	var due time.Time
 	if b.Every > 0 {

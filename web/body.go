@@ -17,7 +17,7 @@ const bodyRate = 8 << 10
 type body struct {
 	io.ReadCloser
 	conn  *http.ResponseController
-	due   time.Time // due time of the first byte
+	due   time.Time // when the first byte is due
 	bytes int64
 }
 
@@ -43,7 +43,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, httpx.Errorf(http.StatusRequestTimeout, "the body of the request did not arrive in time")
 	}
-	if err != nil { // the connection is watched while the answer is made, however long that takes
+	if err != nil { // the connection is watched until the answer ends, however long that takes
 		if err := b.conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return n, err
 		}

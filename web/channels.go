@@ -130,8 +130,8 @@ func laid(all, own map[string]any, key string) map[string]any {
 	return out
 }
 
-// chatOptions are how a bot reaches its platform: through the guard that keeps requests out of private networks, unless
-// the owner names an address on this machine.
+// chatOptions returns the network access of a bot: through the guard that refuses private networks, unless the owner names
+// an address on this machine.
 func (a *App) chatOptions(c config.Channel) chat.Options {
 	o := chat.Options{BaseURL: c.Text("base_url")}
 	if o.BaseURL == "" {
@@ -145,7 +145,7 @@ func (a *App) chatOptions(c config.Channel) chat.Options {
 type TriedBot struct {
 	bots.Tried
 	App  string // its name
-	Left bool   // it was not tried: signing in would end the connection of a running server
+	Left bool   // not tried: signing in would end the connection of a running server
 }
 
 // TryBots signs in each bot that the configuration switches on, by calls that only read.

@@ -20,7 +20,7 @@ import (
 	"fawn/web/route"
 )
 
-// Document is the OpenAPI document of the program, as a server without a base path has it.
+// Document returns the OpenAPI document of the program, as a server without a base path has it.
 func Document() ([]byte, error) { return described("").JSON() }
 
 // spec describes every route that programs may rely on.
@@ -41,7 +41,7 @@ func described(version string) openapi.Spec {
 		Mounts: []string{"/api/langgraph", "/api"}}
 }
 
-// describeHealth are the routes for monitors.
+// describeHealth returns the routes for monitors.
 func describeHealth() []openapi.Op {
 	var out []openapi.Op
 	for _, one := range []struct{ id, method, path string }{{"getHealth", "GET", "/health"},

@@ -77,10 +77,10 @@ func (a *App) openMetrics(snap *config.Snapshot) {
 	}
 }
 
-// traceTime is how long the last spans may take to leave when the server stops.
+// traceTime limits sending the last spans when the server stops.
 const traceTime = 3 * time.Second
 
-// orphanTime is how long Prometheus waits for a count.
+// orphanTime limits Prometheus's wait for a count.
 const orphanTime = 2 * time.Second
 
 // openTracing starts to send traces, if the configuration or the environment says where to.
@@ -93,7 +93,7 @@ func (a *App) openTracing(snap *config.Snapshot) {
 	}
 }
 
-// TraceTargets are all collectors that get traces.
+// TraceTargets returns all collectors that receive traces.
 func TraceTargets(snap *config.Snapshot) []traceexport.Target {
 	targets := traceexport.Hosted(snap.Env)
 	if c := snap.File.Tracing; c.Endpoint != "" {
@@ -128,7 +128,7 @@ func (a *App) objectMeter() storage.Meter {
 	return a.insight.metrics.Objects()
 }
 
-// committed is the store's callback for commits, or nil.
+// committed returns the store's callback for commits, or nil.
 func (a *App) committed() func(time.Duration, error) {
 	if wait := a.opts.committed; wait != nil {
 		return func(time.Duration, error) { wait() }

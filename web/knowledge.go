@@ -21,7 +21,7 @@ import (
 	"fawn/uploads"
 )
 
-// What a repository may take.
+// Limits of a repository.
 const (
 	repositoryTime  = 10 * time.Minute
 	repositoryBytes = 512 << 20
@@ -46,7 +46,7 @@ func (a *App) openKnowledge() *knowledge.Service {
 		Log:      a.opts.Log})
 }
 
-// repositories is a client for git repositories, which goes where web_fetch may go.
+// repositories returns a client for git repositories with the network rules of web_fetch.
 func (a *App) repositories() *http.Client {
 	set := lead.WebSettings(a.config.Current())
 	g := a.guardFor("web.allow_private", nil)
@@ -58,7 +58,7 @@ func (a *App) repositories() *http.Client {
 	return netguard.Client(g, limits)
 }
 
-// embedder gives the embedding model that is configured now, nil for none.
+// embedder returns a function for the configured embedding model, whose result is nil for none.
 func (a *App) embedder() func() knowledge.Embedder {
 	var mu sync.Mutex
 	var made *embed.Client
@@ -86,7 +86,8 @@ func (a *App) embedder() func() knowledge.Embedder {
 // known is the collections of documents that a run names, or its project or agent, for its tools.
 type known struct{ *App }
 
-// named are the collections of some names that a person may read, in a chat of a project of some owner; "" for none.
+// named returns the collections with the given names that a person may read, in a chat of a project of owner; "" for
+// none.
 func (k known) named(ctx context.Context, person, owner string, names []string) ([]lead.Collection, error) {
 	list, err := k.engine.knowledge.Named(ctx, person, names, owners(owner)...)
 	out := make([]lead.Collection, 0, len(list))
@@ -96,7 +97,7 @@ func (k known) named(ctx context.Context, person, owner string, names []string) 
 	return out, err
 }
 
-// owners are those whose collections a name means first.
+// owners returns the owners whose collections take precedence for a name.
 func owners(project string) []string {
 	if project == "" {
 		return nil

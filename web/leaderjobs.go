@@ -61,7 +61,7 @@ func (a *App) takeUp(ctx context.Context, servers []int64) {
 	}
 }
 
-// runBots has the connections to chat apps, of which each bot has one.
+// runBots runs the connections to chat apps, of which each bot has one.
 func (a *App) runBots(ctx context.Context) {
 	a.duties.caring.Store(true)
 	a.duties.channels.Apply(a.channelSettings(a.config.Current()))
@@ -108,10 +108,10 @@ func (a *App) pulse(ctx context.Context) {
 	}
 }
 
-// botSpace is where the leader publishes the bots' state for other servers' pages.
+// botSpace is the space in which the leader publishes the bots' state for other servers' pages.
 const botSpace = "bot_status"
 
-// tellOfBots stores how bots do, as far as that has changed.
+// tellOfBots stores changed states of bots.
 func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
 	for _, p := range channels.Providers() {
 		body := []byte(nil)
@@ -164,8 +164,8 @@ func (a *App) every(ctx context.Context, pause time.Duration, f func()) {
 	}
 }
 
-// sweepUploads removes files of uploads a crash cut off, and takes up documents that it cut off
-// from being noticed.
+// sweepUploads removes files of uploads interrupted by a crash, and registers documents that it left
+// unregistered.
 func (a *App) sweepUploads(ctx context.Context) {
 	if !a.data.db.Clustered() {
 		a.sweep(ctx, a.data.unused) // requests are answered meanwhile, and a file of theirs is younger

@@ -36,7 +36,7 @@ type logHandler struct {
 	tail    redact.Tail // the last bytes written
 	level   slog.LevelVar
 	form    atomic.Pointer[slog.Handler]
-	node    atomic.Int64 // that lines name, 0 for none
+	node    atomic.Int64 // server id in lines, 0 for none
 }
 
 func (h *logHandler) format(name string) {

@@ -53,7 +53,7 @@ func (a *App) openMCP(snap *config.Snapshot) {
 	a.tools.mcp.Set(lead.MCPServers(snap))
 }
 
-// followTasks says how tasks of MCP servers are followed; nil follows none.
+// followTasks returns the settings for following tasks of MCP servers; nil follows none.
 func (a *App) followTasks(snap *config.Snapshot) *mcp.Following {
 	conf, mark := snap.File.MCPTasks, snap.File.Runs.Resume == "mark"
 	if !conf.Enabled {
@@ -83,8 +83,8 @@ func (a *App) badTask() func(thread, id string, err error) {
 	}
 }
 
-// switchedOff tells which tools a thread does without: those of servers that are switched off in it and, if a
-// stranger began it, all but the harmless ones.
+// switchedOff returns the tools disabled in a thread: those of servers switched off in it and, if a guest began
+// it, all but the harmless ones.
 func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool) bool, error) {
 	off, metadata, err := a.tools.switches.OffIn(ctx, thread)
 	if err != nil {
@@ -99,8 +99,7 @@ func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool)
 // formTime is how long a call waits for a person to fill in its server's form.
 const formTime = 10 * time.Minute
 
-// formPatience is how long a call waits for a person. Only in runs that were started on a page
-// somebody is there.
+// formPatience returns how long a call waits for a person. Only runs started on a page have one.
 func (a *App) formPatience(ctx context.Context, thread string) time.Duration {
 	if a.watched(ctx, thread) == "" {
 		return 0
@@ -119,13 +118,14 @@ func (a *App) saveOutput(ctx context.Context, thread, name string, data []byte) 
 	return at, tree.WriteFile(ctx, at, data, false)
 }
 
-// toolServer is Fawn as an MCP server. It asks the API as the principal of its own requests.
+// toolServer serves Fawn as an MCP server. It calls the API as the principal of its own requests.
 func (a *App) toolServer(inner http.Handler) http.Handler {
 	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.engine.runs, URL: a.URL, Version: a.opts.Version,
 		Draining: a.front.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
 }
 
-// inner is the API without access checks, for faces of the program whose own requests have passed them.
+// inner returns the API without access checks, for parts of the program whose own requests have passed
+// them.
 func (a *App) inner() http.Handler {
 	inner := echo.New()
 	inner.HTTPErrorHandler = httpx.ErrorHandler(a.opts.Log)
@@ -135,14 +135,14 @@ func (a *App) inner() http.Handler {
 	return inner
 }
 
-// completions is Fawn for programs that know OpenAI's API.
+// completions serves Fawn to programs that use OpenAI's API.
 func (a *App) completions(parts *route.Parts, inner http.Handler) *completions.Server {
 	return completions.New(completions.Options{API: inproc.Client{API: inner}, Runs: a.engine.runs,
 		Config: parts.Config, Access: a.people.access, Draining: a.front.draining.ctx,
 		Keys: once.New(a.data.db, a.opts.Log), Readers: &a.front.readers})
 }
 
-// describeMCP is the route of the MCP server.
+// describeMCP returns the route of the MCP server.
 func describeMCP() []openapi.Op {
 	message := openapi.Map(nil)
 	return []openapi.Op{{ID: "callMCP", Method: http.MethodPost, Path: "/mcp", Tag: "Model Context Protocol",

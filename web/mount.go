@@ -72,7 +72,7 @@ func withoutBase(path, base string) (string, bool) {
 // only in a redirect: that of a run is read by SDKs, which put their own base in front.
 var addresses = [...]string{"Content-Location", "Hx-Redirect", "Hx-Location", "Hx-Push-Url", "Hx-Replace-Url"}
 
-// based puts the base path in front of the addresses and cookies in the headers of an answer.
+// based adds the base path to the addresses and cookies in the headers of a response.
 func based(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		base := views.Base(c.Request().Context())

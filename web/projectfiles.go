@@ -23,7 +23,7 @@ func newProjectTrees(t *filestore.Trees, db *store.DB) *projectTrees {
 	return &projectTrees{Trees: t, db: db, held: map[string]func(){}}
 }
 
-// Begin brings the files of a thread's project up to date, too, and has them stay until the run ends.
+// Begin also updates the files of a thread's project, and keeps them until the run ends.
 func (t *projectTrees) Begin(ctx context.Context, thread, run string) error {
 	if err := t.Trees.Begin(ctx, thread, run); err != nil {
 		return err

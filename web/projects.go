@@ -13,7 +13,7 @@ import (
 	"fawn/uploads"
 )
 
-// maxToldFiles is how many files of a project its agents are told by name.
+// maxToldFiles limits the files of a project that its agents are told by name.
 const maxToldFiles = 50
 
 // openProjects opens the service of projects.
@@ -32,7 +32,7 @@ func (a *App) endSandboxes(ctx context.Context, threads []string) error {
 	return errors.Join(append(errs, a.tools.places.Clear(ctx, threads))...)
 }
 
-// projectOf is the project of a thread for its agent, nil for none.
+// projectOf returns the project of a thread for its agent, nil for none.
 func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, error) {
 	p, err := a.data.db.ProjectOf(ctx, thread)
 	if err != nil || p.ID == "" {

@@ -103,7 +103,7 @@ func (a *App) Run(ctx context.Context) error {
 		return nil
 	})
 	g.Go(func() error {
-		if err := a.announceSetup(gctx); gctx.Err() == nil { // else it is told to stop already
+		if err := a.announceSetup(gctx); gctx.Err() == nil { // otherwise it has been told to stop
 			return err
 		}
 		return nil
@@ -180,15 +180,15 @@ func newEnding() ending {
 	return ending{ctx, end}
 }
 
-// manage logs that the service manager couldn't be told something.
+// manage logs that notifying the service manager failed.
 func (a *App) manage(err error) {
 	if err != nil {
 		a.opts.Log.Warn("couldn't notify the service manager", "err", err)
 	}
 }
 
-// stopRuns ends the runs, or leaves them to the next server, while their readers are still
-// there to be told. It waits no longer than ctx.
+// stopRuns ends the runs, or leaves them to the next server, while their readers are still connected.
+// It waits no longer than ctx.
 func (a *App) stopRuns(ctx context.Context) {
 	done := make(chan struct{})
 	a.duties.work.Go(func() {

@@ -22,7 +22,7 @@ func (a *App) book(ctx context.Context, c lead.SideCall) {
 	}
 }
 
-// entry tells whoever counts of a model call beside the answers, and returns its row of the accounts.
+// entry records a side call in the metrics, and returns its row of the accounts.
 func (a *App) entry(ctx context.Context, c lead.SideCall) store.Spending {
 	u := c.Usage
 	if a.insight.tracer != nil {

@@ -12,7 +12,7 @@ import (
 	"fawn/store"
 )
 
-// retitle stores a thread's title that came after the end of its run, and what it cost.
+// retitle stores a thread's title that came after the end of its run, with its cost.
 func (a *App) retitle(ctx context.Context, thread, from, to string, cost []lead.SideCall) {
 	rows := make([]store.Spending, len(cost))
 	for i, c := range cost {
@@ -26,7 +26,7 @@ func (a *App) retitle(ctx context.Context, thread, from, to string, cost []lead.
 
 const (
 	titleSpace = "thread_title"  // of titles that were found while the first answer was written; goes with the thread
-	titleTime  = 2 * time.Second // for one of them to be read or stored
+	titleTime  = 2 * time.Second // time limit of reading or storing a title
 )
 
 // keptTitles implements lead.TitleKeeper. A failed read or write costs at most one more model call.

@@ -59,7 +59,7 @@ func (a *App) toTLS(w http.ResponseWriter, r *http.Request) (sent bool) {
 	if a.front.tls == nil || client.Secure() || client.Addr.IsLoopback() || fromHere(r, client) {
 		return false
 	}
-	if !safe(r.Method) { // it was heard already, and must not be sent that way again
+	if !safe(r.Method) { // it was received already, and must not be sent unencrypted again
 		http.Error(w, "this server speaks HTTPS only", http.StatusForbidden)
 		return true
 	}

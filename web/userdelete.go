@@ -32,7 +32,7 @@ func DeleteUser(ctx context.Context, o Options, in io.Reader, email string, keep
 	return Users(ctx, o, UserJob{Do: "delete", Email: email, Keep: keep})
 }
 
-// deleteUser does so for the console.
+// deleteUser deletes a user for the console.
 func deleteUser(ctx context.Context, s *account.Service, out io.Writer, u store.User, keep bool) error {
 	if err := s.Delete(ctx, u.ID, keep); err != nil {
 		return err

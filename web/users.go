@@ -29,7 +29,7 @@ type UserJob struct {
 }
 
 // consoleName is the socket in the data folder through which the console reaches a running server.
-// Whoever can open it owns the folder anyway.
+// Anyone who can open it owns the folder anyway.
 const consoleName = "console.sock"
 
 // Time limits of a console's request, and of its job: a user may have many chats.
@@ -186,7 +186,7 @@ func resetUser(ctx context.Context, s *account.Service, base string, out io.Writ
 // jobResult is a server's answer to a job of the console.
 type jobResult struct {
 	Out string `json:"out"`
-	Why string `json:"why"` // of a job that was refused
+	Why string `json:"why"` // reason of a job that was refused
 }
 
 // askServer makes the server that uses the folder do a job.
@@ -257,7 +257,7 @@ func (a *App) openConsole(ctx context.Context) {
 	})
 }
 
-// console does a job of the console's.
+// console runs a job of the console.
 func (a *App) console(w http.ResponseWriter, r *http.Request) {
 	var job UserJob
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&job)

@@ -31,11 +31,11 @@ type name struct{ pkg, test string }
 // report adds up the events of a run.
 type report struct {
 	out                     io.Writer
-	output                  map[name][]string // of tests and packages that haven't ended; of builds by their import path
+	output                  map[name][]string // of unfinished tests and packages; of builds, by import path
 	parents                 map[name]bool     // tests with subtests
 	failures                []failure
 	passed, failed, skipped int
-	reasons                 map[string]int // of skipped tests
+	reasons                 map[string]int // number of tests skipped for each reason
 	slowest                 []ended
 }
 
@@ -149,7 +149,7 @@ func (r *report) endPackage(e event, said []string) {
 	switch e.Action {
 	case "fail":
 		if !slices.ContainsFunc(r.failures, func(f failure) bool { return strings.HasPrefix(f.name, e.Package+" ") }) {
-			r.failed++ // it was not built, or ended in the middle of a test
+			r.failed++ // it wasn't built, or ended in the middle of a test
 			r.failures = append(r.failures, failure{name: e.Package})
 			for at, rest := range r.output {
 				if at.pkg == e.Package {
@@ -184,7 +184,7 @@ func logged(said []string) (list []string) {
 // maxLogged limits the lines of a failed test repeated at the end.
 const maxLogged = 25
 
-// reason returns the words that a test gave to Skip.
+// reason returns the text that a test passed to Skip.
 func reason(said []string) string {
 	for _, line := range said {
 		if at := place.FindString(line); at != "" {

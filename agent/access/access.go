@@ -82,7 +82,7 @@ func (r *Rules) Check() error {
 // Rights are the permissions of one person: the union of their groups'. The zero value allows everything.
 type Rights struct {
 	groups []Rules
-	names  []string // of the groups
+	names  []string // names of the groups
 	ask    string   // address of an owner who can change them
 }
 
@@ -109,8 +109,8 @@ func (r Rights) List(k Kind) (names []string, all bool) {
 	return slices.Compact(names), len(r.groups) == 0
 }
 
-// Narrow returns the names of a list that the person may use. A nil list stands for everything, and stays nil where
-// nothing of the kind is limited.
+// Narrow returns the names of a list that the person may use. A nil list means everything, and stays nil if the kind
+// isn't limited.
 func (r Rights) Narrow(k Kind, list []string) []string {
 	allowed, all := r.List(k)
 	switch {
@@ -153,7 +153,7 @@ var ErrDenied = errors.New("not permitted")
 // Denied means that the groups of a person don't allow something.
 type Denied struct {
 	Kind   Kind
-	Name   string   // "" for nothing of the kind
+	Name   string   // "" if nothing of the kind is allowed
 	Groups []string // names of the person's groups
 	Ask    string   // address of an administrator, or ""
 }
@@ -211,9 +211,10 @@ func clip(name string) string {
 // Service manages groups. A nil Service limits nobody.
 type Service struct {
 	DB       *store.DB
-	Required func() bool   // whether accounts are in force; else nobody is limited
+	Required func() bool   // reports whether accounts are enabled; if not, nobody is limited
 	Zone     func() string // the time zone whose days count; "" is UTC
-	// Regroup calls change, which changes or deletes a group, and whatever depends on who belongs to it; nil only calls it.
+	// Regroup calls change, which changes or deletes a group, and updates everything that depends on its members; nil only
+	// calls change.
 	Regroup func(ctx context.Context, group string, change func() error) error
 }
 
@@ -276,7 +277,7 @@ func (s *Service) Left(ctx context.Context, owner string, r Rights, run string) 
 		return 0, err
 	}
 	if run != "" {
-		runs-- // it counts itself
+		runs-- // don't count the run itself
 	}
 	switch {
 	case mostTokens > 0 && used >= mostTokens:
@@ -413,7 +414,7 @@ func (s *Service) regroup(ctx context.Context, id string, change func() error) e
 	return s.Regroup(ctx, id, change)
 }
 
-// Delete removes a group. store.ErrNotFound when it is not there.
+// Delete removes a group. store.ErrNotFound if it doesn't exist.
 func (s *Service) Delete(ctx context.Context, id string) error {
 	return s.regroup(ctx, id, func() error { return s.DB.DeleteTeam(ctx, id) })
 }

@@ -50,7 +50,7 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// Tool returns the tool by which a model calls these agents.
+// Tool returns the tool with which a model calls these agents.
 func Tool(o Options) (*agent.Tool, error) {
 	names := slices.Sorted(maps.Keys(o.Agents))
 	var about strings.Builder
@@ -178,7 +178,7 @@ func (o Options) bring(ctx context.Context, thread, name string, root *os.Root, 
 			err = errors.Join(err, tree.Close())
 		}
 	}()
-	since = since.Truncate(time.Second) // as exact as some file systems are
+	since = since.Truncate(time.Second) // limited to the precision of some file systems
 	err = fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())

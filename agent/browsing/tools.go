@@ -333,7 +333,7 @@ func (s *Service) close(_ context.Context, t *agent.Turn, _ agent.ToolCall, a cl
 	return agent.TextResult("The browser is closed."), nil
 }
 
-// picture keeps the small picture of a step, and drops the oldest where there are too many.
+// picture stores the small picture of a step, and removes the oldest if there are too many.
 func (s *Service) picture(ctx context.Context, f *files.Files, data []byte) (string, error) {
 	if len(data) == 0 {
 		return "", nil

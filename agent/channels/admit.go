@@ -57,7 +57,7 @@ type candidate struct {
 	open    bool              // the group was admitted
 	group   store.ChannelChat // its row
 	host    *who              // the account that guests of the group are answered for, nil for none
-	unasked bool              // the bot also reads group messages that don't mention it
+	unasked bool              // account on whose behalf the group's guests are answered; nil for none
 	often   func() bool       // counts the message; true when its sender sends too many
 }
 
@@ -82,8 +82,8 @@ func early() []rule {
 	}
 }
 
-// late returns the rules for a known sender, those of groups first. The first match decides; without a match the
-// message is admitted.
+// late returns the rules for a known sender, those of groups first. The first matching rule decides; without a
+// match the message is admitted.
 func late() []rule {
 	return []rule{
 		{applies: func(c *candidate) bool { return c.u.Group && c.cmd.name == "allow" && c.known }, act: (*line).allow},

@@ -18,10 +18,10 @@ type answer struct {
 	parts  []*part
 	files  []string // paths that were presented, in order
 	doing  string   // the running tool
-	status string   // of the ended run
-	failed string   // why it ended badly
+	status string   // status of the ended run
+	failed string   // reason of the failure
 	cursor int64
-	cut    int // counts changes that are not additions at the end
+	cut    int // counts changes other than appended text
 }
 
 // part is one message. Messages of questions have no id.

@@ -66,7 +66,7 @@ func (t *turn) fetch(ctx context.Context, thread, name string, f chat.FileRef) (
 		if err == nil {
 			err = form.Close()
 		}
-		w.CloseWithError(err) // nil is the end
+		w.CloseWithError(err) // nil means EOF
 		fetched <- err
 	}()
 	saved, err := t.l.b.h.cfg.Save(ctx, thread, multipart.NewReader(r, form.Boundary()))

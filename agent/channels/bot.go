@@ -15,7 +15,7 @@ import (
 type bot struct {
 	h        *Hub
 	provider string
-	ctx      context.Context // ends when the bot is to stop
+	ctx      context.Context // cancelled when the bot should stop
 	stop     context.CancelFunc
 	calls    context.Context // for calls to the platform; it ends a little later
 	cut      context.CancelFunc
@@ -192,7 +192,7 @@ func (b *bot) tell() {
 	b.changed = make(chan struct{})
 }
 
-// resume takes up the messages and answers that are open in the store.
+// resume resumes the open messages and answers in the store.
 func (b *bot) resume() error {
 	db := b.h.cfg.DB
 	if err := db.ForgetInbound(b.ctx, db.Now().Add(-kept)); err != nil {

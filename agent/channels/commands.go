@@ -284,7 +284,7 @@ func (l *line) models(ctx context.Context, c store.ChannelChat, a *admitted, say
 	return fmt.Sprintf(say.model, name), l.b.h.cfg.DB.PutChannelChat(ctx, c)
 }
 
-// listed are names as a list of sensible length.
+// listed returns a list of names of sensible length.
 func listed(names []string, say words) string {
 	shown := names[:min(len(names), mostModels)]
 	text := "- " + strings.Join(shown, "\n- ")

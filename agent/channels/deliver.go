@@ -15,9 +15,9 @@ import (
 
 // Times of a delivery.
 const (
-	giveUp    = 24 * time.Hour // after the first of failures in a row
+	giveUp    = 24 * time.Hour // time after the first of consecutive failures
 	mostWait  = 5 * time.Minute
-	slowest   = 10 * time.Second // between edits, however often the platform complains
+	slowest   = 10 * time.Second // interval between edits, however often the platform complains
 	calmAfter = time.Minute
 	unhurried = 20 // after a minute, edits come every 3 seconds; after 200 seconds, every 10
 )
@@ -30,7 +30,7 @@ type delivery struct {
 	at     place
 	before <-chan struct{} // closed when the answers before this one are delivered
 
-	begun chan struct{} // one token: the run is there
+	begun chan struct{} // one token: the run exists
 	read  chan struct{} // closed when there is nothing more to read
 
 	ctx     context.Context
@@ -48,7 +48,7 @@ type delivery struct {
 	stays  bool                       // the rest is sent once it is complete
 	rows   map[string]*store.Outbound // nil before they are known
 	text   split
-	slow   time.Duration // between edits, 0 is the platform's own
+	slow   time.Duration // interval between edits, 0 uses the platform's own
 	rated  time.Time     // time of the platform's last complaint
 	edited time.Time
 	grows  time.Time // time its text was first shown
@@ -117,7 +117,7 @@ func (b *bot) renew(ctx context.Context, run string) error {
 	d := b.answers[run]
 	b.mu.Unlock()
 	if d != nil {
-		return nil // it is on its way
+		return nil // it is being sent
 	}
 	if err := b.h.cfg.DB.RenewAnswer(ctx, run); err != nil {
 		return err

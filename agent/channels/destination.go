@@ -37,11 +37,11 @@ func (d Destination) String() string {
 type Offer struct {
 	Destination
 	App   string // its name
-	Name  string // of the person or the group
+	Name  string // name of the person or the group
 	Group bool
 }
 
-// mostOffers limits how many chats are looked through.
+// mostOffers limits the chats considered.
 const mostOffers = 500
 
 // Offers returns the chats an owner may send answers to: private chats of their connected accounts, and groups they let
@@ -178,7 +178,7 @@ const NotConnected = "this chat is no longer connected"
 const (
 	kindPrivate = "private"
 	kindGroup   = "group"
-	kindResult  = "delivered" // a message that a result was sent as
+	kindResult  = "delivered" // kind of a message that delivered a result
 )
 
 // ResultState is the delivery state of an answer.
@@ -192,7 +192,7 @@ const (
 	ResultUnknown ResultState = "unknown" // a part of it may be missing
 )
 
-// Trouble is the reason why a message wasn't sent, or not yet; the zero value for none.
+// Trouble returns the reason why a message wasn't sent, or not yet; the zero value for none.
 func Trouble(o store.Outbound) chat.Trouble {
 	if o.Error == NotConnected {
 		return chat.Trouble{Cause: chat.Disconnected, Text: NotConnected}

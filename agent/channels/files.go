@@ -117,7 +117,7 @@ func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) err
 				}
 				continue
 			}
-			if chat.Unsent(err) { // it is known not to be there
+			if chat.Unsent(err) { // it was certainly not sent
 				row.State = store.OutboundPlanned
 				return errors.Join(err, d.put(ctx, row))
 			}

@@ -24,7 +24,7 @@ type Config struct {
 	DB   *store.DB
 	Runs *runs.Manager
 	Log  *slog.Logger
-	// Save stores the files of a form in the uploads of a thread; nil takes no files.
+	// Save stores the files of a form in the uploads of a thread; nil rejects files.
 	Save func(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error)
 	// Listen transcribes a recording; nil transcribes nothing.
 	Listen func(ctx context.Context, name string, audio io.Reader) (string, error)
@@ -59,7 +59,7 @@ type Settings struct {
 // Bot is one configured platform.
 type Bot struct {
 	Provider  string
-	Name      string   // of the platform, for people
+	Name      string   // name of the platform, for people
 	Allowed   []string // ids of people who may write without connecting an account; "*" allows everyone
 	Unasked   bool     // in groups, also answer messages without a mention
 	Guests    bool     // in groups, also answer people without an account, unless the group's settings differ
@@ -161,7 +161,7 @@ func (h *Hub) Look(ctx context.Context) error {
 	list := slices.Collect(maps.Values(h.bots))
 	h.mu.Unlock()
 	for _, b := range list {
-		if b.channel() == nil { // it looks when it begins
+		if b.channel() == nil { // the bot checks again when it begins
 			continue
 		}
 		answers, err := h.cfg.DB.OpenAnswers(ctx, b.provider)

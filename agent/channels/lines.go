@@ -8,7 +8,7 @@ import (
 	"fawn/store"
 )
 
-// Bounds of a line.
+// Limits of a line.
 const (
 	maxText   = 32 << 10 // bytes of one message
 	together  = 20       // messages that become one turn
@@ -27,7 +27,7 @@ type line struct {
 	resumes []string // runs of the last server to resume; guarded by b.mu
 
 	// The fields below belong to the goroutine.
-	rows []store.Inbound     // the oldest that waited when it was last looked
+	rows []store.Inbound     // the oldest waiting messages at the last check
 	let  map[int64]*admitted // admitted messages that wait
 	busy map[string]bool     // ids in the current turn, whose storing isn't confirmed yet
 	turn chan struct{}       // closed at the end of the current turn
@@ -121,8 +121,8 @@ func (l *line) loop() {
 	}
 }
 
-// step admits or refuses new messages, if there may be some, and starts the next turn if none is active. It returns how
-// long the next one waits for more.
+// step admits or refuses new messages, if there are any, and starts the next turn if none is active. It returns how long
+// the next turn waits for more.
 func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
 	if look {
 		if err := l.look(ctx); err != nil {

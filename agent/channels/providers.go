@@ -18,7 +18,7 @@ type Provider struct {
 	Experimental bool
 	// Warning is shown to the owner before switching it on; empty for none.
 	Warning string
-	Link    func(handle, code string) string // carries a code to the bot of that name; nil where codes are typed
+	Link    func(handle, code string) string // adds a code to a link to the bot; nil if codes are typed
 	// Scan starts a sign-in by QR code, or resumes one from its state; nil if the platform has no such sign-in.
 	Scan func(o chat.Options, state json.RawMessage) (qrlogin.Scanner, error)
 	open func(k Keys, o chat.Options) (chat.Channel, error)

@@ -68,7 +68,7 @@ func (s *semaphore) Take(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	s.used-- // it was ours already
+	s.used-- // already counted
 	s.serve()
 	return ctx.Err()
 }

@@ -55,7 +55,7 @@ func (l *line) answer(ctx context.Context, batch []*admitted) {
 	t.insist(ctx, func() error { return t.begin(ctx) })
 }
 
-// goOn takes up a turn of the last server.
+// goOn resumes a turn of the previous server.
 func (l *line) goOn(ctx context.Context, run string) {
 	t := &turn{l: l, run: run}
 	if l.b.h.slots.Take(ctx) != nil {
@@ -68,7 +68,7 @@ func (l *line) goOn(ctx context.Context, run string) {
 			return err
 		}
 		t.batch = nil
-		there := true // all may still write
+		there := true // all senders may still write
 		for _, row := range rows {
 			u, err := decode(row)
 			if err != nil {
@@ -336,7 +336,7 @@ func (t *turn) end(ctx context.Context, state, reason string) error {
 	if err == nil && state == store.InboundRefused {
 		t.l.b.h.cfg.Observer.Refusal(t.l.b.provider, reason)
 	}
-	t.l.b.begun(t.run) // or it never will be
+	t.l.b.begun(t.run) // the run has begun, or never will
 	return err
 }
 
@@ -349,7 +349,7 @@ type target struct {
 	Asker  *chat.Person `json:"asker,omitempty"` // the person who must be connected; empty sends the answer in any case
 
 	Whole  bool   `json:"whole,omitempty"`  // sent when complete, to a chat that didn't ask
-	Title  string `json:"title,omitempty"`  // of a task
+	Title  string `json:"title,omitempty"`  // title of a task
 	Failed string `json:"failed,omitempty"` // why there is no run
 	Lang   string `json:"lang,omitempty"`   // the sender's language, if the app reports it
 }

@@ -10,8 +10,8 @@ import (
 	"fawn/store"
 )
 
-// awaitRun waits for the end of a run whose answer is sent in one piece, reading the store. The error explains why
-// there is nothing to read.
+// awaitRun waits for the end of a run whose answer is sent in one piece, reading the store. The error explains why it
+// can't be read.
 func (d *delivery) awaitRun(ctx context.Context) error {
 	if d.to.Failed != "" {
 		d.mu.Lock()

@@ -20,7 +20,7 @@ const (
 	beginning  = 2
 )
 
-// view is an answer at a moment.
+// view is the state of an answer at one time.
 type view struct {
 	solid, doing, ending string
 	files                []string

@@ -29,17 +29,17 @@ const MaxResult = 1 << 20
 const (
 	maxCalls  = 32               // limit per thread
 	patience  = 10 * time.Minute // limit of waiting for a result
-	lookEvery = time.Second      // for results with a lost wake-up
+	lookEvery = time.Second      // polling interval for results with a lost wake-up
 	noteTime  = 5 * time.Second  // limit of storing a call or result
-	told      = 10 * time.Minute // how long a second result is told about the first
+	told      = 10 * time.Minute // how long repeated results are answered with the first one
 )
 
 var (
-	// ErrNoCall means that a call isn't open, or not any more.
+	// ErrNoCall means that a call isn't open, or no longer open.
 	ErrNoCall = errors.New("there is no such call")
-	// ErrOver is the error about a call which has a result already.
+	// ErrOver means that a call has a result already.
 	ErrOver = errors.New("the call has a result already")
-	// ErrLarge is the error about a result that is too long.
+	// ErrLarge means that a result is too long.
 	ErrLarge = fmt.Errorf("the result is longer than %d bytes", MaxResult)
 
 	errMany = errors.New("too many calls wait for the client at once")
@@ -52,7 +52,7 @@ type Result struct {
 	IsError bool   `json:"is_error,omitempty"`
 }
 
-// Board has the open calls of all servers. It is safe for concurrent use.
+// Board holds the open calls of all servers. It is safe for concurrent use.
 type Board struct {
 	notes    clusterstate.Notes
 	announce func(thread string, event json.RawMessage) bool
@@ -62,7 +62,7 @@ type Board struct {
 	open map[string]int // calls of this server, by thread
 }
 
-// New returns a Board of notes. announce shows an event to the readers of a thread's active run.
+// checked again later
 func New(notes clusterstate.Notes, announce func(thread string, event json.RawMessage) bool, log *slog.Logger) *Board {
 	return &Board{notes: notes, announce: announce, log: log, open: map[string]int{}}
 }
@@ -199,7 +199,7 @@ func (b *Board) leave(thread string) {
 func (b *Board) take(ctx context.Context, thread, id string) (r Result, ok bool) {
 	_, result := names(thread, id)
 	list, err := b.notes.Notes(ctx, result)
-	if err != nil || len(list) == 0 { // it is looked again
+	if err != nil || len(list) == 0 { // checked again later
 		return r, false
 	}
 	if err := json.Unmarshal(list[0].Body, &r); err != nil {

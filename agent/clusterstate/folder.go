@@ -21,7 +21,7 @@ const folderTime = time.Minute // limit of transferring one change
 // authoritative. The caller must not change units during Pull and Push.
 type Folder struct {
 	Rows  *Rows
-	Name  string          // begins the names of its documents
+	Name  string          // prefix of its documents' names
 	Root  func() string   // the folder
 	Units func() []string // existing ones, with slashes
 	Log   *slog.Logger
@@ -176,7 +176,7 @@ func (f *Folder) Push(units ...string) error {
 				break
 			}
 		} else if d.Version == 0 {
-			continue // it was never there
+			continue // it never existed
 		}
 		docs = append(docs, d)
 	}

@@ -16,7 +16,7 @@ import (
 // KeyVariable names the environment variable with the key that seals secrets in rows.
 const KeyVariable = "FAWN_SECRET_KEY"
 
-// ErrNoKey means that a secret is not stored, as there is no key to seal it with.
+// ErrNoKey means that a secret isn't stored because there is no key to seal it with.
 var ErrNoKey = errors.New("keys can't be stored without " + KeyVariable + ", as several servers have the database: " +
 	"set it to the same text for all servers, for example one that `openssl rand -base64 32` prints")
 
@@ -79,7 +79,7 @@ func (k Keys) Derive(use string) []byte {
 		return nil
 	}
 	out, err := hkdf.Key(sha256.New, []byte(k[0].text), nil, "fawn "+use, 32)
-	if err != nil { // only for lengths that are too great
+	if err != nil { // only fails for excessive lengths
 		return nil
 	}
 	return out

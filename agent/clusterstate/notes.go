@@ -18,7 +18,7 @@ type Notes interface {
 	Notes(ctx context.Context, prefix string) ([]Note, error)
 	// HearNotes registers f for possible changes of notes. f must return at once.
 	HearNotes(f func()) (stop func())
-	// Now is the time by the clock of all servers, by which notes count.
+	// Now returns the time by the servers' common clock, by which notes expire.
 	Now() time.Time
 	// Self is the number of this server; Servers returns the numbers of all running servers of the database.
 	Self() int64

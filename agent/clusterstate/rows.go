@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	lookEvery = time.Second // after a failure, and without the server's own polling
+	lookEvery = time.Second // polling interval after a failure, or if the server doesn't poll
 	lookTime  = 10 * time.Second
 	maxDoc    = 16 << 20 // bytes of a document
 )
@@ -45,8 +45,8 @@ type Rows struct {
 	docs    map[string]Doc
 	failed  map[string]error    // documents that can't be decrypted
 	fresh   map[string]struct{} // changed and not reported yet
-	differ  []string            // servers with another configuration
-	sum     func() string       // of this one's
+	differ  []string            // servers whose configuration differs
+	sum     func() string       // returns the checksum of this server's configuration
 	heard   []func(names []string) error
 	trouble string // last reported error of the listeners
 
@@ -331,7 +331,7 @@ func (r *Rows) Reseal(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Renew is Reseal for a start: afterwards the other keys aren't needed any more, and nothing is unencrypted.
+// Renew is Reseal for a start: afterwards the other keys are no longer needed, and nothing is unencrypted.
 func (r *Rows) Renew(ctx context.Context) error {
 	n, err := r.Reseal(ctx)
 	if err == nil && n > 0 {

@@ -12,7 +12,7 @@ import (
 type call struct {
 	assigned []word // leading assignments
 	through  []string
-	name     string // of the program, without folders; "" if the shell computes it
+	name     string // name of the program, without folders; "" if the shell computes it
 	first    *word  // position of the name; nil without a program
 	args     []word
 }
@@ -297,7 +297,7 @@ func codeLetters(name string) string {
 	return "c"
 }
 
-// valuedLetters are the options that take the next argument as value.
+// valuedLetters returns the options that take the next argument as their value.
 func valuedLetters(name string) string {
 	switch name {
 	case "perl":
@@ -315,7 +315,7 @@ func valuedLetters(name string) string {
 	return "WXQ"
 }
 
-// operands returns the arguments that are no options.
+// operands returns the arguments that aren't options.
 func (c call) operands() []string {
 	var out []string
 	for i, w := range c.args {

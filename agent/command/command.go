@@ -30,7 +30,7 @@ type Verdict struct {
 const (
 	maxLength = 10_000    // characters
 	maxDepth  = 40        // scripts in the arguments of scripts
-	maxWork   = 1_000_000 // bytes and nodes looked at: scripts in scripts are read more than once
+	maxWork   = 1_000_000 // limit of bytes and nodes examined; nested scripts are read more than once
 )
 
 // TooLong is the reason for blocking a command of more than 10,000 characters.

@@ -42,10 +42,10 @@ func (j *judge) script(text string) {
 	}
 }
 
-// parse reads a script: the statements before a mistake, and where that is.
+// parse reads a script: the statements before an error, and its position.
 func parse(text string) (stmts []*syntax.Stmt, at int, err error) {
 	for s, bad := range syntax.NewParser().StmtsSeq(strings.NewReader(text)) {
-		switch { // the sequence may continue after an error, and must not be left there
+		switch { // the sequence may continue after an error, so keep it consistent
 		case bad != nil:
 			err = cmp.Or(err, bad)
 		case err == nil:
@@ -211,8 +211,8 @@ func (j *judge) calls(top syntax.Node) iter.Seq[call] {
 	}
 }
 
-// unread judges text that is no valid script. Wherever a command could start in it, one is
-// assumed: the shell may stop reading elsewhere.
+// unread judges text that isn't a valid script. It assumes a command wherever one could start: the
+// shell may stop reading elsewhere.
 func (j *judge) unread(text string) {
 	plain := strings.NewReplacer(`"`, "", `'`, "", `\`, "", "`", "$(").Replace(text)
 	var last []string

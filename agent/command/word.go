@@ -32,7 +32,7 @@ func (j *judge) risky(top syntax.Node) bool {
 
 const (
 	maxBraces   = 16   // brace expressions per word; each one multiplies the expansions
-	maxExpanded = 1000 // words that one is looked at as
+	maxExpanded = 1000 // limit of words that one may expand to
 )
 
 // expand returns the words resulting from brace expansion.
@@ -118,7 +118,7 @@ func (r *renderer) replaced(n syntax.Node, text string) {
 	r.WriteString(text)
 }
 
-// literal writes text as it is after the shell has removed the backslashes.
+// literal writes text as it is after the shell removed the backslashes.
 func (r *renderer) literal(text string, quoted bool) {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+1 < len(text) && (!quoted || strings.IndexByte("$`\"\\", text[i+1]) >= 0) {

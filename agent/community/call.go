@@ -24,7 +24,7 @@ const (
 // agentName is the user agent of requests.
 const agentName = "Mozilla/5.0 (compatible; Fawn/1.0)"
 
-// call is the way to one service.
+// call describes the connection to one service.
 type call struct {
 	provider *provider
 	client   *http.Client
@@ -33,7 +33,7 @@ type call struct {
 	key      string
 }
 
-// PrivateNetworks are the private networks that an owner's address may be in.
+// PrivateNetworks returns the private networks allowed for an owner's address.
 func PrivateNetworks() []netip.Prefix {
 	var out []netip.Prefix
 	for _, p := range []string{"127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10",
@@ -132,7 +132,7 @@ func (c *call) json(ctx context.Context, method, address string, body []byte, he
 	return nil
 }
 
-// send makes a request and returns the body of a good answer.
+// send makes a request and returns the body of a successful response.
 func (c *call) send(ctx context.Context, method, address string, body []byte, header map[string]string) ([]byte, int,
 	error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
@@ -164,7 +164,7 @@ func (c *call) send(ctx context.Context, method, address string, body []byte, he
 	return data, resp.StatusCode, nil
 }
 
-// failed returns an error of a request, or why the run ended it.
+// failed returns the error of a request, or the reason why the run ended it.
 func (c *call) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause

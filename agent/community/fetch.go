@@ -174,7 +174,7 @@ func (s *Service) readBy(ctx context.Context, c candidate, u *url.URL, set Setti
 	return page{title: r.title, address: r.address, text: r.text, provider: c.provider.name}, err
 }
 
-// readDirect is our own fetcher.
+// readDirect fetches a page itself.
 func (s *Service) readDirect(ctx context.Context, u *url.URL, c Choice, set Settings) (page, error) {
 	problem := func(class Class, status int, detail string) error {
 		return &Problem{Provider: WebFetch, Class: class, Status: status, Detail: detail}

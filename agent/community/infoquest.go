@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 )
 
-// infoquest is BytePlus's search. Its reader is on another host, so it is used only without a custom address for the
-// search.
+// infoquest returns BytePlus's search. Its reader is on another host, so it is used only without a custom address for
+// the search.
 func infoquest() *provider {
 	type result struct{ Title, URL, Desc, Original string }
 	type answer struct {

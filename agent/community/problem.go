@@ -22,11 +22,11 @@ const (
 	Captcha    Class = "captcha"   // it presents a challenge
 	Empty      Class = "empty"     // no content
 	Down       Class = "down"      // unreachable or broken
-	Malformed  Class = "malformed" // the answer has another form than agreed
-	Rejected   Class = "rejected"  // it does not take the request
+	Malformed  Class = "malformed" // the answer has an unexpected format
+	Rejected   Class = "rejected"  // the service rejects the request
 	Forbidden  Class = "forbidden" // the guard refuses the address
 	Unreadable Class = "type"      // not convertible to text
-	TooLarge   Class = "size"      // more than is taken
+	TooLarge   Class = "size"      // the content exceeds the limit
 )
 
 // Problem is the reason why a service or page returned nothing. It contains nothing from the request or response except
@@ -34,11 +34,11 @@ const (
 type Problem struct {
 	Provider string
 	Class    Class
-	Status   int    // of the HTTP answer; 0 without one
+	Status   int    // status of the HTTP answer; 0 without one
 	Detail   string // our own words; may be empty
 }
 
-// Error words it for models and people.
+// Error describes the problem for models and people.
 func (p *Problem) Error() string {
 	text := p.Provider + ": " + p.words()
 	if p.Detail != "" {

@@ -97,7 +97,7 @@ func (s *Service) line(tool string, c Choice, set Settings) []candidate {
 			}
 			chosen = append(chosen, candidate{p, own})
 			continue
-		case p.base == "": // an engine of one's own
+		case p.base == "": // a self-hosted search engine
 			if own.Base, own.Public = set.SearXNG, set.SearXNGPublic; own.Base == "" {
 				continue
 			}

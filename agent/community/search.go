@@ -23,7 +23,7 @@ const (
 
 // Hit is a page that a search found.
 type Hit struct {
-	Number int    `json:"n"` // of the page in its thread
+	Number int    `json:"n"` // number of the page in its thread
 	Title  string `json:"title"`
 	URL    string `json:"url"`
 	Text   string `json:"content"`
@@ -198,7 +198,7 @@ func pageKey(s string) string {
 	return strings.TrimSuffix(s, "/")
 }
 
-// line is text on one line without markup, at most n characters.
+// line returns text on one line without markup, limited to n characters.
 func line(s string, n int) string {
 	s = strings.ToValidUTF8(agent.Head(s, 20*n), "")
 	if strings.ContainsAny(s, "<&") {

@@ -25,11 +25,11 @@ func Names() []string { return []string{WebSearch, WebFetch, ImageSearch} }
 // Choice configures one tool. Its zero value uses defaults.
 type Choice struct {
 	Provider   string        // one of [Providers]; empty selects one with a key, or one that needs none
-	Key        string        // empty looks into the environment
+	Key        string        // empty uses the environment variable
 	Base       string        // address of the service; empty is its own
 	Most       int           // result limit; 0 uses the model's
 	Time       time.Duration // limit of one request; 0 is the default
-	Region     string        // that results are meant for, such as de-de
+	Region     string        // region of the results, such as de-de
 	SafeSearch string        // off, moderate or strict
 	Public     bool          // Base must be a public address or one of Settings.Opened
 }
@@ -43,13 +43,13 @@ type Settings struct {
 	SearXNG string
 	// SearXNGPublic restricts it to public addresses and those of Opened.
 	SearXNGPublic bool
-	// Env looks up a variable; nil has none.
+	// Env looks up a variable; nil finds none.
 	Opened []netip.Prefix
 	// Private are networks web_fetch may read from though they are not public.
 	Private []netip.Prefix
 	// Ports are further ports that web_fetch may connect to.
 	Ports []int
-	// Order names services to ask before the others, the first first. It counts more than the Provider
+	// Order lists services to ask before the others, in this order. It takes precedence over the Provider
 	// of a Choice.
 	Order []string
 	// Env looks up a variable; nil knows none.
@@ -65,8 +65,8 @@ type Config struct {
 	// Guard checks addresses; requests may reach the given private networks besides public addresses. Nil uses a guard
 	// without knowledge of this server.
 	Guard func(private []netip.Prefix) *netguard.Guard
-	// Convert converts a document or page to Markdown in a separate process. why is a word for what is missing, or why
-	// there is no text. Nil reads plain text only.
+	// Convert converts a document or page to Markdown in a separate process. why is a code for missing content or for the
+	// failure. Nil reads plain text only.
 	Convert func(ctx context.Context, name string, data []byte) (text, why string, err error)
 	// Render renders a page in a browser, which may connect to the given networks and ports besides the usual ones. Nil
 	// disables it.
@@ -75,16 +75,16 @@ type Config struct {
 	Base func(service string) string
 	// World replaces the web: searches and reads use it exclusively. Nil uses the web.
 	World *World
-	// Now is the clock; nil is the system's.
+	// Now is the clock; nil means the system's.
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// Rendered is a page as a browser shows it. Without HTML there is a Why.
+// Rendered is a page rendered by a browser. Without HTML, Why is set.
 type Rendered struct {
 	Address string
 	HTML    string
-	Status  int    // of the HTTP response; 0 if unknown
+	Status  int    // status of the HTTP response; 0 if unknown
 	Why     string // the browser can't show it
 	None    bool   // there is no browser
 }

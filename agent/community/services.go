@@ -47,7 +47,7 @@ func (s *Service) Asked() []string {
 
 // Trial is the result of a test call to one service.
 type Trial struct {
-	Titles []string // of pages that it found or read
+	Titles []string // titles of pages that it found or read
 	Took   time.Duration
 }
 

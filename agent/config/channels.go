@@ -54,7 +54,7 @@ func whole(v any) int {
 	return 0
 }
 
-// Text returns a key that holds a word or a number, empty if it is not there.
+// Text returns a key with a string or number, empty if missing.
 func (c Channel) Text(key string) string {
 	switch v := c.Keys[key].(type) {
 	case nil, map[string]any, []any:
@@ -89,7 +89,7 @@ func (c Channel) Switch(key string, otherwise bool) bool {
 	return otherwise
 }
 
-// Seconds returns a key that holds a time in seconds, 0 if it is not there.
+// Seconds returns a key with a duration in seconds, 0 if missing.
 func (c Channel) Seconds(key string) time.Duration {
 	switch n := c.Keys[key].(type) {
 	case int:
@@ -102,7 +102,7 @@ func (c Channel) Seconds(key string) time.Duration {
 	return 0
 }
 
-// Section returns a key that holds a section, nil if it is not there.
+// Section returns a key with a section, nil if missing.
 func (c Channel) Section(key string) map[string]any {
 	m, _ := c.Keys[key].(map[string]any)
 	return m

@@ -6,7 +6,7 @@ import "fawn/agent/config/syntax"
 // function accepts every path.
 type Classes struct {
 	Model   func(Model) error // rejects a model that can't be created from its entry
-	Tool    func(Tool) error  // why there is no such tool
+	Tool    func(Tool) error  // rejects a tool that doesn't exist
 	Sandbox func(use string) error
 	Guard   func(use string) error
 	Roles   func(use string) error

@@ -24,7 +24,7 @@ import (
 type draft struct {
 	root    *yaml.Node // a mapping
 	secrets map[string]string
-	before  map[string]string // the secrets as they are on disk
+	before  map[string]string // secrets as stored on disk
 	env     *environment
 }
 
@@ -174,7 +174,7 @@ func (d *draft) put(e ModelEdit) error {
 			list = &yaml.Node{Kind: yaml.SequenceNode}
 			d.set("models", list)
 		}
-		list.Style = 0 // a list in one line grows beyond reading
+		list.Style = 0 // a one-line list becomes unreadable as it grows
 		entry = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{keyNode("name"), literal(e.Name)}}
 		list.Content = append(list.Content, entry)
 	}
@@ -200,7 +200,7 @@ func (d *draft) put(e ModelEdit) error {
 	return nil
 }
 
-// putKey keeps a model's key apart from its entry, which names the variable.
+// putKey stores a model's key separately from its entry, which refers to the variable.
 func (d *draft) putKey(entry *yaml.Node, model, key string) {
 	own := d.ownKey(entry)
 	if _, ref := syntax.Reference(key); ref || key == "" {

@@ -107,7 +107,7 @@ type OpenAIAPI struct {
 	Steps   string `yaml:"steps" enum:"reasoning|hidden"` // how clients see thoughts and tool calls
 }
 
-// Knowledge bounds collections of documents.
+// Knowledge limits collections of documents.
 type Knowledge struct {
 	Folders  []string `yaml:"folders"`                           // folders of the server that may be sources, recursively
 	MaxBytes int64    `yaml:"max_bytes" unit:"bytes" min:"1024"` // limit of text in a collection

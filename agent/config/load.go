@@ -20,8 +20,8 @@ type Options struct {
 	LookupEnv func(string) (string, bool) // nil = os.LookupEnv
 	Classes   Classes                     // judge the class paths; its zero value takes them all
 
-	instead  map[string][]byte // content to take for files by path, to try an edit before it is written
-	versions map[string]int64  // of the shared rows, in a cluster
+	instead  map[string][]byte // content by path that replaces files, to try an edit before it is written
+	versions map[string]int64  // versions of the shared rows, in a cluster
 }
 
 // Load reads the configuration once. Without any file it returns the defaults. Invalid content returns an *Invalid,
@@ -96,7 +96,7 @@ type reader struct {
 	seen    []seen
 }
 
-// read returns a file's content, or nil when it does not exist.
+// read returns a file's content, or nil if it does not exist.
 func (r *reader) read(label, path string) (*syntax.Source, error) {
 	was, data, err := look(path)
 	r.seen = append(r.seen, was)

@@ -23,7 +23,7 @@ const (
 // MediaKinds lists them.
 func MediaKinds() []string { return []string{MediaImages, MediaSpeech, MediaTranscription} }
 
-// ErrNoMedia is an edit of a kind that there is not.
+// ErrNoMedia means that an edit names an unknown kind.
 var ErrNoMedia = errors.New("there is no such kind of model")
 
 // MediaEdit is a change of an image, speech or transcription model.

@@ -10,7 +10,7 @@ import (
 type Database struct {
 	URL                   Secret         `yaml:"url" reload:"restart"`                                   // postgres://…; "" is SQLite
 	ListenURL             Secret         `yaml:"listen_url" reload:"restart"`                            // address bypassing the pooler
-	Schema                string         `yaml:"schema" reload:"restart"`                                // in PostgreSQL
+	Schema                string         `yaml:"schema" reload:"restart"`                                // schema in PostgreSQL
 	Migrate               string         `yaml:"migrate" enum:"auto|off" reload:"restart"`               // whether a starting server migrates the tables
 	Backend               string         `yaml:"backend" enum:"sqlite|memory|postgres" reload:"restart"` // DeerFlow's, for PostgresURL
 	SQLiteDir             string         `yaml:"sqlite_dir"`

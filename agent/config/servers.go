@@ -19,7 +19,7 @@ type Servers = servers.List
 // BadServers is why a change of the MCP servers is refused.
 type BadServers = servers.Bad
 
-// ErrNoServer is the error about a server that is not configured.
+// ErrNoServer means that a server isn't configured.
 var ErrNoServer = errors.New("there is no MCP server of that name")
 
 func serversOf(o extensions.Object) (key string, _ Servers, err error) {

@@ -35,17 +35,17 @@ type EditReason string
 // The reasons an edit is refused for.
 const (
 	KeyElsewhere     EditReason = "key_elsewhere"     // the stored key is for another address
-	HeadersElsewhere EditReason = "headers_elsewhere" // the stored headers are
+	HeadersElsewhere EditReason = "headers_elsewhere" // the stored headers are for another address
 	NoName           EditReason = "no_name"
 	BadName          EditReason = "bad_name"
 	ReservedName     EditReason = "reserved_name" // used by the built-in model
 	NotEditable      EditReason = "not_editable"
 	BadAddress       EditReason = "bad_address"
 	BadKey           EditReason = "bad_key"
-	BadVariable      EditReason = "bad_variable" // a key that names a variable which may not be named here
+	BadVariable      EditReason = "bad_variable" // a key refers to an environment variable that isn't allowed here
 	BadValue         EditReason = "bad_value"
 	UnusableModel    EditReason = "unusable_model"
-	NoSecretKey      EditReason = "no_secret_key"   // to seal a key with that other servers are to have
+	NoSecretKey      EditReason = "no_secret_key"   // there is no key to seal an API key shared with other servers
 	PrivateAddress   EditReason = "private_address" // private addresses aren't allowed for the editing user
 )
 
@@ -61,9 +61,9 @@ func (e *EditError) Error() string { return e.Key + ": " + e.Message }
 // ModelEdit is an edit of one model on the settings page.
 type ModelEdit struct {
 	Name string
-	// Fields are keys of models[] but for name and api_key: strings, numbers, bools, lists and
-	// objects as JSON has them. They are taken as they are: $NAME is no variable here. nil takes the
-	// key out of the settings, so that config.yaml's value or the default counts again.
+	// Fields holds keys of models[] except name and api_key: strings, numbers, bools, lists and objects
+	// as in JSON. They are taken literally: $NAME isn't expanded. nil removes the key from the
+	// settings, so that config.yaml's value or the default applies again.
 	Fields map[string]any
 	// Key is the provider's key, stored in DIR/secrets.env and never returned. A text such as $OPENAI_API_KEY refers to
 	// that variable in its place. Empty forgets the key; nil keeps it.

@@ -116,7 +116,7 @@ func (s *Store) bring(ctx context.Context, rows *clusterstate.Rows) error {
 	return nil
 }
 
-// emptyDoc is the content of a missing file.
+// emptyDoc returns the content of a missing file.
 func emptyDoc(name string) string {
 	if name == secretsName {
 		return "# nothing\n"

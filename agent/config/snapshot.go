@@ -28,7 +28,7 @@ type Snapshot struct {
 	env     *environment
 	classes Classes
 
-	versions map[string]int64 // of the shared rows
+	versions map[string]int64 // versions of the shared rows
 }
 
 // Disabled is an entry that was read but cannot be used.

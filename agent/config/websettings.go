@@ -17,7 +17,7 @@ import (
 type WebEdit struct {
 	Order    []string           // services to ask first
 	Fallback *bool              // ask the next service when one fails
-	SearXNG  *string            // address of an own search engine; empty has none
+	SearXNG  *string            // address of a self-hosted search engine; empty for none
 	Keys     map[string]Secret  // by the service's variable; an empty key is deleted
 	Judge    func(string) error // rejects a new address with an error; nil accepts all
 	// PublicOnly marks a new address as searxng_public_only. Without it the mark is removed: the owner has seen the

@@ -23,18 +23,18 @@ import (
 	"fawn/uploads/documents"
 )
 
-// Bounds of collections.
+// Limits of collections.
 const (
 	MaxName    = 100 // characters
 	MaxAbout   = 500 // characters
 	MaxSources = 50
-	MaxChosen  = 20 // collections that a project or an agent refers to
+	MaxChosen  = 20 // limit of collections per project or agent
 )
 
-// Invalid is something that no collection can have.
+// Invalid is the error for a collection with a field that isn't allowed.
 type Invalid struct{ Field, Why string }
 
-// Error says which, and why.
+// Error names the field and the problem.
 func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
 
 // Page is a web page as text.
@@ -42,41 +42,41 @@ type Page struct {
 	Title, Address, Text string
 }
 
-// Embedder makes vectors of texts. Vectors of different models can't be compared.
+// Embedder computes vectors of texts. Vectors of different models can't be compared.
 type Embedder interface {
 	Model() string
 	// Embed returns a vector for each text, all of one length.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Config are the parts a Service needs.
+// Config holds the dependencies of a Service.
 type Config struct {
 	DB   *store.DB
 	Runs *runs.Manager
 	Dirs files.Dirs
-	// Convert converts one document apart from this process.
+	// Convert converts one document outside this process.
 	Convert func(ctx context.Context, j documents.Job) (documents.Outcome, error)
-	// Page reads a web page; nil reads none. Its error is told to people.
+	// Page reads a web page; nil reads none. People see its error.
 	Page func(ctx context.Context, address string) (Page, error)
-	// Git makes a client for repositories; nil reads none.
+	// Git returns a client for repositories; nil reads none.
 	Git func() *http.Client
-	// Folders returns the configured folders of the server that sources may name.
+	// Folders returns the configured server folders that may be sources.
 	Folders func() []string
-	// Most is how many bytes of text a collection may have now.
+	// Most returns the current limit of text in a collection, in bytes.
 	Most func() int64
 	// Temp is a folder for downloads.
 	Temp string
-	// Embedder is the one that is configured now; nil, or one that gives nil, searches by words only.
+	// Embedder returns the configured model; if it or its result is nil, searches use words only.
 	Embedder func() Embedder
 	Log      *slog.Logger
 }
 
-// Service keeps collections.
+// Service manages collections.
 type Service struct {
 	cfg Config
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when there may be something to do; guarded by mu
+	changed chan struct{} // closed and replaced when there may be work; guarded by mu
 
 	vectors vectors
 	misses  projects.Misses
@@ -85,7 +85,7 @@ type Service struct {
 // Tried means that a person has tried too many addresses to share with.
 type Tried = projects.TooMany
 
-// New makes a Service. [Service.Run] does its work.
+// New returns a Service. [Service.Run] does its work.
 func New(c Config) *Service {
 	if c.Embedder == nil {
 		c.Embedder = func() Embedder { return nil }
@@ -113,7 +113,7 @@ func (s *Service) awaited() <-chan struct{} {
 	return s.changed
 }
 
-// check tidies the name and description of a collection. The error is an *Invalid.
+// check trims and validates the name and description of a collection. The error is an *Invalid.
 func check(c *store.Collection) error {
 	c.Name = strings.Join(strings.Fields(c.Name), " ")
 	c.About = strings.TrimSpace(c.About)
@@ -124,7 +124,7 @@ func check(c *store.Collection) error {
 		return &Invalid{"name", fmt.Sprintf("has more than %d characters", MaxName)}
 	case !utf8.ValidString(c.Name) || strings.ContainsFunc(c.Name, unicode.IsControl):
 		return &Invalid{"name", "has characters that can't be shown"}
-	case strings.ContainsAny(c.Name, `/\[];`), strings.HasPrefix(c.Name, "."): // it is part of citations and paths
+	case strings.ContainsAny(c.Name, `/\[];`), strings.HasPrefix(c.Name, "."): // names appear in citations and paths
 		return &Invalid{"name", `must not begin with a dot, and has no / \ [ ] or ;`}
 	case utf8.RuneCountInString(c.About) > MaxAbout || !utf8.ValidString(c.About):
 		return &Invalid{"description", fmt.Sprintf("has more than %d characters", MaxAbout)}
@@ -132,7 +132,7 @@ func check(c *store.Collection) error {
 	return nil
 }
 
-// taken words that a name is not free.
+// taken turns the error of a taken name into an *Invalid.
 func taken(err error) error {
 	if errors.Is(err, store.ErrExists) {
 		return &Invalid{"name", "there is a collection of that name"}
@@ -140,7 +140,7 @@ func taken(err error) error {
 	return err
 }
 
-// Create makes a collection of owner's. Errors: *Invalid.
+// Create creates a collection for owner. Errors: *Invalid.
 func (s *Service) Create(ctx context.Context, owner, name, about string) (store.Collection, error) {
 	c := store.Collection{ID: uuid.Must(uuid.NewV7()).String(), Owner: owner, Name: name, About: about}
 	if err := check(&c); err != nil {
@@ -152,8 +152,8 @@ func (s *Service) Create(ctx context.Context, owner, name, about string) (store.
 	return s.cfg.DB.CollectionFor(ctx, owner, c.ID)
 }
 
-// Change changes the name and description of a collection. Errors: *Invalid, store.ErrNotFound for who may not write it,
-// what change returns.
+// Change changes the name and description of a collection. Errors: *Invalid, store.ErrNotFound without write access, and
+// those of change.
 func (s *Service) Change(ctx context.Context, person, id string, change func(*store.Collection) error) (store.Collection, error) {
 	c, err := s.cfg.DB.ChangeCollection(ctx, person, id, func(c *store.Collection) error {
 		if err := change(c); err != nil {
@@ -164,8 +164,8 @@ func (s *Service) Change(ctx context.Context, person, id string, change func(*st
 	return c, taken(err)
 }
 
-// Delete deletes a collection of owner's. Its documents are found no more at once, and removed soon, after a crash in
-// between by the next start. Errors: store.ErrNotFound.
+// Delete deletes a collection of owner. Searches no longer find its documents, which are removed soon, after a crash by
+// the next start. Errors: store.ErrNotFound.
 func (s *Service) Delete(ctx context.Context, owner, id string) error {
 	ctx = context.WithoutCancel(ctx)
 	shelf := store.CollectionShelf(id)
@@ -193,8 +193,8 @@ func (s *Service) DeleteOwned(ctx context.Context, owner string) error {
 	return err
 }
 
-// Share gives the person whose account has an address, or the group of that name, a role in a collection of c's owner.
-// operator tells whether the owner runs the server. Errors: *Invalid, *Tried.
+// Share gives the person with an account of this address, or the group of this name, a role in a collection of c's owner.
+// operator reports whether the owner runs the server. Errors: *Invalid, *Tried.
 func (s *Service) Share(ctx context.Context, c store.Collection, operator bool, email, group string, role store.Role) error {
 	if role != store.Viewer && role != store.Editor {
 		return &Invalid{"role", "want viewer or editor"}
@@ -240,8 +240,8 @@ func (s *Service) writing(ctx context.Context, person, id string) (store.Collect
 }
 
 // Save stores the files of a form among the documents of a collection, as [uploads.Save] does for a thread: all of them,
-// or none. Files of the same names are replaced. Errors: store.ErrNotFound for who may not write the collection, those
-// of uploads.Save.
+// or none. It replaces files with the same names. Errors: store.ErrNotFound without write access, and those of
+// uploads.Save.
 func (s *Service) Save(ctx context.Context, person, id string, form *multipart.Reader, cfg uploads.Config) (uploads.Result, error) {
 	c, err := s.writing(ctx, person, id)
 	if err != nil {
@@ -266,7 +266,7 @@ func (s *Service) Save(ctx context.Context, person, id string, form *multipart.R
 	return out, s.askUploads(ctx, c.ID)
 }
 
-// saved stores changed files of a collection. Where it was deleted meanwhile nothing of them stays, and the error is
+// saved stores changed files of a collection. If it was deleted meanwhile, it removes them and returns
 // store.ErrNotFound.
 func (s *Service) saved(ctx context.Context, id string) error {
 	shelf := store.CollectionShelf(id)
@@ -293,8 +293,8 @@ func (s *Service) askUploads(ctx context.Context, id string) error {
 	return err
 }
 
-// Remove deletes an uploaded document with its file. Errors: store.ErrNotFound for who may not write the collection, and
-// for a document that was not uploaded.
+// Remove deletes an uploaded document with its file. Errors: store.ErrNotFound without write access, and for a document
+// that wasn't uploaded.
 func (s *Service) Remove(ctx context.Context, person, id string, doc int64) error {
 	c, err := s.writing(ctx, person, id)
 	if err != nil {
@@ -329,7 +329,8 @@ func (s *Service) Remove(ctx context.Context, person, id string, doc int64) erro
 	return fmt.Errorf("document %d was not uploaded: %w", doc, store.ErrNotFound)
 }
 
-// Update has a source of a collection read again, all of them for "". Errors: store.ErrNotFound.
+// Update schedules reading a source of a collection again, or all of them for "". Errors:
+// store.ErrNotFound.
 func (s *Service) Update(ctx context.Context, person, id, source string) error {
 	c, err := s.writing(ctx, person, id)
 	if err == nil {
@@ -349,7 +350,7 @@ func (s *Service) RemoveSource(ctx context.Context, person, id, source string) e
 	return err
 }
 
-// Intervals are how often a source can be read again; 0 is when it is asked for only.
+// Intervals returns the possible intervals of reading a source; 0 reads it on request only.
 func Intervals() []time.Duration {
 	return []time.Duration{0, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 }

@@ -24,24 +24,24 @@ import (
 
 // Limits of reading.
 const (
-	maxDocuments = 20_000   // of a source
-	maxSkipped   = 200_000  // files of a source that are no documents
+	maxDocuments = 20_000   // limit per source
+	maxSkipped   = 200_000  // limit of non-document files per source
 	maxInput     = 64 << 20 // bytes of a file
 	maxText      = 8 << 20  // bytes of a text
 	maxDocName   = 500      // bytes
-	maxTries     = 3        // conversions of a document in a row that end the server
+	maxTries     = 3        // consecutive conversions of a document that crash the server
 
-	together  = 64          // passages that are written in one commit
-	notedEach = time.Second // how far a source is read
-	readTime  = time.Hour   // of a source at a time; then others have their turn
+	together  = 64          // passages per commit
+	notedEach = time.Second // interval of storing a source's progress
+	readTime  = time.Hour   // reading time per turn of a source; then others continue
 )
 
 // Reasons of failed documents besides those of conversions.
 const (
-	Full  = "full"  // the collection has as much text as it may
-	Large = "large" // the file is larger than is read
+	Full  = "full"  // the collection reached its text limit
+	Large = "large" // the file exceeds the size limit
 
-	// Unreadable is a file that the system doesn't let the server read, or not to its end.
+	// Unreadable marks a file that the system doesn't let the server read completely.
 	Unreadable = "unreadable"
 )
 
@@ -50,13 +50,13 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// reading is a source that is being read.
+// reading is the state of reading a source.
 type reading struct {
 	*Service
 	src   store.Source
 	known map[string]store.Document
 	seen  map[string]bool
-	room  int64 // bytes of text that the collection may still take
+	room  int64 // bytes of text left in the collection's limit
 
 	batch    []store.Indexed
 	passages int // in batch
@@ -81,7 +81,8 @@ func (r *reading) again(d store.Document) bool {
 		d.Reason == string(convert.Crashed) && d.Tries < maxTries && r.src.NextAt.UnixMilli() == asked
 }
 
-// read reads a source once and stores the result. If ctx ends nothing is stored, and it is read again.
+// read reads a source once and stores the result. If ctx ends, it stores nothing, and the source is read
+// again.
 func (s *Service) read(ctx context.Context, src store.Source) error {
 	r := &reading{Service: s, src: src, seen: map[string]bool{}}
 	limited, cancel := context.WithTimeout(ctx, readTime)
@@ -105,7 +106,7 @@ func (s *Service) read(ctx context.Context, src store.Source) error {
 	switch {
 	case err == nil:
 		src.Stamp = stamp
-	case limited.Err() != nil && r.wrote: // it continues from there after the others
+	case limited.Err() != nil && r.wrote: // it resumes there after the others
 		src.State, src.NextAt, err = store.SourcePending, s.cfg.DB.Now(), nil
 	case limited.Err() != nil:
 		src.State, src.Problem, err = store.SourceFailed, Slow, nil
@@ -141,7 +142,7 @@ func (r *reading) all(ctx context.Context) (stamp string, unchanged bool, err er
 	r.room = r.cfg.Most() - size
 	src := r.src
 	for _, d := range r.known {
-		if d.State == uploads.Pending || r.again(d) { // a killed server has left it unfinished, or it may come to more now
+		if d.State == uploads.Pending || r.again(d) { // a killed server left it unfinished, or another attempt may read more
 			src.Stamp = ""
 		}
 	}
@@ -155,7 +156,7 @@ func (r *reading) all(ctx context.Context) (stamp string, unchanged bool, err er
 	return stamp, unchanged, err
 }
 
-// there is the error of writing something of the source: none where only a document was removed meanwhile.
+// there returns the error of writing a part of the source, nil if only a document was removed meanwhile.
 func (r *reading) there(ctx context.Context, err error) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -177,7 +178,7 @@ func (r *reading) keepBelow(folder string) {
 	}
 }
 
-// removeUnseen removes documents that the source doesn't have any more.
+// removeUnseen removes documents that the source no longer has.
 func (r *reading) removeUnseen(ctx context.Context) error {
 	for name, d := range r.known {
 		if r.seen[name] {
@@ -262,7 +263,7 @@ func (r *reading) take(ctx context.Context, it item) error {
 		return r.unreadable(ctx, had, d, err)
 	}
 	d.Hash = hex.EncodeToString(sum.Sum(nil))
-	if ended && old.Hash == d.Hash { // only its stamp is another
+	if ended && old.Hash == d.Hash { // only its time stamp differs
 		old.Stamp = it.stamp
 		_, err := r.cfg.DB.PutDocument(ctx, old)
 		return err
@@ -316,7 +317,7 @@ func (r *reading) skip() error {
 	return nil
 }
 
-// isText reports whether a file begins as text, of which there is some.
+// isText reports whether a file begins with text and isn't empty.
 func isText(head []byte) bool {
 	for i := 0; i < utf8.UTFMax-1 && len(head) == uploads.HeadBytes-i && !utf8.Valid(head); i++ {
 		head = head[:len(head)-1] // the last character may be cut in half
@@ -324,7 +325,7 @@ func isText(head []byte) bool {
 	return len(head) > 0 && utf8.Valid(head) && !slices.Contains(head, 0)
 }
 
-// convert stores the text converted from a document. A document that crashes the server repeatedly is given up.
+// convert stores the converted text of a document. It gives up on a document that repeatedly crashes the server.
 func (r *reading) convert(ctx context.Context, had bool, old, d store.Document, file *os.File) error {
 	tries := 0
 	if had && old.State == uploads.Pending && old.Stamp == d.Stamp {
@@ -356,7 +357,7 @@ func (r *reading) convert(ctx context.Context, had bool, old, d store.Document, 
 	return r.keep(ctx, true, d, string(out.Text), out.Reason)
 }
 
-// fail keeps a document without a text.
+// fail stores a document without text, with the reason.
 func (r *reading) fail(ctx context.Context, had bool, d store.Document, reason string) error {
 	d.State, d.Reason = uploads.Failed, reason
 	if err := r.clear(ctx, had, d); err != nil {
@@ -377,7 +378,7 @@ func (r *reading) clear(ctx context.Context, had bool, d store.Document) error {
 	return r.cfg.DB.RemovePassages(ctx, store.CollectionShelf(d.Collection), d.File())
 }
 
-// keep keeps the text of a document and indexes it.
+// keep stores and indexes the text of a document.
 func (r *reading) keep(ctx context.Context, had bool, d store.Document, text string, lack convert.Reason) error {
 	if strings.TrimSpace(text) == "" {
 		return r.fail(ctx, had, d, string(convert.Empty))
@@ -400,7 +401,7 @@ func (r *reading) keep(ctx context.Context, had bool, d store.Document, text str
 		if len(one.Passages) < together {
 			return nil
 		}
-		// A long text is indexed in several commits, which lets other writers in.
+		// A long text is indexed in several commits, so that other writers can proceed.
 		if one.ID == 0 {
 			d.State = uploads.Pending
 			put, err := r.cfg.DB.PutDocument(ctx, d)
@@ -419,7 +420,7 @@ func (r *reading) keep(ctx context.Context, had bool, d store.Document, text str
 	return r.add(ctx, one)
 }
 
-// filed are passages under the name that a document has in the index.
+// filed returns passages with the document's name in the index.
 func filed(name string, list []store.Passage) []store.Passage {
 	for i := range list {
 		list[i].File = name
@@ -427,7 +428,7 @@ func filed(name string, list []store.Passage) []store.Passage {
 	return list
 }
 
-// add writes a document with others in one commit.
+// add queues a document and stores the queue in one commit once it is full.
 func (r *reading) add(ctx context.Context, d store.Indexed) error {
 	r.batch = append(r.batch, d)
 	r.passages += len(d.Passages)
@@ -446,7 +447,7 @@ func (r *reading) flush(ctx context.Context) error {
 	return err
 }
 
-// note reports how far the source is read, and ends the reading when it is gone.
+// note stores the progress of the source, and ends the reading if the source was removed.
 func (r *reading) note(ctx context.Context) error {
 	if time.Since(r.noted) < notedEach {
 		return nil

@@ -11,10 +11,10 @@ import (
 // Polling intervals of Run without notifications.
 const (
 	lookAlone  = 10 * time.Minute
-	lookShared = 5 * time.Second // another server may have been asked
+	lookShared = 5 * time.Second // polling interval; another server may have got the request
 	lookMark   = 15 * time.Second
 	afterError = 15 * time.Second
-	strays     = 100 // documents that are removed at a time
+	strays     = 100 // documents removed per batch
 )
 
 // Run reads sources as they become due, local ones concurrently with remote ones, removes documents of deleted sources,
@@ -27,7 +27,7 @@ func (s *Service) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// look returns how long to wait for news.
+// look returns the interval of checking for changes.
 func (s *Service) look() time.Duration {
 	if s.cfg.DB.Clustered() {
 		return lookShared
@@ -67,7 +67,7 @@ func pause(ctx context.Context, d time.Duration, changed <-chan struct{}) {
 	}
 }
 
-// tidy removes documents whose source is gone and makes vectors of those that are there.
+// tidy removes documents of deleted sources and creates missing embeddings.
 func (s *Service) tidy(ctx context.Context) {
 	for wait := time.Duration(0); ctx.Err() == nil; {
 		changed := s.awaited()
@@ -89,8 +89,8 @@ func (s *Service) tidy(ctx context.Context) {
 	}
 }
 
-// mark is something that is another one when tidy may have something to do that nobody in this process tells: another
-// server has removed sources, or there is another model.
+// mark returns a value that changes when tidy may have work that nobody in this process reports: another server
+// removed sources, or the model was changed.
 func (s *Service) mark(ctx context.Context) (string, error) {
 	model := ""
 	if e := s.cfg.Embedder(); e != nil {
@@ -103,7 +103,7 @@ func (s *Service) mark(ctx context.Context) (string, error) {
 	return sources + " " + model, err
 }
 
-// untilOther waits until something has changed, or lookAlone is over.
+// untilOther waits for a notification or a changed mark.
 func (s *Service) untilOther(ctx context.Context, changed <-chan struct{}, mark string) {
 	for end := time.Now().Add(lookAlone); ctx.Err() == nil && time.Now().Before(end); {
 		pause(ctx, lookMark, changed)

@@ -18,25 +18,25 @@ import (
 
 const (
 	maxQuery   = 4096 // bytes
-	candidates = 60   // passages of each way of searching that are fused
-	fusion     = 60   // how little the first places of a way stand out
+	candidates = 60   // passages taken from each search method
+	fusion     = 60   // rank constant of the fusion; a greater one flattens the ranking
 	queryTime  = 10 * time.Second
 )
 
-// Hit is a passage that a search found.
+// Hit is a passage found by a search.
 type Hit struct {
 	Collection store.Collection
 	Document   store.Document
 	Passage    uploads.Passage // its File is the path of the document, see [Path]
 }
 
-// Path names a document of a collection in citations, and below /mnt/user-data/knowledge.
+// Path returns the path of a document in citations and below /mnt/user-data/knowledge.
 func Path(c store.Collection, d store.Document) string { return c.Name + "/" + d.Name }
 
-// Named returns the collections that a person may read, of those that have the names or ids, one for each. A name means
-// a collection of the owners given, before those the person's own; one of somebody else's counts only where none of
-// these has the name, the oldest of several: nobody gets into the chats of others by the name of their collection. Those
-// that have equal names come with names that tell them apart, see [Label].
+// Named returns the readable collections with the given names or ids, one for each. A name refers first to a collection of
+// the given owners, then to the person's own; somebody else's counts only if neither exists, and of several the oldest:
+// sharing a collection must not inject it into other people's chats by its name. Collections with equal names get distinct
+// ones, see [Label].
 func (s *Service) Named(ctx context.Context, person string, names []string, owners ...string) ([]store.Collection, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -63,7 +63,7 @@ func (s *Service) Named(ctx context.Context, person string, names []string, owne
 	return s.apart(ctx, list)
 }
 
-// apart gives collections of equal names their labels as names.
+// apart renames collections with equal names to their labels.
 func (s *Service) apart(ctx context.Context, list []store.Collection) ([]store.Collection, error) {
 	out := slices.Clone(list)
 	for i, c := range list {
@@ -78,20 +78,20 @@ func (s *Service) apart(ctx context.Context, list []store.Collection) ([]store.C
 	return out, nil
 }
 
-// twice tells whether a list has another collection of a name.
+// twice reports whether a list has another collection with c's name.
 func twice(list []store.Collection, c store.Collection) bool {
 	return slices.ContainsFunc(list, func(o store.Collection) bool { return o.ID != c.ID && strings.EqualFold(o.Name, c.Name) })
 }
 
-// Label names a collection beside others of its name: with the address of its owner, or where there are no accounts with
-// the end of its id.
+// Label distinguishes a collection from others of its name: by the address of its owner, or without accounts by the end of
+// its id.
 func Label(ctx context.Context, db *store.DB, c store.Collection) (string, error) {
 	who := c.ID[max(0, len(c.ID)-8):]
 	u, err := db.User(ctx, c.Owner)
 	switch {
 	case err == nil:
 		who = strings.Map(func(r rune) rune {
-			if strings.ContainsRune(`/\[];`, r) || unicode.IsControl(r) { // as in names
+			if strings.ContainsRune(`/\[];`, r) || unicode.IsControl(r) { // characters that names can't have either
 				return '-'
 			}
 			return r
@@ -123,7 +123,7 @@ func UnknownIn(ctx context.Context, db *store.DB, person string, refs []string) 
 type Choice struct {
 	ID     string // "" for one that the person may not read
 	Ref    string // its name, or its id where that says more
-	Label  string // what people read; "" for one that they may not
+	Label  string // name shown to people; "" if they may not see it
 	Chosen bool
 }
 
@@ -171,8 +171,8 @@ func Choices(ctx context.Context, db *store.DB, person string, chosen []string, 
 	return out, nil
 }
 
-// preferred are the collections that a person may read: those of some owners, their own, those of others, the oldest
-// first.
+// preferred returns the collections that a person may read: first those of the given owners, then the person's, then
+// others, the oldest first.
 func preferred(ctx context.Context, db *store.DB, person string, owners []string) ([]store.Collection, error) {
 	list, err := db.Collections(ctx, person)
 	rank := func(c store.Collection) int {
@@ -190,7 +190,7 @@ func preferred(ctx context.Context, db *store.DB, person string, owners []string
 	return list, err
 }
 
-// ranked is a passage in the order of one way of searching.
+// ranked is a passage with its rank in one search method.
 type ranked struct {
 	in      int // index of its collection
 	id      int64
@@ -198,9 +198,8 @@ type ranked struct {
 	passage *store.Passage
 }
 
-// Search finds passages in collections that the caller has asked access for, the best first: by words, and by meaning
-// where an embedding model is configured; that one failing leaves the words. files, if there are any, limits it to
-// documents of these paths or names.
+// Search finds passages in collections that the caller may read, best first: by words and, with an embedding model, by
+// meaning. If the model fails, words alone count. A non-empty files limits it to documents with these paths or names.
 func (s *Service) Search(ctx context.Context, list []store.Collection, query string, files []string, limit int) ([]Hit, error) {
 	query = cut(strings.TrimSpace(query), maxQuery)
 	if query == "" || len(list) == 0 || limit < 1 {
@@ -242,7 +241,7 @@ func (s *Service) worded(ctx context.Context, list []store.Collection, query str
 	return all, nil
 }
 
-// fuse puts the passages of several orders into one: each counts by its places in them.
+// fuse merges several rankings into one, adding up each passage's scores.
 func fuse(orders ...[]ranked) []ranked {
 	score := map[int64]float64{}
 	all := []ranked{}
@@ -263,7 +262,7 @@ func fuse(orders ...[]ranked) []ranked {
 	return all
 }
 
-// hits looks up the passages of a result.
+// hits loads the passages of a result.
 func (s *Service) hits(ctx context.Context, list []store.Collection, all []ranked, files []string, limit int) ([]Hit, error) {
 	docs := make([]map[string]store.Document, len(list))
 	for i, c := range list {
@@ -321,8 +320,7 @@ func (s *Service) hits(ctx context.Context, list []store.Collection, all []ranke
 	return out, nil
 }
 
-// Find is a document by its path in a thread of a person's, with its text. Errors: store.ErrNotFound for who may not read
-// it, too.
+// Find returns a document by its path in a thread, with its text. Errors: store.ErrNotFound, also without read access.
 func (s *Service) Find(ctx context.Context, person, thread, at string) (c store.Collection, d store.Document, text string, err error) {
 	list, err := s.from(ctx, person, thread)
 	if err != nil {
@@ -331,7 +329,7 @@ func (s *Service) Find(ctx context.Context, person, thread, at string) (c store.
 	return s.FindIn(ctx, list, at)
 }
 
-// from are the collections that a person may read, in the order in which names mean them in a thread.
+// from returns the collections that a person may read, in the order in which a thread resolves names.
 func (s *Service) from(ctx context.Context, person, thread string) ([]store.Collection, error) {
 	p, err := s.cfg.DB.ProjectOf(ctx, thread)
 	if err != nil {
@@ -344,7 +342,7 @@ func (s *Service) from(ctx context.Context, person, thread string) ([]store.Coll
 	return preferred(ctx, s.cfg.DB, person, owners)
 }
 
-// FindIn is Find in collections that the caller has asked access for.
+// FindIn is Find in collections that the caller may read.
 func (s *Service) FindIn(ctx context.Context, list []store.Collection, at string) (c store.Collection, d store.Document,
 	text string, err error) {
 	if c, d, err = s.find(ctx, list, at); err == nil {
@@ -367,7 +365,7 @@ func (s *Service) find(ctx context.Context, list []store.Collection, at string) 
 	return c, d, err
 }
 
-// called are the collections of a name, or the one of that label.
+// called returns the collections with a name, or the one with this label.
 func (s *Service) called(ctx context.Context, list []store.Collection, name string) (out []store.Collection, err error) {
 	for _, c := range list {
 		if strings.EqualFold(c.Name, name) {
@@ -388,7 +386,7 @@ func (s *Service) called(ctx context.Context, list []store.Collection, name stri
 	return out, nil
 }
 
-// Has tells whether a person may read the document that a path means in a thread.
+// Has reports whether a path in a thread refers to a document that the person may read.
 func (s *Service) Has(ctx context.Context, person, thread, at string) bool {
 	list, err := s.from(ctx, person, thread)
 	if err == nil {

@@ -71,11 +71,11 @@ func (s *Service) AddSource(ctx context.Context, person string, operator bool, s
 	return src, err
 }
 
-// item is a document that a source has.
+// item is a document of a source.
 type item struct {
 	name, stamp, title, address string
 	size                        int64
-	text                        string // where there is nothing to open
+	text                        string // content of a document without a file
 	open                        func() (*os.File, error)
 	hidden                      bool // it is passed over
 	closed                      bool // it is a folder, or a file, that can't be looked into
@@ -88,11 +88,11 @@ func (f *failure) Error() string { return strings.TrimSpace(f.word + " " + f.det
 
 // Words that begin [store.Source.Problem] of a failed source. An external message may follow after a space.
 const (
-	NotAllowed  = "forbidden"   // the configuration doesn't allow the folder any more
-	Missing     = "missing"     // the folder is not there
-	Unreachable = "unreachable" // a page or a repository
-	TooMany     = "many"        // files
-	Slow        = "slow"        // reading came to no end, and nothing new was read
+	NotAllowed  = "forbidden"   // the configuration no longer allows the folder
+	Missing     = "missing"     // the folder doesn't exist
+	Unreachable = "unreachable" // a page or a repository can't be reached
+	TooMany     = "many"        // there are too many files
+	Slow        = "slow"        // reading timed out without anything new
 	Internal    = "internal"
 )
 
@@ -147,7 +147,7 @@ func stampOf(info fs.FileInfo) string {
 	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
 }
 
-// allowed returns the folder of the configuration that a path is in, and where it is there.
+// allowed returns the configured folder that contains a path, and the path relative to it.
 func (s *Service) allowed(name string) (base, rel string, err error) {
 	if !filepath.IsAbs(name) {
 		return "", "", errors.New("want the whole path of a folder of the server")
@@ -161,8 +161,7 @@ func (s *Service) allowed(name string) (base, rel string, err error) {
 	return "", "", errors.New("the configuration doesn't allow this folder; add it to knowledge.folders")
 }
 
-// folder reads a folder of the server. Links and names that begin with a dot are left out; nothing outside of the folder
-// that is configured can be reached.
+// folder reads a server folder. It skips links and hidden files; nothing outside the configured folder is reachable.
 func (s *Service) folder(ctx context.Context, name string, take func(item) error) error {
 	base, rel, err := s.allowed(name)
 	if err != nil {
@@ -187,7 +186,7 @@ func (s *Service) folder(ctx context.Context, name string, take func(item) error
 			return err
 		case err != nil && at == ".":
 			return &failure{Missing, ""}
-		case errors.Is(err, fs.ErrNotExist): // it is gone by now
+		case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
 			return nil
 		case err != nil:
 			return take(item{name: at, closed: true})
@@ -243,7 +242,7 @@ func (s *Service) page(ctx context.Context, address string, take func(item) erro
 	return take(item{name: name, title: p.Title, address: address, size: int64(len(text)), stamp: hashOf(text), text: text})
 }
 
-// repository reads the address of a repository.
+// repository parses the address of a repository.
 func repository(address string) (fetch.Source, error) {
 	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
 		return fetch.Source{}, errors.New("want the address of a repository that begins with https://")
@@ -259,7 +258,7 @@ func repository(address string) (fetch.Source, error) {
 	return src, err
 }
 
-// repositoryFiles reads the files of the newest commit, unless it was read already.
+// repositoryFiles reads the files of the newest commit, unless it has been read already.
 func (s *Service) repositoryFiles(ctx context.Context, src store.Source, take func(item) error) (string, bool, error) {
 	repo, err := repository(src.Address)
 	if err != nil {

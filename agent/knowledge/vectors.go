@@ -36,7 +36,7 @@ type shelfVectors struct {
 	ids               []int64
 	dims              int
 	values            []int8    // dims of each
-	lengths           []float32 // of each
+	lengths           []float32 // length of each vector
 }
 
 func (v *shelfVectors) bytes() int64 { return int64(len(v.values) + 12*len(v.ids)) }
@@ -81,7 +81,7 @@ func lengthOf(v []int8) float32 {
 	return float32(math.Sqrt(float64(sum)))
 }
 
-// offer takes a passage if it is among the best.
+// offer adds a passage if it is among the best.
 func (c *closest) offer(id int64, values []int8, length float32) {
 	far := -float64(dot(c.query, values)) / float64(max(c.length*length, 1))
 	if len(c.best) == c.limit && far >= c.best[c.limit-1].rank {
@@ -99,8 +99,7 @@ func (c *closest) offer(id int64, values []int8, length float32) {
 	}
 }
 
-// nearest returns the passages of a collection that are closest to a query. Vectors that don't fit into memory are read
-// once more for it.
+// nearest returns the passages of a collection closest to a query. Vectors that don't fit into memory are read again.
 func (s *Service) nearest(ctx context.Context, v *shelfVectors, q []int8, in, limit int) ([]ranked, error) {
 	c := closest{query: q, length: lengthOf(q), in: in, limit: limit}
 	if v.large {
@@ -169,7 +168,7 @@ func packed(v []int8) []byte {
 	return out
 }
 
-// near finds passages by meaning; none where no embedding model is configured.
+// near finds passages by meaning; none without an embedding model.
 func (s *Service) near(ctx context.Context, list []store.Collection, query string) ([]ranked, error) {
 	e := s.cfg.Embedder()
 	if e == nil {
@@ -281,7 +280,7 @@ func (s *Service) embedAll(ctx context.Context) error {
 	if e == nil {
 		return nil
 	}
-	var failed error // of some collections; others shouldn't wait for them
+	var failed error // failures of some collections; others shouldn't wait for them
 	err := s.cfg.DB.AllCollections(ctx, func(id string) error {
 		if err := s.embed(ctx, e, id); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("collection %s: %w", id, err))

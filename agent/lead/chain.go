@@ -41,7 +41,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// wrap_tool: only tools the owner allows
 		when(f.Guardrails.Enabled, middleware.Guardrail(guard(f.Guardrails), f.Guardrails.Passport,
 			f.Guardrails.FailClosed, b.audit)),
-		// wrap_tool: commands are looked at, refusals recorded
+		// wrap_tool: commands are checked, refusals recorded
 		middleware.Audit(b.open, b.audit),
 		// wrap_tool: no changes of unread files
 		when(f.ReadBeforeWrite.Enabled, middleware.ReadGate(b.open, b.reads.Lock)),

@@ -80,8 +80,8 @@ func toolNames() []string {
 	return names
 }
 
-// SandboxProvider returns the provider of the configuration. DeerFlow's class paths count where none is named: its
-// local one means the strongest that works, its container one an engine.
+// SandboxProvider returns the configured provider. Without one, DeerFlow's class paths decide: its local one means
+// the strongest that works, its container one an engine.
 func SandboxProvider(snap *config.Snapshot) string {
 	s := snap.File.Sandbox
 	if s.Use == "" || snap.Origin("sandbox.provider").Source != "default" {

@@ -15,10 +15,10 @@ var ErrNoCompaction = errors.New("summarization is switched off")
 // Wish holds the options of a manual compaction; zero values use the configuration.
 type Wish struct {
 	Owner  string // owner of the thread
-	Thread string // that pays for the summary
+	Thread string // thread charged for the summary
 	Model  string
 	Keep   middleware.Amount
-	Force  bool // also if little can be hidden, or no summary can be made
+	Force  bool // compact even if little can be hidden or no summary can be made
 }
 
 // Compact hides the older part of a conversation now, like a run whose conversation grows too long. The patch is empty

@@ -10,7 +10,7 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// Probe makes a real, tiny call to a model of the configuration.
+// Probe makes a real, minimal call to a configured model.
 func Probe(ctx context.Context, m config.Model) llm.Probed { return llm.Probe(ctx, ModelConfig(m)) }
 
 // connecting returns a connector to models, over the network or built in, and one that queries context windows. Lessons

@@ -23,8 +23,8 @@ const shortSoul = 1500
 type custom struct {
 	profile.Agent          // without a name it is the lead agent
 	user          string   // USER.md
-	making        bool     // the conversation is about making the agent of that name
-	project       *Project // that the thread is in; nil for none
+	making        bool     // the conversation creates the agent of that name
+	project       *Project // the thread's project; nil for none
 	collections   []Collection
 }
 
@@ -198,7 +198,7 @@ func (c custom) about(short bool) []safe {
 	return parts
 }
 
-// called is the name used in a conversation about creating an agent.
+// called returns the name used in a conversation about creating an agent.
 func (c custom) called() string {
 	if c.Name == "" {
 		return "Fawn"

@@ -19,7 +19,7 @@ type equipment struct {
 	options agent.Options
 	model   config.Model
 	tools   []*agent.Tool
-	version uint64 // of the changing tools
+	version uint64 // version of the changing tools
 	without func(*agent.Tool) bool
 	hidden  []*agent.Tool // the tools whose schemas must be searched first
 	brief   string        // the prompt in place of the whole one, for a model that reads little
@@ -33,9 +33,9 @@ type equipment struct {
 	skills  []skills.Skill
 	off     []string        // names of skills that are off
 	shownAt string          // path of the skills
-	manage  *agent.Tool     // writes skills; nil where that is not allowed
-	task    *agent.Tool     // sends helpers; nil where none can be sent
-	kinds   []subagent.Kind // of helpers
+	manage  *agent.Tool     // writes skills; nil if not allowed
+	task    *agent.Tool     // starts helpers; nil if none may be started
+	kinds   []subagent.Kind // kinds of helpers
 	helper  *subagent.Job   // the helper it belongs to; nil for a lead agent
 }
 

@@ -6,8 +6,7 @@ import (
 	"fawn/agent/config"
 )
 
-// external returns the tool that asks the agents of the configuration which run as programs of their own; nil without
-// any.
+// external returns the tool that calls configured agents that run as separate programs; nil without any.
 func (b *Builder) external(list map[string]config.ACPAgent) *agent.Tool {
 	if len(list) == 0 {
 		return nil

@@ -13,15 +13,14 @@ import (
 	"fawn/agent/middleware"
 )
 
-// helperTime bounds a call of a helper model.
+// helperTime limits a call of a helper model.
 const helperTime = 90 * time.Second
 
-// errBlank is the answer of a helper model that says nothing.
+// errBlank means that a helper model returned an empty answer.
 var errBlank = errors.New("the model returned an empty answer")
 
-// helper is a model for side jobs, such as titles: the one named, else the run's own. What
-// it takes goes to the accounts as job says. It is nil for the built-in model, which cannot
-// do them.
+// helper returns a model for side calls, such as titles: the named one, otherwise the run's own. Its
+// cost is charged as job says. It returns nil for the built-in model, which can't do them.
 func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, job SideCall) middleware.Ask {
 	call := b.sideCall(snap, named, own, job)
 	if call == nil {
@@ -97,7 +96,7 @@ func (l *bill) add(c SideCall) {
 	l.calls = append(l.calls, c)
 }
 
-// take returns the calls that nobody has taken yet.
+// take returns the calls not taken yet.
 func (l *bill) take() []SideCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +116,7 @@ func (b *Builder) background(f func(ctx context.Context)) bool {
 	return true
 }
 
-// Close ends what goes on beside runs, and waits for it. Close the runs' manager first.
+// Close ends background work and waits for it. Close the runs' manager first.
 func (b *Builder) Close() {
 	b.mu.Lock()
 	b.stop()
@@ -125,7 +124,7 @@ func (b *Builder) Close() {
 	b.work.Wait()
 }
 
-// titles are the rules of the thread's name.
+// titles returns the rules for naming threads.
 func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRules {
 	c := snap.File.Title
 	rules := middleware.TitleRules{TitleOptions: c, Late: b.lateTitle, Go: b.withBill,
@@ -137,7 +136,7 @@ func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRul
 	return rules
 }
 
-// withBill runs f in the background. What its model calls cost is stored after it, unless f has had that stored.
+// withBill runs f in the background, and afterwards stores the cost of its model calls, unless f has stored it.
 func (b *Builder) withBill(f func(context.Context)) {
 	b.background(func(ctx context.Context) {
 		l := &bill{}
@@ -148,7 +147,7 @@ func (b *Builder) withBill(f func(context.Context)) {
 	})
 }
 
-// lateTitle passes on a title that came after the end of its run, with what finding it has cost.
+// lateTitle passes on a title that came after the end of its run, with its cost.
 func (b *Builder) lateTitle(ctx context.Context, thread, from, to string) {
 	var cost []SideCall
 	if l, ok := ctx.Value(billKey{}).(*bill); ok {
@@ -157,7 +156,7 @@ func (b *Builder) lateTitle(ctx context.Context, thread, from, to string) {
 	b.late(ctx, thread, from, to, cost)
 }
 
-// line is what all runs share which call a model.
+// line returns the circuit breaker shared by all runs of a model.
 func (b *Builder) line(rules middleware.LineRules, model string) *middleware.Line {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,14 +167,14 @@ func (b *Builder) line(rules middleware.LineRules, model string) *middleware.Lin
 	return b.lines[key]
 }
 
-// lineKey tells lines apart. The configuration names the models, so there are few.
+// lineKey identifies a breaker. The configuration names the models, so there are few.
 type lineKey struct {
 	model string
 	rules middleware.LineRules
 }
 
-// remember is the memory that is told to models, or nil. One that reads little has no room
-// for it, and a helper knows of the person what it was told.
+// remember returns the memory for models, or nil. A model with a small window has no room for it, and
+// a helper only knows what it was told.
 func (b *Builder) remember(c config.Memory, e equipment) middleware.Remember {
 	if e.options.Guest || e.brief != "" || e.helper != nil || !c.Enabled || !c.InjectionEnabled {
 		return nil

@@ -17,9 +17,9 @@ type kit struct {
 	file    config.File
 	now     equipment
 	set     *agent.Toolset
-	prompt  unique.Handle[string] // of set; runs with equal prompts share it
+	prompt  unique.Handle[string] // prompt of set; runs with equal prompts share it
 	hidden  *middleware.Deferred
-	tokens  int // of prompt and tools
+	tokens  int // tokens of prompt and tools
 }
 
 func (b *Builder) newKit(f config.File, e equipment) *kit {

@@ -12,7 +12,7 @@ import (
 // Collection is a collection of documents that a run searches.
 type Collection struct{ Name, About string }
 
-// maxAbout bounds the description of a collection in the prompt, in characters.
+// maxAbout limits the description of a collection in the prompt, in characters.
 const maxAbout = 200
 
 // collections returns the readable collections that the run's options, project and agent name.

@@ -27,7 +27,7 @@ import (
 // OfflineModel is the name of the built-in model, which answers while no other is usable.
 const OfflineModel = "offline"
 
-// Builder makes the agents of runs.
+// Builder creates the agents of runs.
 type Builder struct {
 	config   func() *config.Snapshot
 	dirs     files.Dirs
@@ -39,23 +39,23 @@ type Builder struct {
 	connect  func(config.Model) (agent.Model, error)
 	more     func() ([]*agent.Tool, uint64)
 	withdraw func(t *agent.Tool, why string) // for the tools of more
-	await    func(context.Context)           // until the first tools of more are there, for a moment at most
+	await    func(context.Context)           // waits briefly for the first tools of more
 	without  Without
 	browser  func() bool
 	tools    []*agent.Tool // stateless but for their file locks, so all runs share them
-	weights  weights       // of tools
+	weights  weights       // weights of tools
 	client   func(agent.ClientTool) *agent.Tool
 	bash     func() *agent.Tool // nil where commands cannot run; waits until that is known
-	reads    *tools.Locks       // of the stage that compares what was read with what is there
+	reads    *tools.Locks       // locks of the stage that detects files changed since they were read
 	late     func(ctx context.Context, thread, from, to string, cost []SideCall)
 	found    TitleKeeper
 	project  func(ctx context.Context, thread string) (*Project, error)
-	named    func(ctx context.Context, person, owner string, names []string) ([]Collection, error) // nil has none
+	named    func(ctx context.Context, person, owner string, names []string) ([]Collection, error) // nil means none
 	memory   middleware.Remember
 	learn    middleware.Learn
 	spent    func(context.Context, SideCall)
-	spawn    runs.Spawn       // nil sends no helpers
-	agents   *profile.Library // nil has none
+	spawn    runs.Spawn       // nil starts no helpers
+	agents   *profile.Library // nil means none
 	skills   *skills.Library  // the same
 	shownAt  string           // path of the skills in prompts
 	after    func(time.Duration, func()) (stop func() bool)
@@ -63,7 +63,7 @@ type Builder struct {
 	slots    chan struct{}   // one for each model call under way; nil has no bound
 	log      *slog.Logger
 
-	ctx  context.Context // of background work
+	ctx  context.Context // context of background work
 	stop context.CancelFunc
 	work sync.WaitGroup
 
@@ -97,14 +97,14 @@ type Options struct {
 	// More returns tools that may change during runs, in addition to all others, which take precedence for equal names.
 	// The version changes with the tools. It is called before each model call, so it must be fast.
 	More func() (tools []*agent.Tool, version uint64)
-	// Browser reports whether there is a browser for agents; nil has none.
+	// Browser reports whether agents have a browser; nil means no.
 	Browser func() bool
 	// Withdraw hears that a provider refuses a tool of a server, and why. Nil does not care.
 	Withdraw func(t *agent.Tool, why string)
-	// Await waits for expected tools of More; it is called at the start of each run and must give up soon by itself.
+	// Await waits for expected tools of More; it is called at the start of each run and must have a short time limit.
 	// Nil doesn't wait.
 	Await func(ctx context.Context)
-	// Client makes a tool that the client of a run carries out; nil offers none.
+	// Client creates a tool that the run's client executes; nil offers none.
 	Client func(agent.ClientTool) *agent.Tool
 	// Without returns a thread's switched-off tools; it is called at the start of each run and each helper. Nil
 	// switches off none.
@@ -114,11 +114,11 @@ type Options struct {
 	// Project gives the project that a thread is in, nil for none; it is asked at the start of each run. Without it no
 	// thread is in one.
 	Project func(ctx context.Context, thread string) (*Project, error)
-	// Knowledge searches collections of documents; nil has none. Collections are those of some names that a person may
-	// read, in a project of owner's if that isn't "".
+	// Knowledge searches collections of documents; nil means none. It finds collections by name that a person may read,
+	// with those of the project's owner first.
 	Knowledge   tools.Knowledge
 	Collections func(ctx context.Context, person, owner string, names []string) ([]Collection, error)
-	// Memory gives what is remembered about the person of a turn; nil remembers nothing.
+	// Memory returns memories of the person of a turn; nil remembers nothing.
 	Memory middleware.Remember
 	// Learn queues a turn's conversation for the memory; nil doesn't.
 	Learn middleware.Learn
@@ -128,12 +128,12 @@ type Options struct {
 	// Titles keeps titles that were found before the first answer of a run was whole; nil has each start of a run ask
 	// for one.
 	Titles TitleKeeper
-	// Spawn runs an agent inside a call of another one; without it no helpers can be sent.
+	// Spawn runs an agent inside another agent's call; without it there are no helpers.
 	Spawn runs.Spawn
-	// After calls a function when a time has passed, unless it is stopped; nil is the clock. It
-	// is for the limits of helpers and the wait for a model's window.
+	// After calls a function after a duration, unless it is stopped; nil uses the clock. It is for the
+	// limits of helpers and the wait for a model's window.
 	After func(d time.Duration, f func()) (stop func() bool)
-	// Agents are the custom agents; nil has none.
+	// Agents are the custom agents; nil means none.
 	Agents *profile.Library
 	// Access checks permissions; nil limits nobody.
 	Access *access.Service

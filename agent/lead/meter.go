@@ -44,7 +44,7 @@ func (m metered) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 	}
 }
 
-// priced is u with name and price.
+// priced returns u with the model's name and price.
 func (m metered) priced(u agent.Usage) *agent.Usage {
 	u.Model = m.entry.Name
 	u.Total = max(u.Total, u.Input+u.Output)
@@ -69,5 +69,5 @@ type SideCall struct {
 	Usage              agent.Usage
 	Took               time.Duration
 
-	budget *middleware.Budget // of the charged run; nil for none
+	budget *middleware.Budget // budget of the charged run; nil for none
 }

@@ -28,8 +28,9 @@ func (e *CapabilityError) Error() string {
 // ErrorName names the kind of failure for clients.
 func (e *CapabilityError) ErrorName() string { return "ModelCapability" }
 
-// model resolves the run's model: the requested one, else the first usable one, else the built-in one. Requests for
-// unknown models are rejected earlier; an unusable choice of the agent becomes a warning in the run's metadata.
+// model resolves the run's model: the requested one, otherwise the first usable one, otherwise the built-in one.
+// Requests for unknown models are rejected earlier; an unusable choice of the agent becomes a warning in the run's
+// metadata.
 func (b *Builder) model(snap *config.Snapshot, s runs.Spec, c custom, may access.Rights) (agent.Model, config.Model, error) {
 	usable, err := models(snap, may, s.Options.ModelName)
 	if err != nil {
@@ -141,7 +142,7 @@ func TakesEffort(m config.Model, effort string) error {
 		agent.Head(effort, 40))
 }
 
-// UnknownAgentError ends a run which asks for an agent that is not there.
+// UnknownAgentError ends a run that requests a missing agent.
 type UnknownAgentError struct{ Name string }
 
 // Error names it and the remedy.

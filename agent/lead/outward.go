@@ -31,7 +31,7 @@ func (o Outward) Guard(ctx context.Context) *netguard.Guard {
 	return o(ctx)
 }
 
-// ProbeVia is [Probe] of an address that a guard judges; a nil guard judges none.
+// ProbeVia is [Probe] with a guard for the address; a nil guard allows all.
 func ProbeVia(ctx context.Context, m config.Model, g *netguard.Guard) llm.Probed {
 	c := ModelConfig(m)
 	if g != nil {
@@ -89,7 +89,7 @@ func (t *judged) way() *http.Transport {
 // close closes idle connections.
 func (t *judged) close() { t.way().CloseIdleConnections() }
 
-// publicClient is the client for public_only models. Refused addresses aren't retried.
+// publicClient returns the client for public_only models. Refused addresses aren't retried.
 func publicClient(guard func() *netguard.Guard) *http.Client {
 	return &http.Client{Transport: final{newJudged(guard)}}
 }

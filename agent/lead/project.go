@@ -7,14 +7,14 @@ import (
 	"fawn/agent"
 )
 
-// Project is what the chats of a project have in common. Empty choices are left to the chat and its agent.
+// Project holds the common settings of a project's chats. Empty choices are left to the chat and its agent.
 type Project struct {
-	Owner        string // whose collections the names of Knowledge mean first
+	Owner        string // account whose collections the names of Knowledge mean first
 	Name         string
 	Instructions string
 	Agent, Model string
 	Skills       []string // nil has all
-	Servers      []string // of tools; nil has all
+	Servers      []string // tool servers; nil means all
 	Knowledge    []string // names of collections of documents
 	Files        []string // names of its files, or the first of them
 	More         int      // number of further ones

@@ -24,7 +24,7 @@ var prompts embed.FS
 // text can't open or close a block.
 type safe string
 
-// quote is the only way for untrusted text into the system prompt.
+// quote adds untrusted text to the system prompt; there is no other way.
 func quote(s string) safe { return safe(agent.Escape(s)) }
 
 // ours returns a section of trusted text.

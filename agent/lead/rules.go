@@ -12,7 +12,7 @@ import (
 	"fawn/agent/middleware"
 )
 
-// errNoGuard is a guard of a class Fawn does not have.
+// errNoGuard means that Fawn lacks the class of a guard.
 var errNoGuard = errors.New("there is no such guard")
 
 // isAllowList reports whether a guard's class is the only supported one, with two lists.

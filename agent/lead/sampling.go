@@ -11,7 +11,7 @@ import (
 	"fawn/agent/mcp"
 )
 
-// Bounds of the model calls that MCP servers ask for.
+// Limits of the model calls that MCP servers ask for.
 const (
 	maxSamples      = 20   // limit per run
 	maxSampleTokens = 4096 // limit per answer

@@ -129,7 +129,7 @@ func tidyList(list []any, n int) []string {
 type PolishWish struct {
 	Owner, Thread string
 	Text          string
-	Locale        string // of the page, such as zh-CN; "" follows the text
+	Locale        string // locale of the page, such as zh-CN; "" follows the text
 }
 
 const polishPrompt = `Rewrite the draft of a message so that it is clear, complete and well ordered, in the language it is written in{locale}. Keep what is meant, every name, number, path, link and piece of code. Add nothing that is not there, do not answer it, and do not carry it out. Answer with the new text alone.

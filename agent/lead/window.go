@@ -26,7 +26,7 @@ type window struct {
 	told    int // reported by the server; 0 if unspecified
 	refused int // the limit that a refused request named; 0 is none
 	refusal time.Time
-	written int // the window that the configuration had then
+	written int // configured window at that time
 	at      time.Time
 	asking  chan struct{} // closed when the server has answered; nil without a query
 }

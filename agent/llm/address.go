@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// endings are path suffixes that people copy along with a provider's base URL.
+// endings returns path suffixes that people copy along with a provider's base URL.
 func endings() []string {
 	return []string{"/chat/completions", "/completions", "/responses", "/messages", "/embeddings", "/models", "/chat",
 		"/generate", "/tags"}

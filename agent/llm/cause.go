@@ -18,9 +18,9 @@ const (
 	CauseServer  Cause = "server"  // no server responds at the address
 	CauseTrust   Cause = "trust"   // no secure connection is possible
 	CauseKey     Cause = "key"     // the key was refused
-	CauseNoKey   Cause = "no_key"  // the server requires a key and none is set
+	CauseNoKey   Cause = "no_key"  // the server requires a key, but none is set
 	CauseModel   Cause = "model"   // the server does not have the model
-	CauseAddress Cause = "address" // something answers, and it is no model
+	CauseAddress Cause = "address" // something answers, but it isn't a model
 	CauseCredit  Cause = "credit"  // the account has no credit left
 	CauseBusy    Cause = "busy"    // the provider is overloaded or limits the rate
 	CauseSilent  Cause = "silent"  // the server accepted the call but timed out
@@ -70,7 +70,7 @@ func (p Probed) Cause(cfg Config) Cause {
 }
 
 // Complete adds the scheme that people leave out of an address: http for this machine and private
-// networks, where a server seldom has a certificate, else https. Other addresses stay as they are.
+// networks, where a server seldom has a certificate, otherwise https. Other addresses are unchanged.
 func Complete(address string) string {
 	address = strings.TrimSpace(address)
 	if address == "" || strings.Contains(address, "://") {

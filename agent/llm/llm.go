@@ -46,7 +46,7 @@ type Config struct {
 	Headers                 map[string]string
 	Extra                   map[string]any // keys of the entry without a field here
 
-	Responses bool   // the model is spoken to at the Responses API
+	Responses bool   // the model is called through the Responses API
 	Dialect   string // name of the openai.Dialect; empty = found by address and class
 	ToolCalls *bool  // whether the model has tool calls; nil = its provider's refusal shows it
 	Known     *Known // lessons from earlier calls; nil = of this model alone
@@ -212,7 +212,7 @@ func Efforts(cfg Config) []string {
 	return append([]string{"low", "medium", "high"}, more...)
 }
 
-// DialectOf returns the dialect in which a model of this configuration is spoken to.
+// DialectOf returns the dialect for a model's configuration.
 func DialectOf(cfg Config) (openai.Dialect, error) {
 	c, err := find(cfg.Use)
 	if err != nil {
@@ -255,8 +255,8 @@ func reach(cfg Config) (base string, headers map[string]string, err error) {
 	return base, headers, nil
 }
 
-// dialect finds out how to speak to the model and where it is. An explicit key decides, then
-// a provider's own address, then the class, then the port of a server on this machine.
+// dialect determines the model's dialect and address. An explicit key decides, then a provider's own
+// address, then the class, then the port of a server on this machine.
 func dialect(cfg Config, c class) (d openai.Dialect, base string, err error) {
 	if cfg.Dialect != "" {
 		var ok bool

@@ -25,7 +25,7 @@ const (
 	appScheme    = "ui://"
 )
 
-// Bounds of apps.
+// Limits of apps.
 const (
 	maxAppPage    = 8 << 20   // bytes of the page
 	maxAppResult  = 256 << 10 // limit of a result passed to an app
@@ -58,7 +58,7 @@ func ReadApp(artifact json.RawMessage) *App {
 	return a.App
 }
 
-// Handed returns the data for an app, nil where there is none.
+// Handed returns the data for an app, nil if there is none.
 func Handed(artifact json.RawMessage) json.RawMessage {
 	var a struct {
 		App struct {

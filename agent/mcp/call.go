@@ -170,7 +170,7 @@ func (s *server) outside() bool {
 	return true
 }
 
-// hostPaths are arguments in which paths of the thread's files are as the server sees them.
+// hostPaths replaces paths of the thread's files in arguments by the paths that the server sees.
 func hostPaths(args json.RawMessage, folder string) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(args)) == 0 {
 		return json.RawMessage("{}"), nil

@@ -20,7 +20,7 @@ const (
 	extraTime    = 30 * time.Second // limit of a prompt or resource
 )
 
-// Prompt is a message that a server has ready for people.
+// Prompt is a prompt template offered by a server.
 type Prompt struct {
 	Server, Name, Description string
 	Arguments                 []PromptArgument

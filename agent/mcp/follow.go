@@ -19,13 +19,13 @@ import (
 
 // Times of following.
 const (
-	leastEvery  = 500 * time.Millisecond // between two questions about a task
+	leastEvery  = 500 * time.Millisecond // least time between two status requests for a task
 	mostEvery   = time.Minute
 	answerTime  = 30 * time.Second // limit of one response about a task
 	resultTime  = time.Minute      // limit of the result of an ended task
 	cancelTime  = 10 * time.Second // limit of a cancel request
 	wishEvery   = time.Second      // interval of checking for a cancellation request while a status request is open
-	noteEvery   = 30 * time.Second // the time of the last answer is stored so often
+	noteEvery   = 30 * time.Second // interval of storing the time of the last answer
 	refusedMost = 3                // answers without a task in a row, after which it is lost
 )
 
@@ -49,7 +49,7 @@ type follows struct {
 	Following
 
 	mu     sync.Mutex
-	places map[string]chan struct{} // by server: one for each question
+	places map[string]chan struct{} // one slot per concurrent request, by server
 	wake   map[string]chan struct{} // by the id of the task: cancellation is requested
 }
 
@@ -123,7 +123,7 @@ type follower struct {
 	wake chan struct{}
 	show *reporter
 
-	heard  time.Time // the last answer
+	heard  time.Time // time of the last answer
 	stored time.Time
 	over   bool // the server reports completion; the result may still be on its way
 
@@ -585,7 +585,7 @@ func (p *Pool) tidyOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var failed []error // one task that can't be judged keeps no other
+	var failed []error // one task that can't be checked must not stop the others
 	for _, t := range list {
 		p.follows.mu.Lock()
 		here := p.follows.wake[t.ID] != nil

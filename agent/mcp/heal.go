@@ -27,7 +27,7 @@ func healed(raw []byte) []byte {
 	method, isMethod := str(m["method"])
 	switch {
 	case !version && (!has("id") || !has("result") && !has("error")), has("method") && !isMethod:
-		return nil // such as a line of a log
+		return nil // for instance a line of a log
 	case isMethod:
 		h.request(m, method)
 	case has("result") || has("error") || version && has("id"):

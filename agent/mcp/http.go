@@ -61,7 +61,7 @@ func newWeb(s Server, t *tokens, o *Options, most int) (*web, error) {
 		most: int64(most)}, nil
 }
 
-// client is the HTTP client of one session.
+// client returns the HTTP client of one session.
 func (w *web) client() *http.Client {
 	return &http.Client{Transport: w, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {

@@ -221,7 +221,7 @@ func (b *healedBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line reads a line of an event, or a part of one.
+// line reads a line of an event, or part of one.
 func (b *healedBody) line() {
 	line, err := b.in.ReadSlice('\n')
 	whole := !errors.Is(err, bufio.ErrBufferFull)
@@ -278,7 +278,7 @@ func healedEvent(event []byte) []byte {
 		}
 	}
 	var flat bytes.Buffer
-	if json.Compact(&flat, good) != nil { // it was read as JSON
+	if json.Compact(&flat, good) != nil { // it was decoded from JSON
 		return event
 	}
 	return append(append(append(out, "data: "...), flat.Bytes()...), "\n\n"...)

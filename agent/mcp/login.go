@@ -16,7 +16,7 @@ import (
 	"fawn/agent/mcp/consent"
 )
 
-// Bounds of logins.
+// Limits of logins.
 const (
 	loginTime = 10 * time.Minute // limit for the person at the browser
 	askTime   = 30 * time.Second // for each step without a person
@@ -28,7 +28,7 @@ var errLogin = errors.New("it wants you to log in: Settings → MCP servers")
 var (
 	// ErrNoLogin means that the server has no login.
 	ErrNoLogin = errors.New("this MCP server has no login")
-	// ErrLoginGone means that a login isn't pending, or not any more.
+	// ErrLoginGone means that a login isn't pending, or no longer pending.
 	ErrLoginGone = errors.New("this login has expired or was never begun; begin it again")
 )
 
@@ -48,7 +48,7 @@ type Consent struct {
 // LoginAnswer holds the parameters of the browser's redirect.
 type LoginAnswer struct {
 	State, Code, Issuer string
-	Error, Description  string // why there is no code
+	Error, Description  string // reason for the missing code
 }
 
 // grant is the result of a login. It is bound to one address of a server.
@@ -114,7 +114,7 @@ func (p *Pool) FinishLogin(ctx context.Context, a LoginAnswer) (name string, err
 	}
 	s, conf, err := p.loginAt(l.Server)
 	if err == nil && conf.URL != l.For {
-		err = ErrLoginGone // the server is another one by now
+		err = ErrLoginGone // the configured server has changed
 	}
 	if err != nil {
 		return l.Server, err

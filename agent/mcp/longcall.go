@@ -63,7 +63,7 @@ func (s *taskState) every() time.Duration {
 
 type longKey struct{}
 
-// mayBeLong lets a call become a task.
+// mayBeLong allows a call to become a task.
 func mayBeLong(ctx context.Context) context.Context { return context.WithValue(ctx, longKey{}, true) }
 
 // knowTasks adds the task methods to a client.

@@ -139,7 +139,7 @@ func (m *memory) put(name string, change func(k *known) (keep bool)) error {
 // knownDoc is the name prefix of the rows.
 const knownDoc = "mcp/known/"
 
-// rowTime limits the writing of one.
+// rowTime limits the writing of a row.
 const rowTime = 10 * time.Second
 
 // readKnown reads a row. An unreadable row counts as empty.

@@ -31,11 +31,11 @@ type OAuth struct {
 	TypeField    string
 	ExpiryField  string
 	DefaultType  string
-	Skew         time.Duration // a token is renewed so long before it ends
+	Skew         time.Duration // how long before its expiry a token is renewed
 	Params       map[string]string
 }
 
-// Bounds of a request for a token.
+// Limits of a request for a token.
 const (
 	tokenTime  = 15 * time.Second
 	tokenBytes = 1 << 20
@@ -50,17 +50,17 @@ type tokens struct {
 	conf   OAuth
 	veil   *veil
 	client *http.Client
-	keep   func(refresh string) // keeps a refresh token that has taken the place of another
+	keep   func(refresh string) // stores a refresh token that replaced another
 	clock  func() time.Time
 
 	login   bool                                          // a login is required if there is no refresh token
 	renewed func(access, refresh string, until time.Time) // called with each new token; nil for none
 
 	turn  chan struct{}                                     // held while renewing
-	among func(ctx context.Context) (end func(), err error) // the same, of several servers; nil is alone
+	among func(ctx context.Context) (end func(), err error) // the same among several servers; nil for a single one
 
 	mu      sync.Mutex
-	value   string // of the header
+	value   string // value of the header
 	refused string // a token rejected by the server
 	until   time.Time
 	refresh string

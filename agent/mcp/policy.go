@@ -10,7 +10,8 @@ import (
 	"fawn/agent"
 )
 
-// launchers are the commands allowed for servers added through the API, unless the owner allows more.
+// launchers returns the commands allowed for servers added through the API, unless the owner allows
+// more.
 func launchers() []string { return []string{"npx", "uvx"} }
 
 // CheckCommand returns the reason why a stdio server may not be added through the API: its command must be a package

@@ -25,7 +25,7 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// ErrUnknown is the error about a server that is not configured.
+// ErrUnknown means that a server isn't configured.
 var ErrUnknown = errors.New("there is no MCP server of that name")
 
 // Options configure a Pool.
@@ -356,7 +356,7 @@ type Status struct {
 	Tools    []ToolInfo `json:"tools"`
 	Withheld []ToolInfo `json:"withheld"` // changed since they were approved
 	Skipped  []string   `json:"skipped"`  // tools that cannot be offered, with the reason
-	Sessions int        `json:"sessions"` // of threads
+	Sessions int        `json:"sessions"` // number of thread sessions
 	Login    string     `json:"login"`    // LoginNone, LoginOut or LoginIn
 	Log      []Line     `json:"log"`
 }

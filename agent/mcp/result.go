@@ -15,7 +15,7 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of results.
+// Limits of results.
 const (
 	maxText       = 256 << 10 // limit of a result; a longer one becomes a file
 	maxStructured = 64 << 10  // shown to clients
@@ -107,7 +107,7 @@ type writer struct {
 	files  int
 }
 
-// clean is text without secrets and without paths of this machine.
+// clean removes secrets and paths of this machine from a text.
 func (w *writer) clean(s string) string {
 	s = w.server.veil.over(s)
 	if w.tmp != "" && !strings.HasPrefix(w.tmp, w.folder) {

@@ -14,7 +14,7 @@ import (
 	"fawn/agent"
 )
 
-// Sampler makes the model call requested by a server during a call of a run.
+// Sampler makes a model call for a server during a tool call.
 type Sampler func(ctx context.Context, req *agent.Request) (*agent.Message, error)
 
 type samplerKey struct{}

@@ -68,7 +68,7 @@ type renaming struct {
 	below names
 }
 
-// restored are arguments with the tool's own names.
+// restored returns arguments with the tool's original names.
 func (n names) restored(args json.RawMessage) json.RawMessage {
 	if n == nil {
 		return args

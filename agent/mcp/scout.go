@@ -27,8 +27,8 @@ const (
 const (
 	idleTime   = 10 * time.Minute       // idle sessions are closed after it
 	settle     = 200 * time.Millisecond // list changes come in bursts
-	relistTime = 2 * time.Second        // between two listings
-	stableTime = time.Minute            // a server that lives so long has not failed again
+	relistTime = 2 * time.Second        // least time between two listings
+	stableTime = time.Minute            // a server that has lived this long starts its retries afresh
 	firstDelay = time.Second
 	lastDelay  = 5 * time.Minute
 )
@@ -45,7 +45,7 @@ type server struct {
 	veil   *veil
 	log    *tail
 	tokens *tokens
-	login  *grant // that tokens began with; nil if they are not of a login
+	login  *grant // login the tokens came from; nil for none
 
 	unknown atomic.Bool // the server requires authentication
 	extras  atomic.Pointer[extras]
@@ -54,7 +54,7 @@ type server struct {
 	conf     Server
 	state    string
 	err      string
-	next     time.Time // of the next try
+	next     time.Time // time of the next try
 	failures int
 	stale    bool // the list has changed
 	again    bool // retry at the owner's request
@@ -68,7 +68,7 @@ type server struct {
 	why      string    // the reason
 }
 
-// entry is a session that is there or being started.
+// entry is an existing or starting session.
 type entry struct {
 	ready chan struct{}
 	s     *session
@@ -153,8 +153,8 @@ func (s *server) note(err error) {
 	}
 }
 
-// rest waits until there is something to do: the list has changed, the server has died, or it is
-// time for another try. It is false when the server is removed.
+// rest waits for work: the list has changed, the server has died, or a retry is due. It returns false
+// when the server is removed.
 func (s *server) rest(last time.Time) bool {
 	for {
 		s.mu.Lock()

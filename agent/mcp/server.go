@@ -19,7 +19,7 @@ const (
 	HTTP  = "http" // streamable
 )
 
-// Server is one server as it is configured.
+// Server is the configuration of one server.
 type Server struct {
 	Name    string
 	Off     bool   // switched off by its owner

@@ -44,7 +44,7 @@ type session struct {
 	closed  bool
 	calling map[string]watcher // the active calls
 	asking  int                // questions that calls wait for
-	settled chan struct{}      // closed when none are left; nil without any
+	settled chan struct{}      // closed when no question is left; nil without any
 	nobody  chan struct{}      // closed when no call is active; nil before the first
 }
 
@@ -53,13 +53,13 @@ type watcher struct {
 	tell  func(*sdk.ProgressNotificationParams)
 	pause func(bool) // stops the call's clock while a question is open
 
-	ctx    context.Context // of the call
+	ctx    context.Context // context of the call
 	sample Sampler         // nil makes no model calls
 }
 
 // open starts a session. The context is of the server: it ends the session.
 func (s *server) open(ctx context.Context, conf Server, thread string) (*session, error) {
-	// It lives as long as the session: the stream of SSE belongs to it.
+	// It lives as long as the session, which the SSE stream belongs to.
 	starting, cancel := context.WithCancelCause(ctx)
 	watch := s.watch(conf, func(waited time.Duration) { cancel(fmt.Errorf("it did not answer within %v", waited)) })
 	defer watch.end()
@@ -392,7 +392,8 @@ func (e *session) follow(token string, w watcher) (stop func()) {
 	}
 }
 
-// unused is closed when no call is under way. The protocol doesn't tell which call a question belongs to.
+// unused returns a channel that is closed when no call is active. The protocol doesn't say which call a
+// question belongs to.
 func (e *session) unused() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -404,7 +405,7 @@ func (e *session) unused() <-chan struct{} {
 	return e.nobody
 }
 
-// Bounds of a listing.
+// Limits of a listing.
 const (
 	maxTools       = 512
 	maxDescription = 8 << 10

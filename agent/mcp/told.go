@@ -18,7 +18,7 @@ import (
 // maxTold limits the files and messages of one answer.
 const maxTold = 20
 
-// ErrGone is the error about a prompt or a resource that no server that works has listed.
+// ErrGone means that no working server lists the prompt or resource.
 var ErrGone = errors.New("no MCP server offers it any more")
 
 // RefusedError is the reason why a server returned no prompt or resource, without secrets.
@@ -36,7 +36,7 @@ type File struct {
 // Told is a prompt with its arguments filled in.
 type Told struct {
 	Text  string
-	Files []File // pictures and other parts that are no text
+	Files []File // pictures and other parts that aren't text
 }
 
 // Prompt asks a server for one of its prompts, in the session of a thread. Errors: ErrUnknown,
@@ -99,7 +99,7 @@ func (p *Pool) find(name string) (*server, error) {
 	return nil, ErrUnknown
 }
 
-// visit does something in the session of a thread, for a while at most.
+// visit calls do with a session for the thread, with a time limit.
 func (s *server) visit(ctx context.Context, thread string, do func(context.Context, *session) error) error {
 	asking, cancel := context.WithTimeoutCause(ctx, extraTime, errors.New("it did not answer in time"))
 	defer cancel()

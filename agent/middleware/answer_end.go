@@ -44,7 +44,7 @@ func TerminalResponse() agent.Middleware {
 			m := r.Message
 			if strings.TrimSpace(m.Content.String()) != "" || len(m.Calls()) > 0 || r.Jump != agent.Continue {
 				if len(m.Calls()) > 0 {
-					asked = 0 // it works on
+					asked = 0 // the model called tools again
 				}
 				return nil
 			}
@@ -93,7 +93,7 @@ func LengthStop() agent.Middleware {
 	}
 }
 
-// finish is why the provider ended an answer, in lower case.
+// finish returns the reason why the provider ended an answer, in lower case.
 func finish(m *agent.Message) string {
 	for _, key := range []string{"finish_reason", "stop_reason"} {
 		if s, ok := m.Meta[key].(string); ok && s != "" {

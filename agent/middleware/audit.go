@@ -23,7 +23,7 @@ type AuditRecord struct {
 	Time    time.Time
 	Thread  string
 	Run     string
-	NS      string // of a helper, as in agent.Turn
+	NS      string // namespace of a helper, as in agent.Turn
 	Call    string // id of the tool call
 	Tool    string
 	Verdict command.Level

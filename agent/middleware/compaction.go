@@ -38,7 +38,7 @@ const (
 func Compaction(rules CompactionRules) agent.Middleware {
 	overflow := false   // the last request was refused as too long
 	var smaller Smaller // the front of requests, once a window was learned to be small
-	var other *Reading  // limits of the backup model; nil is the run's own
+	var other *Reading  // limits of the backup model; nil uses the run's own
 	whole := rules.Fixed
 	return agent.Middleware{
 		Name: "compaction",

@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of a thread's goal.
+// Limits of a thread's goal.
 const (
 	LongestGoal      = 4000 // characters
 	MaxContinuations = 8    // limit of continuations per goal
@@ -27,7 +27,7 @@ func NewGoal(objective string, continuations int, now time.Time) *agent.Goal {
 // GoalRules configure how a thread's goal is pursued. Without Ask there is no judge: the model is told the goal, and
 // runs end as usual.
 type GoalRules struct {
-	Ask Ask // judges
+	Ask Ask // asks the judging model
 	Now func() time.Time
 }
 
@@ -42,7 +42,7 @@ func Goal(rules GoalRules) agent.Middleware {
 // pursuit is the goal of one run's thread.
 type pursuit struct {
 	rules   GoalRules
-	answer  string // to a command, in place of a model's
+	answer  string // answer to a command instead of a model's
 	replied bool   // this run only answers a command
 	last    string // the answer when the run was last continued
 }

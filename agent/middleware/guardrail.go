@@ -16,7 +16,7 @@ import (
 type GuardRequest struct {
 	Tool     string
 	Input    json.RawMessage
-	Agent    string // the passport of the configuration
+	Agent    string // passport from the configuration
 	Thread   string
 	Run      string
 	Call     string

@@ -28,8 +28,8 @@ type Line struct {
 
 	mu     sync.Mutex
 	failed int
-	until  time.Time // left alone until then
-	trying bool      // one call tries after that
+	until  time.Time // calls are suspended until then
+	trying bool      // a trial call is under way after that
 }
 
 // NewLine returns the line to one model.
@@ -66,7 +66,7 @@ func (l *Line) call(ctx context.Context, f func() (*agent.Message, error)) (*age
 	}
 	returned := false
 	defer func() {
-		if !returned { // a panic must not leave the line shut
+		if !returned { // a panic must not block the line for good
 			l.leave(trial, nil, false)
 		}
 	}()

@@ -17,8 +17,8 @@ import (
 type RetryRules struct {
 	Concurrent int           `yaml:"max_concurrent_calls" min:"0" reload:"restart"` // on the whole server; 0 = no limit
 	Attempts   int           `yaml:"retry_max_attempts" min:"1"`                    // total; 1 never retries
-	Base       time.Duration `yaml:"retry_base_delay_ms" unit:"ms" min:"0"`         // of the delay between two
-	Cap        time.Duration `yaml:"retry_cap_delay_ms" unit:"ms" min:"0"`          // of the same
+	Base       time.Duration `yaml:"retry_base_delay_ms" unit:"ms" min:"0"`         // base of the delay between two attempts
+	Cap        time.Duration `yaml:"retry_cap_delay_ms" unit:"ms" min:"0"`          // limit of that delay
 	BurstBase  time.Duration `yaml:"burst_retry_base_delay_ms" unit:"ms" min:"0"`   // after a rate-limit error
 }
 
@@ -27,7 +27,7 @@ func DefaultRetry() RetryRules {
 	return RetryRules{Attempts: 3, Base: time.Second, Cap: 8 * time.Second, BurstBase: 5 * time.Second}
 }
 
-// Upper bounds for delays requested by a provider.
+// Upper limits for delays requested by a provider.
 const (
 	maxRetryAfter = 2 * time.Minute
 	burstAttempts = 2 // for rate limits; also for a stream that went silent

@@ -94,7 +94,7 @@ func LoopDetection(o LoopOptions) agent.Middleware {
 // loopDetector records the calls of one run.
 type loopDetector struct {
 	limits  LoopOptions
-	hashes  []string // of the newest answers with calls
+	hashes  []string // hashes of the newest answers with calls
 	tools   []string // names of the newest calls
 	warned  map[string]bool
 	pending []string

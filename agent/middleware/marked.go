@@ -44,7 +44,7 @@ func (c *markedCopies) forget(at weak.Pointer[agent.Message]) {
 	delete(c.of, at)
 }
 
-// len returns how many copies there are.
+// len returns the number of copies.
 func (c *markedCopies) len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

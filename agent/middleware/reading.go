@@ -8,7 +8,7 @@ import (
 
 // Reading holds the limits of a model other than the run's own.
 type Reading struct {
-	Window  int     // as [CompactionRules] has it
+	Window  int     // see [CompactionRules]
 	Smaller Smaller // the front of its requests, if its window is too small for the usual one
 	Learned func(t *agent.Turn, window int) Smaller
 }

@@ -108,7 +108,7 @@ func inWords(list []*agent.Message, which func(*agent.Message) bool) []*agent.Me
 	return out
 }
 
-// places are the patterns by which providers point to a tool in the list.
+// places matches the patterns by which providers point to a tool in the list.
 var places = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:tools|functions|function_?declarations)(?:\[|\.)(\d+)`)
 })

@@ -55,7 +55,7 @@ func Sandbox(p sandbox.Provider, policy func() sandbox.Policy, lazy bool) agent.
 				return r, err
 			}
 			patch, joined := agent.Join(r.Patch, name(t))
-			if joined != nil { // a tool with another opinion keeps it
+			if joined != nil { // a tool that sets its own value keeps it
 				return r, nil
 			}
 			r.Patch = patch

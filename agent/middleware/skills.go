@@ -23,7 +23,7 @@ const maxSkillText = 60_000
 type SkillRules struct {
 	// List returns all skills, enabled or not.
 	List func() ([]skills.Skill, error)
-	// Allowed are the names this agent may use; nil is all.
+	// Allowed lists the names this agent may use; nil allows all.
 	Allowed []string
 	// Slash lets messages name a skill.
 	Slash bool

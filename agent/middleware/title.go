@@ -26,7 +26,7 @@ type TitleOptions struct {
 	PromptTemplate string `yaml:"prompt_template"` // supports {max_words}, {user_msg}, {assistant_msg}; empty = built in
 }
 
-// DefaultTitle is at most eight words.
+// DefaultTitle returns titles of at most eight words.
 func DefaultTitle() TitleOptions { return TitleOptions{Enabled: true, MaxWords: 8, MaxChars: 80} }
 
 // TitleRules configure how a thread gets its title. Without Ask it is made of the first words.
@@ -72,7 +72,7 @@ type naming struct {
 
 	mu      sync.Mutex
 	started bool
-	whole   bool // the first answer is there, with which the first words are stored
+	whole   bool // the first answer, stored with the first words, exists
 	kept    bool // a further start would find the title
 	ended   bool
 	found   string

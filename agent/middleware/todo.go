@@ -14,9 +14,8 @@ const (
 	maxTodoReminders = 2 // limit of reminders per run
 )
 
-// Todos keeps a run in plan mode at its plan: a plan the model cannot see any more is shown
-// to it, an answer while items are open is sent back, and two plans in one answer are
-// refused.
+// Todos keeps a run in plan mode on its plan: it shows the model a plan that is no longer visible,
+// sends an answer back while items are open, and refuses two plans in one answer.
 func Todos() agent.Middleware {
 	sent, remind := 0, false
 	return agent.Middleware{

@@ -19,7 +19,7 @@ type BudgetOptions struct {
 	Enabled           bool    `yaml:"enabled"`
 	MaxTokens         int     `yaml:"max_tokens" min:"1"`
 	MaxThreadTokens   int     `yaml:"max_thread_tokens" min:"0"` // 0 = no limit
-	MaxCost           float64 `yaml:"max_cost" min:"0"`          // of one run; 0 = no limit
+	MaxCost           float64 `yaml:"max_cost" min:"0"`          // cost limit of one run; 0 = no limit
 	MaxThreadCost     float64 `yaml:"max_thread_cost" min:"0"`   // 0 = no limit
 	MaxInputTokens    int     `yaml:"max_input_tokens" min:"1"`  // 0 = no own limit
 	MaxOutputTokens   int     `yaml:"max_output_tokens" min:"1"` // 0 = no own limit
@@ -40,7 +40,7 @@ func (o BudgetOptions) ThreadLeft(spent Spending) (left Spending, limited bool) 
 	return Spending{Tokens: max(o.MaxThreadTokens-spent.Tokens, 0), Money: max(o.MaxThreadCost-spent.Money, 0)}, true
 }
 
-// DefaultBudget is ten million tokens for a run and ten times that for a thread.
+// DefaultBudget returns ten million tokens for a run and ten times that for a thread.
 func DefaultBudget() BudgetOptions {
 	return BudgetOptions{
 		Enabled: true, MaxTokens: 10_000_000, MaxThreadTokens: 100_000_000, WarnThreshold: 0.8, HardStopThreshold: 1,
@@ -74,7 +74,7 @@ func (s Spending) part(limit Spending) (part float64, what string) {
 type Budget struct {
 	mu     sync.Mutex
 	spent  Spending
-	before Spending // of the thread, before the run
+	before Spending // the thread's spending before the run
 }
 
 // Spend adds an amount and returns the sum. A nil Budget counts nothing.

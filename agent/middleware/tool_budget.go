@@ -27,8 +27,8 @@ type OutputBudget struct {
 	Tools     map[string]int `yaml:"tool_overrides" min:"0"` // FileChars of single tools
 }
 
-// DefaultOutputBudget is 12,000 characters, with a preview of 2,000 and 1,000, and 30,000
-// where no file can be written.
+// DefaultOutputBudget returns 12,000 characters, with a preview of 2,000 and 1,000, and 30,000 if no
+// file can be written.
 func DefaultOutputBudget() OutputBudget {
 	return OutputBudget{Enabled: true, FileChars: 12_000, HeadChars: 2000, TailChars: 1000,
 		CutChars: 30_000, CutHead: 8000, CutTail: 3000,

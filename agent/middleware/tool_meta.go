@@ -52,7 +52,7 @@ func ToolMeta() agent.Middleware {
 	}
 }
 
-// marked is r with the mark, unless it has one.
+// marked returns r with the mark, unless it has one.
 func marked(r agent.Result, c agent.ToolCall, source string) agent.Result {
 	if _, ok := r.Kwargs[ToolMetaKey]; ok {
 		return r

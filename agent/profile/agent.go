@@ -20,7 +20,7 @@ const (
 	MaxAgents      = 500      // limit per owner
 	maxList        = 100      // names in tool_groups or skills
 	maxWord        = 128      // bytes of such a name, and of a model's
-	maxKnowledge   = 20       // collections of documents
+	maxKnowledge   = 20       // limit of document collections
 	maxCollection  = 400      // bytes of the name of one
 	maxTokens      = 200_000
 	maxTemperature = 2.0

@@ -248,7 +248,7 @@ func plain(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }
 
-// text returns a value of text, nil when it is empty.
+// text returns a value of text, nil if it is empty.
 func text(s string) *yaml.Node {
 	if s == "" {
 		return nil

@@ -14,7 +14,7 @@ var unfinished = regexp.MustCompile(`^\.(.+)\.[A-Z2-7]{26}$`)
 func (l *Library) sweep() {
 	for _, folder := range []string{".", "agents", "agents/*", "users/*", "users/*/agents", "users/*/agents/*"} {
 		found, err := fs.Glob(l.root.FS(), path.Join(folder, ".*.*"))
-		if err != nil { // a pattern that is wrong, and these are not
+		if err != nil { // only invalid patterns fail
 			continue
 		}
 		for _, at := range found {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Units returns the agents and texts that are there, each as the path of its folder or file in the data folder.
+// Units returns the existing agents and texts, each as the path of its folder or file in the data folder.
 func (l *Library) Units() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -17,7 +17,7 @@ func (l *Library) Units() []string {
 func (l *Library) units() (list []string) {
 	for _, pattern := range []string{"agents/*", "users/*/agents/*", "users/*/" + userName, userName, soulName} {
 		found, err := fs.Glob(l.root.FS(), pattern)
-		if err != nil { // a pattern that is wrong, and these are not
+		if err != nil { // only invalid patterns fail
 			continue
 		}
 		for _, at := range found {

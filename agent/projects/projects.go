@@ -23,7 +23,7 @@ import (
 const (
 	MaxName         = 100      // characters
 	MaxInstructions = 32 << 10 // bytes
-	MaxChosen       = 200      // skills or servers
+	MaxChosen       = 200      // limit of skills or of servers
 	maxChoice       = 100      // bytes of the name of one, of an agent or of a model
 	maxIcon         = 4 * utf8.UTFMax
 )

@@ -10,7 +10,8 @@ import (
 	"fawn/store"
 )
 
-// Groups are those that a person may share with: their own, or for people who run the server all.
+// Groups returns the groups that a person may share with: their own, or all for operators of the
+// server.
 func Groups(ctx context.Context, db *store.DB, person string, operator bool) (list []store.Team, err error) {
 	if operator {
 		return db.Teams(ctx)
@@ -19,8 +20,7 @@ func Groups(ctx context.Context, db *store.DB, person string, operator bool) (li
 	return list, err
 }
 
-// Group is the member that stands for the group of a name, among those that a person may share with; "" where there is
-// none.
+// Group returns the member id of a group by its name, among those that a person may share with; "" if there is none.
 func Group(ctx context.Context, db *store.DB, person string, operator bool, name string) (member string, err error) {
 	list, err := Groups(ctx, db, person, operator)
 	for _, t := range list {
@@ -31,8 +31,8 @@ func Group(ctx context.Context, db *store.DB, person string, operator bool, name
 	return member, err
 }
 
-// Share gives the person whose account has an address, or the group of that name, a role in a project of p's owner. operator
-// tells whether the owner runs the server. Errors: *Invalid, *TooMany.
+// Share gives the person with an account of this address, or the group of this name, a role in a project of p's owner.
+// operator reports whether the owner runs the server. Errors: *Invalid, *TooMany.
 func (s *Service) Share(ctx context.Context, p store.Project, operator bool, email, group string, role store.Role) error {
 	if role != store.Viewer && role != store.Editor {
 		return &Invalid{"role", "want viewer or editor"}
@@ -55,7 +55,7 @@ func (s *Service) Share(ctx context.Context, p store.Project, operator bool, ema
 		func() error { return s.DB.ShareProject(ctx, p.Owner, p.ID, member, role) })
 }
 
-// account is the account of an address that an owner shares with. Errors: *Invalid, *TooMany.
+// account returns the account with an address for sharing. Errors: *Invalid, *TooMany.
 func (s *Service) account(ctx context.Context, owner, email string) (id string, err error) {
 	if err := s.misses.Check(owner, s.DB.Now()); err != nil {
 		return "", err

@@ -33,7 +33,7 @@ type Exported struct {
 // Imported is the result of an import.
 type Imported struct {
 	Added   int      `json:"added"`
-	Same    int      `json:"unchanged"` // they were there already
+	Same    int      `json:"unchanged"` // existed already
 	Renamed []string `json:"renamed"`   // new names of prompts with taken names
 }
 

@@ -17,7 +17,7 @@ import (
 	"fawn/store"
 )
 
-// Bounds of a prompt.
+// Limits of a prompt.
 const (
 	MaxPrompts = 500      // limit per person
 	MaxName    = 50       // characters
@@ -59,7 +59,7 @@ type Audience struct{ ID, Name string }
 // Service keeps prompts.
 type Service struct {
 	DB *store.DB
-	// Shares reports whether there are accounts to share with; nil is never.
+	// Shares reports whether there are other accounts to share with; nil means no.
 	Shares func() bool
 }
 
@@ -206,7 +206,7 @@ func (s *Service) own(ctx context.Context, by Who) (map[string]string, error) {
 	return texts, err
 }
 
-// errFull is about more prompts than a person can have.
+// errFull returns the error for more prompts than a person can have.
 func errFull() error { return &Invalid{"prompts", fmt.Sprintf("you can keep at most %d", MaxPrompts)} }
 
 // Create stores a new prompt. Errors: *Invalid; store.ErrExists for a name that another prompt of theirs has.

@@ -12,13 +12,12 @@ import (
 	"fawn/store"
 )
 
-// idlePoll is how often an exclusive write of somebody else is looked at again.
+// idlePoll is the interval of checking whether another caller's exclusive write has ended.
 const idlePoll = 20 * time.Millisecond
 
-// Retitle gives a thread a better title once nothing runs in it, unless its title is not
-// from any more. The new checkpoint's source is "update"; what runs next and the thread's
-// place in lists stay. What the title cost is stored in the same commit, or in one of its own when the title has to
-// wait or is not stored.
+// Retitle gives a thread a better title once no run is active, unless its title is no longer from. The new
+// checkpoint's source is "update"; the next node and the thread's place in lists stay. The title's cost is stored in
+// the same commit, or separately if the title has to wait or isn't stored.
 func (m *Manager) Retitle(ctx context.Context, thread, from, to string, cost ...store.Spending) error {
 	for {
 		l, err := m.hold(ctx, thread, true)
@@ -37,7 +36,7 @@ func (m *Manager) Retitle(ctx context.Context, thread, from, to string, cost ...
 	}
 }
 
-// whenIdle waits for the end of the run that is in the way, or a moment.
+// whenIdle waits briefly for the active run to end.
 func (m *Manager) whenIdle(ctx context.Context, thread string) error {
 	var done <-chan struct{}
 	if e := m.atWork(thread); e != nil {
@@ -62,12 +61,11 @@ func (m *Manager) whenIdle(ctx context.Context, thread string) error {
 	return nil
 }
 
-// retitle writes the title. Whoever else wants the thread waits for it, as it is not long
-// and nobody has asked for it.
+// retitle writes the title. Other callers wait for the thread meanwhile, as this is quick.
 func (m *Manager) retitle(ctx context.Context, l *threadWork, thread, from, to string, cost []store.Spending) error {
 	defer m.release(l, thread)
 	put, err := m.putTitle(ctx, thread, from, to, cost)
-	if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
+	if errors.Is(err, store.ErrNotFound) { // putCost stores a cost, even while the server stops.
 		err = nil
 	}
 	if !put {
@@ -79,7 +77,7 @@ func (m *Manager) retitle(ctx context.Context, l *threadWork, thread, from, to s
 	return nil
 }
 
-// putCost stores what was spent, also while the server stops.
+// putTitle is [Manager.amend] for a title and its cost. It reads no other state of the thread.
 func (m *Manager) putCost(ctx context.Context, cost []store.Spending) error {
 	if len(cost) == 0 {
 		return nil
@@ -94,7 +92,7 @@ const (
 	costTime   = 10 * time.Second // to store what a title cost, also while the server stops
 )
 
-// putTitle is [Manager.amend] for a title, with what that cost. Nothing else of the thread's state is read for it.
+// putTitle is [Manager.amend] for a title and its cost. It reads no other state of the thread.
 func (m *Manager) putTitle(ctx context.Context, thread, from, to string, cost []store.Spending) (put bool, err error) {
 	th, err := m.db.Standing(ctx, thread)
 	if err != nil || th.Head == "" {

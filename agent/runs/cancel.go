@@ -30,8 +30,7 @@ func (m *Manager) wish(thread string, wishes ...store.Wish) {
 	}
 }
 
-// endLive makes a live run end. It is nil when there is none of that name, or when it is too
-// late to take it back.
+// endLive makes a live run end. e is nil if there is no such run, or if it is too late to revert it.
 func (m *Manager) endLive(thread, run string, undo bool) (e *entry, drop bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,7 +41,7 @@ func (m *Manager) endLive(thread, run string, undo bool) (e *entry, drop bool) {
 	return e, m.end(e, undo)
 }
 
-// await waits for the end of a cancelled run, or stores it for one that never started.
+// await waits for the end of a cancelled run, or stores the end of one that never started.
 func (m *Manager) await(ctx context.Context, e *entry, drop, wait bool, wish string) error {
 	if drop {
 		return m.drop(ctx, e)
@@ -59,7 +58,7 @@ func (m *Manager) await(ctx context.Context, e *entry, drop, wait bool, wish str
 	}
 }
 
-// cancelOther cancels a run that is not here: it has ended, or another server has it.
+// cancelOther cancels a run that isn't active here: it has ended, or another server has it.
 func (m *Manager) cancelOther(ctx context.Context, thread, run string, wait bool) error {
 	r, err := m.db.Run(ctx, run)
 	switch {
@@ -75,7 +74,7 @@ func (m *Manager) cancelOther(ctx context.Context, thread, run string, wait bool
 	return fmt.Errorf("%w: run %s has status %s", ErrNotCancelable, run, r.Status)
 }
 
-// drop ends a run that was taken out of the queue before it started.
+// drop ends a run removed from the queue before it started.
 func (m *Manager) drop(ctx context.Context, e *entry) error {
 	<-e.stored // the store answers in any case
 	m.mu.Lock()
@@ -119,8 +118,8 @@ func (m *Manager) CancelAll(ctx context.Context, thread string) error {
 	return nil
 }
 
-// CancelOwned ends all runs of an owner, waiting ones too, and returns once they have ended. One that is made meanwhile
-// by a disabled owner ends as it begins.
+// CancelOwned ends all runs of an owner, waiting ones too, and returns once they have ended. Runs created meanwhile by a
+// disabled owner end when they begin.
 func (m *Manager) CancelOwned(ctx context.Context, owner string) error {
 	threads, err := m.db.OpenThreads(ctx, owner)
 	if err != nil {
@@ -140,7 +139,7 @@ func (m *Manager) CancelOwned(ctx context.Context, owner string) error {
 	return errors.Join(errs...)
 }
 
-// endAtOnce is how many threads are waited for at a time.
+// endAtOnce limits the threads waited for concurrently.
 const endAtOnce = 16
 
 // barred returns ErrBarred for a disabled owner.
@@ -165,8 +164,8 @@ func (m *Manager) admitted(ctx context.Context, e *entry, id string) error {
 		Options: &opts.Options})
 }
 
-// open are the runs of a thread that have not ended: those aside first and the one at work last, so
-// that nothing new starts when they end in this order.
+// open returns the unended runs of a thread: held ones first and the active one last, so that ending
+// them in this order starts nothing new.
 func (m *Manager) open(ctx context.Context, thread string) (ids []string, err error) {
 	held, err := m.db.HeldRuns(ctx, thread)
 	if err != nil {
@@ -192,7 +191,7 @@ func (m *Manager) open(ctx context.Context, thread string) (ids []string, err er
 	return ids, nil
 }
 
-// Exclusive runs f while no run of the thread is active or can start; ErrBusy when one is.
+// Exclusive runs f while no run of the thread is active or can start; ErrBusy if one is.
 func (m *Manager) Exclusive(ctx context.Context, thread string, f func(context.Context) error) error {
 	l, err := m.hold(ctx, thread, false)
 	if err != nil {
@@ -202,7 +201,7 @@ func (m *Manager) Exclusive(ctx context.Context, thread string, f func(context.C
 	return f(ctx)
 }
 
-// release gives a thread back. Where others must be told and cannot be, it goes on being held until they are.
+// release gives a thread back. If other servers can't be told, it stays held until they can.
 func (m *Manager) release(l *threadWork, thread string) {
 	if l.write.row && !m.tryLetGo(thread) {
 		m.wg.Go(func() {
@@ -221,7 +220,7 @@ func (m *Manager) released(l *threadWork, thread string) {
 	look := true
 	if l.write.over != nil {
 		close(l.write.over)
-		look = l.changed || l.unstored != nil || m.cluster != nil // it has left the line as it was
+		look = l.changed || l.unstored != nil || m.cluster != nil // the line is unchanged
 	}
 	l.write = nil
 	if !look {
@@ -233,8 +232,8 @@ func (m *Manager) released(l *threadWork, thread string) {
 	}
 }
 
-// hold takes a thread for an exclusive write. It waits for a run whose end is on show to be gone,
-// and for writes that are brief.
+// hold takes a thread for an exclusive write. It waits for a run that is just ending, and for brief
+// writes.
 func (m *Manager) hold(ctx context.Context, thread string, brief bool) (*threadWork, error) {
 	for {
 		l, gone, err := m.tryHold(thread, brief)
@@ -276,7 +275,7 @@ func (m *Manager) tryHold(thread string, brief bool) (_ *threadWork, gone <-chan
 	return l, nil, nil
 }
 
-// alone gives a thread back when a run is in line.
+// alone gives a thread back if a run is in line.
 func (m *Manager) alone(ctx context.Context, l *threadWork, thread string) error {
 	err := m.storeLateEnd(ctx, thread)
 	if err == nil && m.cluster != nil {
@@ -292,7 +291,7 @@ func (m *Manager) alone(ctx context.Context, l *threadWork, thread string) error
 		err = fmt.Errorf("thread %s: %w", thread, ErrBusy)
 	}
 	m.mu.Lock()
-	l.changed = true // somebody may have found it held
+	l.changed = true // another caller may have seen it held
 	m.mu.Unlock()
 	m.release(l, thread)
 	return err

@@ -20,7 +20,7 @@ import (
 type Task struct {
 	Call        string // the call that asks for it, which names the child's namespace
 	AssistantID string
-	Metadata    json.RawMessage // of the child's row
+	Metadata    json.RawMessage // metadata of the child's row
 	Input       agent.State     // initial state of the child
 	Options     agent.Options
 	MaxSteps    int   // 0 is the default

@@ -21,7 +21,7 @@ const DefaultSlots = 200
 type cluster struct {
 	slots int
 	ready chan struct{} // one token: look now
-	stop  []func()      // hearing others
+	stop  []func()      // stop listening to other servers
 
 	// guarded by Manager.mu
 	working  int
@@ -47,7 +47,7 @@ func (c *cluster) nudge() {
 	}
 }
 
-// occupy counts starting and ending runs. It tells the database when there is no room for more. mu is held.
+// occupy counts starting and ending runs. It notifies the database when there is no room for more. mu is held.
 func (c *cluster) occupy(db *store.DB, n int) {
 	if c == nil {
 		return
@@ -302,7 +302,7 @@ func (m *Manager) aloneInCluster(ctx context.Context, l *threadWork, thread stri
 	return err
 }
 
-// tryLetGo ends the hold on a thread for the other servers.
+// tryLetGo releases a thread for other servers.
 func (m *Manager) tryLetGo(thread string) bool {
 	err := m.db.LetGo(context.Background(), thread)
 	if err != nil && !errors.Is(err, store.ErrFenced) && !errors.Is(err, store.ErrClosed) {

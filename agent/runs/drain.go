@@ -10,9 +10,9 @@ import (
 // drainEvery is the interval of checking whether all runs have been handed over.
 const drainEvery = 20 * time.Millisecond
 
-// Drain hands the active runs over to other servers, each at the end of its step, and accepts none any more. It returns
-// when none is left, or ctx ends: [Manager.Close] then leaves the others as they are. Runs started meanwhile go to
-// other servers, too.
+// Drain hands the active runs over to other servers, each at the end of its step, and rejects new ones. It returns when
+// none is left, or ctx ends: [Manager.Close] then leaves the others unchanged. Runs started meanwhile go to other servers,
+// too.
 func (m *Manager) Drain(ctx context.Context) {
 	if m.cluster == nil || m.mark {
 		return

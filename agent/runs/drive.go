@@ -128,9 +128,8 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	return &asked, b.Head, nil
 }
 
-// enter stores the input or command of a run and returns a function that builds the agent, nil if the run is over. The
-// input or a command, and gives what builds the agent, nil when the run is over with it. While an input is stored, the
-// agent is built, if there is room for that, and asks its model.
+// enter stores the input or command of a run and returns a function that builds the agent, nil if the run is over.
+// While an input is stored, the agent is built if there is room for that, and calls its model.
 func (d *drive) enter(ctx context.Context, opts *request.Choices, head string) (b func() (*agent.Agent, error),
 	err error) {
 	m, e := d.m, d.e
@@ -147,7 +146,7 @@ func (d *drive) enter(ctx context.Context, opts *request.Choices, head string) (
 		}
 	case e.in.Given:
 		b = startFutureIn(m.room, b)
-		defer b() // which has the turn's options until then
+		defer b() // it holds the turn's options until then
 		store, err := d.rec.Input(d.kept, d.turn, e.in.Patch)
 		if err != nil {
 			return nil, err

@@ -20,8 +20,8 @@ import (
 	"fawn/store"
 )
 
-// execute drives one run from its first event to its last. It owns e.run. It tells whether how the
-// run ended is stored.
+// execute drives one run from its first event to its last. It owns e.run, and reports whether the
+// run's end is stored.
 func (m *Manager) execute(ctx context.Context, e *entry) (stored bool) {
 	ctx, ended := m.observe(trace.WithParent(ctx, e.req.Trace), e.run)
 	defer func() { ended(e.run) }()
@@ -29,8 +29,8 @@ func (m *Manager) execute(ctx context.Context, e *entry) (stored bool) {
 	return m.conclude(ctx, e, rec, outcome, err)
 }
 
-// conclude stores how a run ended. It is apart from execute since a stack keeps room for what a
-// function has yet to do, here for as long as a model answers.
+// conclude stores the end of a run. It is separate from execute because a stack frame reserves space
+// for everything its function may still do, here for as long as a model answers.
 func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder, outcome agent.Outcome,
 	err error) (stored bool) {
 	e.family.End(cmp.Or(context.Cause(ctx), errParentEnded))
@@ -49,7 +49,7 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 		m.logger.Error("couldn't roll back a run; marked it interrupted", "thread", e.run.ThreadID,
 			"run", e.run.ID, "err", undoErr)
 	}
-	if errors.Is(err, ErrShutdown) && !m.mark { // its row says that it is open, and the next server goes on with it
+	if errors.Is(err, ErrShutdown) && !m.mark { // its row stays open, and the next server resumes it
 		e.log.Close()
 		if e.handed {
 			m.handOver(ending, e)
@@ -90,14 +90,14 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 	return true
 }
 
-// settleRow stores only the statuses and lets readers go.
+// settleRow stores only the statuses and releases the readers.
 func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) (stored bool) {
 	e.run.UpdatedAt = m.db.Now()
 	err := m.storeEnd(ctx, e.run, rest)
 	if err != nil {
 		m.logger.Error("couldn't store a run's status", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 	}
-	if errors.Is(err, store.ErrFenced) { // another server goes on with it
+	if errors.Is(err, store.ErrFenced) { // another server resumes it
 		e.log.Close()
 	} else {
 		e.log.Abandon()
@@ -105,13 +105,13 @@ func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) (stored 
 	return err == nil
 }
 
-// storeEnd stores a run that has ended, and the status of its thread.
+// storeEnd stores an ended run and the status of its thread.
 func (m *Manager) storeEnd(ctx context.Context, run store.Run, rest string) error {
 	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run),
 		Patch: &store.ThreadPatch{Touch: true}, Line: &store.Line{Rest: rest, Promote: recorder.EndsWell(run, rest)}})
 }
 
-// prepare reads the state that a run starts from.
+// prepare reads the state from which a run starts.
 func (m *Manager) prepare(ctx context.Context, e *entry) (opts request.Choices, state agent.State, b recorder.Base,
 	err error) {
 	if opts, err = e.req.Choices(); err != nil {
@@ -131,8 +131,8 @@ func (m *Manager) prepare(ctx context.Context, e *entry) (opts request.Choices, 
 	return opts, state, b, err
 }
 
-// from is where a run without input goes on. The empty checkpoint before a thread's first
-// input has nothing to go on with.
+// from returns the nodes where a run without input continues: none for the empty checkpoint before a
+// thread's first input.
 func (m *Manager) from(ctx context.Context, thread, head string, s *agent.State) []string {
 	cp, err := m.db.Checkpoint(ctx, thread, "", head)
 	if err != nil {
@@ -144,13 +144,13 @@ func (m *Manager) from(ctx context.Context, thread, head string, s *agent.State)
 	return cp.Next
 }
 
-// outside is a recorder's config for a write to a thread from outside a run.
+// outside returns a recorder's config for a write from outside a run.
 func (m *Manager) outside(thread string, b recorder.Base) recorder.Config {
 	return recorder.Config{DB: m.db, Log: eventlog.New(0), Thread: thread, Base: b, Last: m.lastBefore(b)}
 }
 
-// lastBefore returns what tells the number of the last event of a thread that was read just now, nil where that must
-// be asked for: others may write to it, or b does not say.
+// lastBefore returns a function for the number of a thread's last event when that was just read, nil if it must be
+// queried: others may write to the thread, or b lacks it.
 func (m *Manager) lastBefore(b recorder.Base) func() (int64, error) {
 	if m.cluster != nil || b.Next == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (m *Manager) lastBefore(b recorder.Base) func() (int64, error) {
 	return func() (int64, error) { return b.Next - 1, nil }
 }
 
-// settle turns how a run ended into its statuses.
+// settle converts the outcome of a run to its statuses.
 func settle(run *store.Run, out agent.Outcome, err error) (f *runevent.Failure, thread string) {
 	run.StopReason = out.StopReason
 	switch {
@@ -205,7 +205,7 @@ func settle(run *store.Run, out agent.Outcome, err error) (f *runevent.Failure, 
 	return &runevent.Failure{Error: name, Name: name, Message: err.Error()}, ThreadError
 }
 
-// checkpointMeta is the run's part of the metadata of its checkpoints.
+// checkpointMeta returns the run's part of its checkpoints' metadata.
 func checkpointMeta(e *entry, opts request.Choices) (json.RawMessage, error) {
 	meta := map[string]any{}
 	if err := json.Unmarshal(e.run.Metadata, &meta); err != nil {

@@ -19,10 +19,11 @@ import (
 // that a run that crashes the server can't do so forever. Starts that ended with an orderly shutdown don't count.
 const maxAttempts = 3
 
-// stoppedSpace keeps for each run which of its attempts ended with a stop of the server.
+// stoppedSpace holds, for each run, the attempts that a server stop ended.
 const stoppedSpace = "stopped_runs"
 
-// noteStop remembers that an attempt ends since the server stops. Where that can't be stored soon it counts as a crash.
+// noteStop records that an attempt ends because the server stops. If it can't be stored soon, the attempt counts as a
+// crash.
 func (m *Manager) noteStop(ctx context.Context, run store.Run) {
 	ctx, cancel := context.WithTimeout(ctx, stopNote)
 	defer cancel()
@@ -40,10 +41,10 @@ func (m *Manager) noteStop(ctx context.Context, run store.Run) {
 	}
 }
 
-// stopNote limits the wait for it at a stop.
+// stopNote limits the wait for storing it.
 const stopNote = 2 * time.Second
 
-// stops returns the attempts of a run that ended with a stop of the server.
+// stops returns the attempts of a run that a server stop ended.
 func (m *Manager) stops(ctx context.Context, run string) (list []int, err error) {
 	body, err := m.db.KV(ctx, store.Global, stoppedSpace, run)
 	if errors.Is(err, store.ErrNotFound) {
@@ -149,7 +150,7 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	return e, nil
 }
 
-// storedEntry returns the entry of a run as its row has it.
+// storedEntry returns the entry of a run from its row.
 func storedEntry(run store.Run) (*entry, error) {
 	var req Request
 	if err := json.Unmarshal(run.Kwargs, &req); err != nil {

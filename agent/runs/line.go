@@ -12,25 +12,25 @@ import (
 	"fawn/store"
 )
 
-// lookAgain is how long a line waits that could not be read or moved on.
+// lookAgain is the retry interval for a line that couldn't be read or advanced.
 const lookAgain = time.Second
 
-// threadWork is this server's work on one thread. Who stands in line is in the rows of the runs, see [store.Line]; whoever
-// changes them looks afterwards whether it is somebody's turn. It exists only while something is in it.
+// threadWork is this server's work on one thread. The line itself is in the rows of the runs, see [store.Line]; a change
+// to it is followed by a check for the next run. It exists only while it isn't empty.
 type threadWork struct {
 	active   *entry
 	write    *write     // the exclusive write that is under way
 	unstored *store.Run // has ended here, and its row does not say so yet
 
-	starting bool // somebody looks for the next run
+	starting bool // a search for the next run is under way
 	changed  bool // since the search began
 }
 
-// write is an exclusive write on a thread. Of a brief one over is closed at its end: others
+// write is an exclusive write on a thread. over is closed at the end of a brief one: other callers
 // wait for it instead of giving up.
 type write struct {
 	over chan struct{}
-	row  bool // the thread's row says so, too
+	row  bool // the thread's row has the status, too
 }
 
 // entry is a run with readers on this server: running or waiting.
@@ -43,12 +43,12 @@ type entry struct {
 	cancel context.CancelCauseFunc // set while running
 	stored chan struct{}           // closed once its row is stored, or never will be
 	done   chan struct{}           // closed when it has ended
-	goOn   *resumption             // not nil for a run that a crash cut off
+	goOn   *resumption             // set for a run that a crash interrupted
 
-	remarks recorder.Remarks // made while it runs
-	handed  bool             // to another server; belongs to who carries it out
-	fresh   bool             // it began as soon as it was asked for
-	alone   bool             // its end says that nothing waits behind it
+	remarks recorder.Remarks // remarks made while it runs
+	handed  bool             // handed to another server; only used by the goroutine that does so
+	fresh   bool             // it began immediately
+	alone   bool             // its end reports that nothing waits behind it
 	family  childSet
 
 	// guarded by Manager.mu
@@ -66,14 +66,14 @@ func (m *Manager) line(thread string) *threadWork {
 	return l
 }
 
-// tidy forgets a thread on which nothing is done. mu is held.
+// tidy removes an idle thread's entry. mu is held.
 func (m *Manager) tidy(thread string) {
 	if l := m.threads[thread]; l != nil && l.active == nil && l.write == nil && l.unstored == nil && !l.starting {
 		delete(m.threads, thread)
 	}
 }
 
-// register lets readers come to a run that is about to be stored.
+// register makes a run available to readers before it is stored.
 func (m *Manager) register(e *entry, to stage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,7 +136,7 @@ func (m *Manager) cancelQueued(ctx context.Context, thread, strategy string) {
 // startNext starts the next run of a thread if it can start.
 func (m *Manager) startNext(thread string) { m.startFront(thread, nil, false) }
 
-// startFront is startNext with a hint: the run that may be at the front. fresh says that it was asked for just now.
+// startFront is startNext with a hint: the run that may be at the front. fresh means that it was just created.
 func (m *Manager) startFront(thread string, e *entry, fresh bool) {
 	if !m.beginStart(thread) {
 		return
@@ -162,7 +162,7 @@ func (m *Manager) closing() bool {
 	return m.closed
 }
 
-// beginStart begins the search for the next run, unless the thread is in use or somebody searches already.
+// beginStart begins the search for the next run, unless the thread is in use or a search is under way.
 func (m *Manager) beginStart(thread string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -176,8 +176,8 @@ func (m *Manager) beginStart(thread string) bool {
 	return true
 }
 
-// endStart starts e, unless that is nil or a write has come in between. It is false when there is to
-// be looked again.
+// endStart starts e, unless it is nil or a write came in between. It returns false if the search must
+// be repeated.
 func (m *Manager) endStart(thread string, e *entry, fresh bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,7 +193,7 @@ func (m *Manager) endStart(thread string, e *entry, fresh bool) bool {
 		return true
 	}
 	if !free {
-		l.changed = true // for the one who has the thread
+		l.changed = true // for the thread's holder
 	}
 	if l.changed && free {
 		l.changed = false
@@ -204,7 +204,7 @@ func (m *Manager) endStart(thread string, e *entry, fresh bool) bool {
 	return true
 }
 
-// retryStart calls startNext after a moment, when the store may answer.
+// retryStart calls startNext after a moment, when the store may be available.
 func (m *Manager) retryStart(thread string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -222,8 +222,8 @@ func (m *Manager) retryStart(thread string) {
 	})
 }
 
-// next is the run at the front of a thread's line, nil when it is none that can start. Those that
-// are to end instead end.
+// next returns the run at the front of a thread's line, nil if none can start. It ends runs that were
+// requested to end.
 func (m *Manager) next(thread string) (*entry, error) {
 	ctx := context.Background()
 	if err := m.storeLateEnd(ctx, thread); err != nil {
@@ -238,13 +238,13 @@ func (m *Manager) next(thread string) (*entry, error) {
 			return nil, err
 		}
 		if front.Node != m.node {
-			if front.Node == 0 { // for whoever has room
+			if front.Node == 0 { // for any server with a free slot
 				m.db.Say(store.WakeClaim, 0)
 			}
 			return nil, nil
 		}
 		if front.Held && front.Wish == "" || m.cluster != nil && front.Status == Running && !m.has(front.Run) {
-			return nil, nil // an exclusive write goes on, or the run is being taken over: both look when it is time
+			return nil, nil // an exclusive write or a takeover is under way; both look for the next run when they end
 		}
 		e, err := m.entryOf(ctx, front)
 		if err != nil {
@@ -258,7 +258,7 @@ func (m *Manager) next(thread string) (*entry, error) {
 		}
 		if e, drop := m.endLive(thread, front.Run, front.Wish == store.WishRollback); drop {
 			err = m.drop(ctx, e)
-		} else { // whoever ends it looks again
+		} else { // the holder looks again when it ends
 			return nil, nil
 		}
 		if err != nil {
@@ -269,7 +269,7 @@ func (m *Manager) next(thread string) (*entry, error) {
 
 var errNobody = errors.New("nobody works on the run")
 
-// entryOf is the entry of a run that is stored; nil when it is not at the front any more.
+// entryOf returns the entry of a stored run; nil if it is no longer at the front.
 func (m *Manager) entryOf(ctx context.Context, at store.Place) (*entry, error) {
 	m.mu.Lock()
 	e := m.runs[at.Run]
@@ -294,14 +294,14 @@ func (m *Manager) entryOf(ctx context.Context, at store.Place) (*entry, error) {
 	return e, m.register(e, stageQueued)
 }
 
-// has says that a run is at work or waits here.
+// has reports whether a run is active or waiting here.
 func (m *Manager) has(run string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.runs[run] != nil
 }
 
-// endUnstored says that the end of a run of the thread is not stored.
+// endUnstored reports whether a run of the thread has an unstored end.
 func (m *Manager) endUnstored(thread string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -309,7 +309,7 @@ func (m *Manager) endUnstored(thread string) bool {
 	return l != nil && l.unstored != nil
 }
 
-// storeLateEnd stores the end of a run that could not be stored when it ended.
+// storeLateEnd stores the end of a run that couldn't be stored at the time.
 func (m *Manager) storeLateEnd(ctx context.Context, thread string) error {
 	m.mu.Lock()
 	run := m.line(thread).unstored
@@ -333,7 +333,7 @@ func (m *Manager) storeLateEnd(ctx context.Context, thread string) error {
 	return nil
 }
 
-// begin lets a run work. mu is held.
+// begin starts a run. mu is held.
 func (m *Manager) begin(l *threadWork, e *entry) {
 	thread := e.run.ThreadID
 	e.become(stageWorking)
@@ -349,7 +349,7 @@ func (m *Manager) begin(l *threadWork, e *entry) {
 			m.wakeWebhooks()
 		}
 		if m.endActive(l, e, stored) {
-			m.startNext(thread) // before anybody is told, who may want to see the next one at work
+			m.startNext(thread) // before anyone is notified, who may expect the next run to be active
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -357,7 +357,7 @@ func (m *Manager) begin(l *threadWork, e *entry) {
 	})
 }
 
-// endActive ends the work of a run on its thread. It tells whether another one may be next.
+// endActive ends the work of a run on its thread. It reports whether another run may be next.
 func (m *Manager) endActive(l *threadWork, e *entry, stored bool) (more bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

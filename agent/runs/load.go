@@ -14,8 +14,8 @@ import (
 	"fawn/store"
 )
 
-// load reads a thread's state at a checkpoint ("" is the head; a thread without one is empty) and the position from
-// which a recorder continues.
+// load reads a thread's state at a checkpoint ("" is the head; a thread without one is empty), and the base from which
+// a recorder continues.
 func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.State, recorder.Base, error) {
 	b := recorder.Base{Card: store.Card{}, Number: -2}
 	th, err := m.db.Standing(ctx, thread)
@@ -52,9 +52,8 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 	return st, b, nil
 }
 
-// Values returns the state of a snapshot as every API shows it, by concatenation of stored bodies. With full, the
-// fields clients read without looking (messages, title, artifacts, uploaded_files) are there even when unset. Bytes of
-// images are left out.
+// Values returns the state of a snapshot as every API shows it, by concatenation of stored bodies. With full, it includes
+// fields that clients expect (messages, title, artifacts, uploaded_files) even if unset. It omits the bytes of images.
 func Values(s store.Snapshot, full bool) json.RawMessage { return AppendValues(nil, s, full) }
 
 // AppendValues appends [Values] to dst.
@@ -120,5 +119,5 @@ func AppendValuesWithImages(dst []byte, s store.Snapshot, full bool) []byte {
 	return append(out, '}')
 }
 
-// State decodes a snapshot, for readers which need more than bodies.
+// State decodes a snapshot, for readers that need more than bodies.
 func State(s store.Snapshot) (agent.State, error) { return decodeState(s, nil) }

@@ -38,41 +38,40 @@ type Spec struct {
 // Request is the argument of [Manager.Start].
 type Request = request.Request
 
-// Build makes the agent of one run from the configuration of this moment.
+// Build creates the agent of one run from the current configuration.
 type Build func(ctx context.Context, s Spec) (*agent.Agent, error)
 
-// Admit is an error when the owner of a run may not have it: since they may not use what it asks for, or since a limit
-// is reached. It is asked before a run is stored, with Spec.RunID empty, and again when the run begins.
+// Admit returns an error if the owner may not have the run: without permission for what it requests, or at a limit. It is
+// called before the run is stored, with an empty Spec.RunID, and again when the run begins.
 type Admit func(ctx context.Context, s Spec) error
 
-// Config are the parts a Manager needs.
+// Config holds the dependencies of a Manager.
 type Config struct {
 	DB      *store.DB
 	Build   Build
 	Admit   Admit                     // nil admits all
 	Remove  func(thread string) error // deletes a thread's files; may be nil
-	Watch   Watch                     // tells what runs do to files; may be nil
+	Watch   Watch                     // reports changes of files by runs; may be nil
 	Files   recorder.Files            // keeps versions of files; may be nil
 	Ending  Ending                    // stores something with the ends of runs; may be nil
-	Observe trace.Observer            // is told what runs and their calls take; may be nil
-	Mark    bool                      // after a crash or a stop: leave runs interrupted instead of going on with them
-	Offline bool                      // no server has the database: nobody works on runs that have not ended
+	Observe trace.Observer            // measures runs and their calls; may be nil
+	Mark    bool                      // after a crash or a stop: leave runs interrupted instead of resuming them
+	Offline bool                      // no server uses the database, so unfinished runs have no worker
 	Log     *slog.Logger
 
-	// Slots is how many runs are at work here at once at most where several servers have the database, 0 for
-	// [DefaultSlots].
+	// Slots limits concurrent runs on this server if several share the database, 0 for [DefaultSlots].
 	Slots int
 
-	// Steps are the limits of steps at a moment; nil = DefaultRecursionLimit and
-	// MaxRecursionLimit, with a last turn.
+	// Steps returns the current step limits; nil = DefaultRecursionLimit and MaxRecursionLimit, with a
+	// last turn.
 	Steps func() StepLimits
 }
 
-// Manager owns "one active run per thread". Whose turn it is, is in the rows of the runs; the manager
-// has what is at work here. All its state is behind one mutex; no I/O happens under it.
+// Manager enforces one active run per thread. The order of runs is in their rows; the manager holds the
+// runs active here. All its state is behind one mutex; no I/O happens under it.
 type Manager struct {
 	db     *store.DB
-	node   int64 // that of db; only runs that it has are at work here
+	node   int64 // server id of db; only its runs are active here
 	build  Build
 	admit  Admit
 	remove func(string) error
@@ -95,18 +94,17 @@ type Manager struct {
 	runs    map[string]*entry // live: waiting or running
 	delayed chan struct{}     // wakes the timer of delayed runs; nil before the first one
 
-	children map[string]*entry    // runs at work inside others, with the one of those that is in a line
+	children map[string]*entry    // active child runs, with the queued run that contains each
 	cluster  *cluster             // nil for a database that has one server
-	remote   *eventlog.RemoteLogs // as cluster
+	remote   *eventlog.RemoteLogs // nil, like cluster, without other servers
 
-	listeners map[string]*nextRunWaiters // of threads somebody follows
+	listeners map[string]*nextRunWaiters // by followed thread
 	hooks     chan struct{}              // see Webhooks
-	room      futureRoom                 // for agents that are built ahead
+	room      futureRoom                 // limits agents that are built ahead
 	decoded   messageCache
 }
 
-// New makes a Manager. Call [Manager.Recover] before the first run and [Manager.Close] at
-// the end.
+// New returns a Manager. Call [Manager.Recover] before the first run and [Manager.Close] at the end.
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
 	m := &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, admit: cfg.Admit, remove: cfg.Remove,
@@ -122,11 +120,10 @@ func New(cfg Config) *Manager {
 	return m
 }
 
-// Start creates a run and queues or starts it by its multitask strategy; a thread that
-// does not exist is made unless the request says reject. "interrupt" ends the thread's
-// running and queued runs first, "rollback" takes them back besides. The row returned is
-// stored. Errors: ErrInput, ErrBusy, ErrExists, ErrNotFound, ErrStorage,
-// ErrClosed, ErrBarred, *InterruptError, and those of Config.Admit.
+// Start creates a run and queues or starts it by its multitask strategy; it creates a missing thread
+// unless the request says reject. "interrupt" first ends the thread's running and queued runs,
+// "rollback" also reverts them. The returned row is stored. Errors: ErrInput, ErrBusy, ErrExists,
+// ErrNotFound, ErrStorage, ErrClosed, ErrBarred, *InterruptError, and those of Config.Admit.
 func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	return m.StartTelling(ctx, req)
 }
@@ -152,7 +149,7 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 	if err := m.barred(ctx, e.run.Owner); err != nil {
 		return store.Run{}, err
 	}
-	if o := e.req.Origin; o == "" || o == "api" || o == "ui" { // else nobody waits, and the run itself says why it fails
+	if o := e.req.Origin; o == "" || o == "api" || o == "ui" { // otherwise nobody waits, and the run reports its failure
 		if err := m.admitted(ctx, e, ""); err != nil {
 			return store.Run{}, err
 		}
@@ -204,7 +201,7 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 		if !first && waits == stageQueued {
 			m.cancelQueued(ctx, row.ThreadID, row.Multitask)
 		}
-		if first && !m.endUnstored(row.ThreadID) { // it need not be asked who is at the front
+		if first && !m.endUnstored(row.ThreadID) { // no need to query the front of the line
 			m.startFront(row.ThreadID, e, true)
 		} else {
 			m.startNext(row.ThreadID)
@@ -214,8 +211,7 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 	return row, nil
 }
 
-// create stores the batch that makes a run, with its thread when that is new. The thread gets a status, unless that
-// is "".
+// create commits a new run and, if needed, its thread. A non-empty status is set on the thread.
 func (m *Manager) create(ctx context.Context, b store.Batch, thread store.Thread, isNew bool, status string) error {
 	run := b.Run
 	patch := &store.ThreadPatch{MergeNew: graphOf(run.AssistantID), Touch: true}
@@ -229,7 +225,7 @@ func (m *Manager) create(ctx context.Context, b store.Batch, thread store.Thread
 		b.Patch = patch
 	}
 	err := m.db.Commit(ctx, b)
-	if isNew && errors.Is(err, store.ErrExists) { // made by somebody else meanwhile
+	if isNew && errors.Is(err, store.ErrExists) { // created by another caller meanwhile
 		b.Thread, b.NewThread, b.Patch = nil, false, patch
 		err = m.db.Commit(ctx, b)
 	}
@@ -271,7 +267,7 @@ func newEntry(req Request, now time.Time) (*entry, error) {
 		done: make(chan struct{})}, nil
 }
 
-// threadFor finds the run's thread, or makes the row of a new one.
+// threadFor returns the run's thread, or the row of a new one.
 func (m *Manager) threadFor(ctx context.Context, req *Request) (t store.Thread, isNew bool, err error) {
 	t, err = m.db.Thread(ctx, req.Thread)
 	switch {
@@ -293,7 +289,7 @@ func (m *Manager) threadFor(ctx context.Context, req *Request) (t store.Thread, 
 		UpdatedAt: now, StateUpdatedAt: now}, true, nil
 }
 
-// projectFor is the project that a request makes a thread in, "" for none. ErrNotFound when whoever asks has no such
+// projectFor returns the project for a new thread of the request, "" for none. ErrNotFound if the caller has no such
 // project.
 func (m *Manager) projectFor(ctx context.Context, req *Request) (string, error) {
 	id := req.Project
@@ -313,13 +309,13 @@ func (m *Manager) projectFor(ctx context.Context, req *Request) (string, error) 
 // graphOf returns the metadata that names a thread's assistant, for threads without such a name.
 func graphOf(assistant string) json.RawMessage {
 	out, err := agent.Encode(map[string]string{"graph_id": request.GraphID, "assistant_id": assistant})
-	if err != nil { // an id that is no text
+	if err != nil { // the id isn't text
 		return nil
 	}
 	return out
 }
 
-// log is the live log of a run, or nil.
+// log returns the live log of a run, or nil.
 func (m *Manager) log(run string) *eventlog.Log {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -329,7 +325,7 @@ func (m *Manager) log(run string) *eventlog.Log {
 	return nil
 }
 
-// Active is the id of the thread's running or next run, or "".
+// Active returns the id of the thread's running or next run, or "".
 func (m *Manager) Active(thread string) string {
 	if e := m.atWork(thread); e != nil {
 		return e.run.ID
@@ -341,7 +337,7 @@ func (m *Manager) Active(thread string) string {
 	return front.Run
 }
 
-// atWork is the run that works on a thread, or nil.
+// atWork returns the active run of a thread, or nil.
 func (m *Manager) atWork(thread string) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -351,7 +347,7 @@ func (m *Manager) atWork(thread string) *entry {
 	return nil
 }
 
-// Live counts runs which wait or are running.
+// Live returns the number of waiting and running runs.
 func (m *Manager) Live() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -376,7 +372,7 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 			return r, fmt.Errorf("run %s: %w", run, ErrNotFound)
 		}
 		switch {
-		case ctx.Err() == nil && !m.db.Writable() && (err != nil || !Done(r.Status)): // another server goes on with it
+		case ctx.Err() == nil && !m.db.Writable() && (err != nil || !Done(r.Status)): // another server resumes it
 			return r, ErrClosed
 		case err != nil || Done(r.Status) || m.closing():
 			return r, err
@@ -389,7 +385,7 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 		})
 		switch {
 		case err == nil || errors.Is(err, store.ErrNotFound):
-		case ctx.Err() == nil && !m.db.Writable(): // which has no connections any more
+		case ctx.Err() == nil && !m.db.Writable(): // its connections are closed
 			return r, ErrClosed
 		default:
 			return r, err
@@ -400,8 +396,8 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 // Rest drops caches; an idle server calls it.
 func (m *Manager) Rest() { m.decoded.Clear() }
 
-// Close stops all runs, keeps their output, and waits for them. The next server goes on with them as after a crash;
-// with [Config.Mark] they end as interrupted. Queued runs stay pending and start again with the next server.
+// Close stops all runs, keeps their output, and waits for them. The next server resumes them as after a crash; with
+// [Config.Mark] they end as interrupted. Queued runs stay pending and start with the next server.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true
@@ -416,7 +412,7 @@ func (m *Manager) Close() {
 	m.remote.Close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, e := range m.runs { // queued: whoever waits for them must not wait for ever
+	for _, e := range m.runs { // queued: followers must not wait forever
 		e.log.Close()
 		m.forget(e)
 	}

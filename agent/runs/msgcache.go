@@ -37,7 +37,7 @@ type decodedMessage struct {
 	bytes   int
 }
 
-// Of returns the messages of an incarnation of a thread by row number, nil when none are known.
+// Of returns the messages of an incarnation of a thread by row number, nil if none are known.
 func (d *messageCache) Of(id string, incarnation int64) map[int64]decodedMessage {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -60,7 +60,7 @@ func (m *Manager) EditPlan(ctx context.Context, thread string,
 	}
 }
 
-// planHere changes the plan of the run that works on a thread here.
+// planHere changes the plan of the run active on a thread here.
 func (m *Manager) planHere(thread string) func(context.Context, planEdit) ([]agent.Todo, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,17 +15,16 @@ import (
 	"fawn/store"
 )
 
-// recoverAtOnce bounds the runs recovered at the same time. Commits of several take hardly
-// longer than one.
+// recoverAtOnce limits concurrently recovered runs. Commits of several take hardly longer than one.
 const recoverAtOnce = 16
 
-// StopOrphan marks runs a crash cut off.
+// StopOrphan marks runs interrupted by a crash.
 const StopOrphan = "orphan_recovered"
 
-// Recover continues or closes the runs that a crash left open, before the first request is served. Runs that were under
-// way go on from their last stored step, or, with [Config.Mark] or after the third attempt in a row that stored
-// nothing, are closed: partial text is kept, tool calls without a result are closed, the run is marked and its thread
-// is no longer busy. Queued runs start again.
+// Recover continues or closes the runs that a crash left open, before the first request is served. Active runs continue
+// from their last stored step or, with [Config.Mark] or after three consecutive attempts that stored nothing, are closed:
+// partial text is kept, tool calls without a result are closed, the run is marked, and its thread is no longer busy.
+// Queued runs start again.
 func (m *Manager) Recover(ctx context.Context) error {
 	if m.cluster != nil {
 		return m.join(ctx)
@@ -89,7 +88,7 @@ func (m *Manager) Recover(ctx context.Context) error {
 		}
 	}
 	for _, e := range line {
-		if e.goOn != nil { // it has been at work
+		if e.goOn != nil { // it had started
 			m.startFront(e.run.ThreadID, e, false)
 		} else {
 			m.startNext(e.run.ThreadID)
@@ -120,7 +119,7 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 	return e, nil
 }
 
-// closeRun closes one run. What cannot be read is left out: a server must start.
+// closeRun closes one run. It skips unreadable data, since the server must start.
 func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.Delta) error {
 	p, err := resume.Read(ctx, m.db, run)
 	if err != nil {
@@ -195,8 +194,8 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	return nil
 }
 
-// keepNumbers stores events which a run could not when it ended, as on a full disk:
-// readers may have seen their numbers.
+// keepNumbers stores events that a run couldn't store at its end, for instance on a full disk: readers
+// may have seen their numbers.
 func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store.Delta) error {
 	rec, err := recorder.Open(ctx, m.outside(thread, recorder.Base{}))
 	if err != nil {
@@ -209,17 +208,17 @@ func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store
 	return rec.KeepNumbers(ctx, frames[len(frames)-1].Seq)
 }
 
-// fail stores only that a run and its thread ended badly.
+// fail stores only the failure of a run and its thread.
 func (m *Manager) fail(ctx context.Context, run store.Run, cause error) error {
 	children, err := resume.Children(ctx, m.db, run, &resume.Run{}, nil, newMessageID)
-	if err == nil { // else the next server closes them
+	if err == nil { // otherwise the next server closes them
 		m.closeChildren(ctx, resume.Open(children))
 	}
 	run.Status, run.StopReason, run.Error, run.UpdatedAt = Failed, StopOrphan, cause.Error(), m.db.Now()
 	return m.storeEnd(ctx, run, ThreadError)
 }
 
-// freeThreads gives threads that say busy the status they have by their lines.
+// freeThreads gives busy threads the status that follows from their lines.
 func (m *Manager) freeThreads(ctx context.Context) error {
 	stuck, err := m.db.StuckThreads(ctx)
 	if err != nil {
@@ -234,7 +233,7 @@ func (m *Manager) freeThreads(ctx context.Context) error {
 	return nil
 }
 
-// rejoin takes up a run of the time before where it waited.
+// rejoin returns a run from before the restart to where it waited.
 func (m *Manager) rejoin(e *entry) error {
 	waits := stageQueued
 	switch {

@@ -23,10 +23,10 @@ const (
 // errLeft means that the run is no longer there.
 var errLeft = errors.New("the run has left its server")
 
-// planEdit is a change of a plan.
+// planEdit changes a plan.
 type planEdit = func([]agent.Todo) ([]agent.Todo, error)
 
-// asked is a plan change on its way from the server of the request to the server of the run.
+// asked is a plan change sent from the server of the request to the server of the run.
 type asked struct {
 	Plan  []agent.Todo    `json:"plan"` // the run's plan, once Known
 	Known bool            `json:"known"`
@@ -95,8 +95,8 @@ func putAsked(ctx context.Context, db *store.DB, key string, a *asked) error {
 	return db.Commit(ctx, store.Batch{KV: []store.KV{kv}})
 }
 
-// answerPlans answers plan requests of other servers. Here changes the plan of the run of a thread, and is nil where
-// none is at work.
+// answerPlans answers plan requests of other servers. here changes the plan of a thread's run, and is nil if none is
+// active.
 func answerPlans(ctx context.Context, db *store.DB,
 	here func(thread string) func(context.Context, planEdit) ([]agent.Todo, error)) error {
 	list, err := db.KVs(ctx, store.Global, store.PlanSpace, "")

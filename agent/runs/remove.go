@@ -72,7 +72,7 @@ func (m *Manager) removeRest(ctx context.Context) error {
 		case errors.Is(err, store.ErrNotFound):
 			err = m.forgetFiles(ctx, id)
 		}
-		if err != nil { // a server must start
+		if err != nil { // the server must still start
 			m.logger.Error("couldn't remove files of a deleted thread", "thread", id, "err", err)
 		}
 	}

@@ -11,14 +11,14 @@ const (
 	stageQueued                // in its thread's line, or about to enter it
 	stageWorking               // its thread's active run
 	stageUndoing               // active, and to be rolled back
-	stageSettled               // active, and how it ends is decided
+	stageSettled               // active, with its outcome decided
 	stageDropped               // removed before it started; its row is interrupted
 	stageErased                // removed before it started; its row is deleted
 	stageUnstored              // its row could not be stored
 	stageReleased              // waits in its row only, as any server may take it
 )
 
-// stages are the stages a run may go to from each.
+// stages lists the allowed transitions from each stage.
 var stages = map[stage][]stage{
 	stageNew:     {stageDelayed, stageHeld, stageQueued},
 	stageDelayed: {stageQueued, stageDropped, stageErased, stageUnstored, stageReleased},

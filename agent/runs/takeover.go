@@ -8,10 +8,10 @@ import (
 	"fawn/store"
 )
 
-// takeAtOnce is how many runs are taken over in one go.
+// takeAtOnce limits the runs taken over in one batch.
 const takeAtOnce = 64
 
-// takeOver goes on here with runs that servers have left which are gone. They are claimed.
+// takeOver continues claimed runs of lost servers here.
 func (m *Manager) takeOver(ctx context.Context, list []store.Orphan) error {
 	m.taking(list, true)
 	defer m.taking(list, false)
@@ -44,7 +44,7 @@ func (m *Manager) takeOver(ctx context.Context, list []store.Orphan) error {
 	return m.db.ClearTail(ctx)
 }
 
-// taking notes which runs are being taken over.
+// taking marks the runs that are being taken over.
 func (m *Manager) taking(list []store.Orphan, begins bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,8 +57,8 @@ func (m *Manager) taking(list []store.Orphan, begins bool) {
 	}
 }
 
-// takeUpRun goes on with one run, or ends it. It returns the thread whose events in the tail are then the run's:
-// stored with it, or taken back.
+// takeUpRun continues one run, or ends it. It returns the thread whose tail events then belong to the run: stored
+// with it, or reverted.
 func (m *Manager) takeUpRun(ctx context.Context, o store.Orphan, tail map[string][]store.Delta) (string, error) {
 	run, err := m.db.Run(ctx, o.Run)
 	if errors.Is(err, store.ErrNotFound) || err == nil && run.Status != Running {
@@ -67,7 +67,7 @@ func (m *Manager) takeUpRun(ctx context.Context, o store.Orphan, tail map[string
 	if err != nil {
 		return "", err
 	}
-	if o.Handed { // which is no attempt more
+	if o.Handed { // a handover is not another attempt
 		run.Attempt--
 	}
 	e, err := m.recoverRun(ctx, run, tail[run.ThreadID])
@@ -87,10 +87,10 @@ func (m *Manager) takeUpRun(ctx context.Context, o store.Orphan, tail map[string
 	return run.ThreadID, nil
 }
 
-// keepLeft stores the last events of a run that has ended and could not store them.
+// keepLeft stores the last events of an ended run that couldn't store them.
 func (m *Manager) keepLeft(ctx context.Context, thread string, frames []store.Delta) error {
 	front, err := m.db.Front(ctx, thread)
-	if err == nil && front.Status == Running { // they are of a run that is taken over, here or elsewhere
+	if err == nil && front.Status == Running { // they belong to a run being taken over, here or elsewhere
 		return nil
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -26,7 +26,7 @@ type ThreadReader struct {
 	after  int64
 	seen   map[string]bool
 	head   string // the last checkpoint reported to the reader
-	title  string // of the thread at that checkpoint
+	title  string // title of the thread at that checkpoint
 }
 
 // FollowThread follows the runs with events past cursor after. Without a cursor (0) these are the unended runs, or else
@@ -51,9 +51,9 @@ func (m *Manager) FollowThread(ctx context.Context, thread string, after int64) 
 	return r, nil
 }
 
-// Next opens the next run for reading and waits until there is one. A run that waits for
-// its turn is not there yet. The reader is nil when the thread got another title meanwhile,
-// outside of a run: [ThreadReader.Title]. The error is ErrClosed when the manager is.
+// Next waits for the next run and opens it for reading. Waiting runs don't count yet. The reader is
+// nil if the thread's title was changed outside a run, see [ThreadReader.Title]. The error is
+// ErrClosed if the manager is closed.
 func (r *ThreadReader) Next(ctx context.Context) (*eventlog.Reader, error) {
 	for {
 		more, leave := r.m.listen(r.thread)
@@ -136,8 +136,8 @@ func (r *ThreadReader) find(ctx context.Context) (string, error) {
 	return next.ID, nil
 }
 
-// listen returns a channel which is closed when the next run of the thread begins. leave must
-// be called once.
+// listen returns a channel that is closed when the next run of the thread begins. leave must be called
+// once.
 func (m *Manager) listen(thread string) (more <-chan struct{}, leave func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

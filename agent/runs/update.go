@@ -36,9 +36,8 @@ func merged(raw json.RawMessage, more map[string]json.RawMessage) (json.RawMessa
 	return agent.Encode(all)
 }
 
-// UpdateState applies u through the reducers and makes the result the thread's head. The
-// new checkpoint's source is "update", or "fork" when nothing is written. ErrBusy while a
-// run is active.
+// UpdateState applies u through the reducers and makes the result the thread's head. The new
+// checkpoint's source is "update", or "fork" if nothing is written. ErrBusy while a run is active.
 func (m *Manager) UpdateState(ctx context.Context, thread string, u Update) (store.Checkpoint, error) {
 	var cp store.Checkpoint
 	p, unknown, err := request.ParseValues(u.Values)
@@ -48,7 +47,7 @@ func (m *Manager) UpdateState(ctx context.Context, thread string, u Update) (sto
 	if len(unknown) > 0 && u.Strict {
 		return cp, fmt.Errorf("%w: unknown thread-state field(s): %v", ErrInput, unknown)
 	}
-	p.Sandbox, p.ThreadData = nil, nil // the server's own
+	p.Sandbox, p.ThreadData = nil, nil // only the server sets them
 	err = m.Exclusive(ctx, thread, func(ctx context.Context) error {
 		cp, err = m.update(ctx, thread, u, p)
 		return err
@@ -105,7 +104,7 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 		}
 	}
 	cfg := m.outside(thread, b)
-	cfg.Files = m.files // which go back with the state
+	cfg.Files = m.files // files are restored with the state
 	rec, err := recorder.Open(ctx, cfg)
 	if err != nil {
 		return none, err

@@ -15,7 +15,7 @@ const WebhookSpace = "webhook"
 // Webhook is an address to notify of a run's end. It is stored with the end, so a restart in between doesn't lose it.
 type Webhook struct {
 	URL      string          `json:"url"`
-	Attempts int             `json:"attempts,omitempty"` // that failed
+	Attempts int             `json:"attempts,omitempty"` // number of failed attempts
 	Next     time.Time       `json:"next,omitzero"`      // not before
 	Payload  json.RawMessage `json:"payload,omitempty"`  // sent if the run's rows are gone
 }

@@ -59,7 +59,7 @@ func Zone(name string) (*time.Location, error) {
 // horizon limits the search for the next time: leap days are up to 8 years apart.
 const horizon = 9 * 366 * 24 * time.Hour
 
-// Next returns the first time after t at which a schedule is due by the clocks of loc, or false when there is none
+// Next returns the first time after t at which a schedule is due by the clocks of loc, or false if there is none
 // within nine years.
 //
 // Where clocks are put forward, times that are skipped become the moment of the change. Where they are put back, a time

@@ -43,7 +43,7 @@ type Config struct {
 // manually.
 type Scheduler struct {
 	cfg  Config
-	ctx  context.Context // of goroutines that wait for runs
+	ctx  context.Context // context of goroutines that wait for runs
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 	wake chan struct{} // one token: look again

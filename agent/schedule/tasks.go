@@ -51,7 +51,7 @@ const MaxTitle = 256
 type Refusal struct {
 	Part  string
 	Err   error
-	Limit int64 // of ErrLength in bytes, of ErrSoon in seconds
+	Limit int64 // limit of ErrLength in bytes, of ErrSoon in seconds
 }
 
 func (r *Refusal) Error() string { return r.Part + ": " + r.Err.Error() }

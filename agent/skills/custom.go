@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// Bounds of a history.
+// Limits of a history.
 const (
 	maxChanges = 100      // the oldest go first
 	maxHistory = 64 << 20 // bytes of the file
 )
 
-// history is the folder of the custom skills' histories; names with a dot are no skills.
+// history is the folder of the custom skills' histories; names with a dot aren't skills.
 const history = ".history"
 
 // Change is one line of a custom skill's history, as DeerFlow writes it.

@@ -22,7 +22,7 @@ type source struct {
 // walk is one scan of a source.
 type walk struct {
 	source
-	old    map[string]Skill // of the previous scan, by place
+	old    map[string]Skill // skills of the previous scan, by place
 	looked int
 	found  []Skill
 }
@@ -67,7 +67,7 @@ func (w *walk) folder(dir string, depth int) error {
 	return nil
 }
 
-// skill takes up one folder.
+// skill scans one folder.
 func (w *walk) skill(dir string) {
 	s := Skill{Category: w.category, Folder: dir, Bundled: w.bundled}
 	files, err := list(w.fsys, dir)
@@ -102,7 +102,7 @@ type entry struct {
 	info fs.FileInfo
 }
 
-// list is everything in the folder of a skill, folders included, up to the bounds.
+// list returns the files and folders in a skill's folder, up to the limits.
 func list(fsys fs.FS, dir string) (out []entry, err error) {
 	err = fs.WalkDir(fsys, dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of an archive.
+// Limits of an archive.
 const (
 	MaxArchive  = 128 << 20 // bytes of the archive itself
 	maxMembers  = 4096
@@ -28,7 +28,7 @@ const (
 	maxNameSize = 255      // bytes of a name between two slashes
 )
 
-// staging is the folder for skills being assembled; names with a dot are no skills.
+// staging is the folder for skills being assembled; names with a dot aren't skills.
 const staging = ".staging"
 
 // Refused is an archive or a text that is not taken, and why.
@@ -69,9 +69,9 @@ func (l *Library) Install(archive io.ReaderAt, size int64, scan bool) (Skill, er
 		return Skill{}, err
 	}
 	if _, err := root.Lstat(s.Name); err == nil {
-		return Skill{}, ErrExists // a folder of another skill
+		return Skill{}, ErrExists // the folder belongs to another skill
 	}
-	if on, said := l.state[s.Name]; said && !on { // left of a skill that was deleted
+	if on, said := l.state[s.Name]; said && !on { // left over from a deleted skill
 		if err := writeState(l.o.place(), map[string]bool{s.Name: true}); err != nil {
 			return Skill{}, err
 		}
@@ -201,7 +201,7 @@ func unpack(root *os.Root, dir string, archive io.ReaderAt, size int64) (notes [
 	if len(z.File) > maxMembers {
 		return nil, refuse("the archive has more than %d files", maxMembers)
 	}
-	source.left = math.MaxInt64 // files have bounds of their own
+	source.left = math.MaxInt64 // each file has its own limit
 	left := int64(maxBytes)
 	seen := map[string]bool{}
 	for _, f := range z.File {

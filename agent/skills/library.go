@@ -21,14 +21,14 @@ type Options struct {
 	Path func() string
 	// State is the path of extensions_config.json, which may change too.
 	State func() string
-	// Extensions is the storage of the switches; nil is the file at State.
+	// Extensions stores the switches; nil uses the file at State.
 	Extensions func() extensions.Place
 	// Push is called with changed custom skills and histories, as paths below Path, before a change completes, to
 	// distribute them to other servers. nil without others.
 	Push func(units ...string) error
 	// Shown is the folder that sandboxes show. The Library owns all that is in it.
 	Shown string
-	// Bundled are the skills of the program; nil has none. Files of their name win.
+	// Bundled holds the program's skills; nil means none. Files with their names take precedence.
 	Bundled fs.FS
 	// Tool is a program that replaces the files called skilltool in bundled skills; "" keeps them.
 	Tool string

@@ -50,7 +50,7 @@ func (l *Library) Create(text string, by Edit) (Skill, error) {
 	}
 	defer root.Close()
 	if _, err := root.Lstat(s.Name); err == nil {
-		return s, ErrExists // a folder of another skill
+		return s, ErrExists // the folder belongs to another skill
 	}
 	temp := staging + "/" + rand.Text()
 	err = root.MkdirAll(temp, 0o700)

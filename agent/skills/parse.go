@@ -29,7 +29,7 @@ func Parse(text []byte, folder string) Skill {
 	return p.skill
 }
 
-// narrow is text in UTF-8, also where an editor of Windows wrote UTF-16 with its mark.
+// narrow converts text to UTF-8, including UTF-16 with a byte order mark from Windows editors.
 func narrow(text []byte) (out []byte, wide bool) {
 	var order binary.ByteOrder
 	switch {
@@ -411,7 +411,7 @@ func (p *parser) name(folder string) {
 	}
 }
 
-// describe ensures a description, by which models choose.
+// describe ensures a description, which models use to choose.
 func (p *parser) describe(body string) {
 	if p.skill.Description == "" {
 		for line := range strings.Lines(body) {

@@ -27,7 +27,7 @@ func (l *Library) clear() error {
 	return errors.Join(err, os.RemoveAll(l.aside()))
 }
 
-// aside returns the folder for folders not shown yet, or not any more.
+// aside returns the folder for folders that aren't shown yet, or no longer.
 func (l *Library) aside() string { return l.o.Shown + ".tmp" }
 
 // show makes the folder contain exactly the enabled skills. Folders appear and disappear atomically. Skills that can't
@@ -69,7 +69,7 @@ func (l *Library) hide(at string) error {
 	delete(l.shown, at)
 	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
 		if os.Remove(filepath.Join(l.o.Shown, dir)) != nil {
-			break // something else is in it
+			break // the folder has other content
 		}
 	}
 	return os.RemoveAll(temp)

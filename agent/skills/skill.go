@@ -15,8 +15,8 @@ const (
 	maxSkills      = 500
 	maxDepth       = 8         // folders below public or custom
 	maxLooked      = 20_000    // entries of folders
-	maxFiles       = 4096      // of one skill
-	maxBytes       = 512 << 20 // of one skill
+	maxFiles       = 4096      // limit per skill
+	maxBytes       = 512 << 20 // limit per skill, in bytes
 	maxFindings    = 50
 )
 
@@ -56,8 +56,8 @@ type Skill struct {
 	Findings      []Finding
 
 	asked string // the name as written
-	mark  string // of the files; it changes with them
-	text  []byte // of the SKILL.md
+	mark  string // mark of the files; it changes with them
+	text  []byte // text of the SKILL.md
 }
 
 // Secret is a variable that a skill needs.
@@ -82,7 +82,7 @@ type Finding struct {
 	Line     int    // 0 is the whole file
 	Severity Severity
 	Text     string
-	Rule     string // of the scanner; "" for a finding of the parser
+	Rule     string // rule of the scanner; "" for a finding of the parser
 }
 
 // String returns one line.

@@ -29,8 +29,8 @@ func (l *Library) bringTool(s Skill, dir string) {
 	}
 }
 
-// linkTool replaces a file by the program. A link costs nothing; where there can be none, one copy
-// is kept for all skills and all starts.
+// linkTool replaces a file with the program. A link needs no space; if linking fails, all skills share
+// one copy, which is kept between starts.
 func (l *Library) linkTool(at string) error {
 	info, err := os.Stat(l.o.Tool)
 	if err != nil {

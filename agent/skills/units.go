@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Units returns the custom skills and histories that are there in a folder of skills, as paths below it.
+// Units returns the custom skills and histories in a folder of skills, as paths below it.
 func Units(folder string) (list []string) {
 	for _, at := range []string{string(Custom), string(Custom) + "/" + history} {
 		entries, err := os.ReadDir(filepath.Join(folder, filepath.FromSlash(at)))
 		if err != nil {
-			continue // not there
+			continue // it doesn't exist
 		}
 		for _, e := range entries {
 			if !strings.HasPrefix(e.Name(), ".") {

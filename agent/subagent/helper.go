@@ -22,7 +22,7 @@ type helper struct {
 	turn  *agent.Turn
 	job   Job
 	model string
-	count int // of its messages
+	count int // number of its messages
 	spent tokens
 	cost  float64
 }
@@ -182,7 +182,7 @@ func (h *helper) report(ctx context.Context, text string, kwargs map[string]any)
 		utf8.RuneCountInString(text), path)
 }
 
-// capped is why a helper ended early, in the words of a result.
+// capped returns the reason why a helper ended early, in the words of a result.
 func capped(reason string) string {
 	switch reason {
 	case "token_capped":

@@ -26,16 +26,16 @@ type Kind struct {
 	MaxTurns    int           // model calls before the final one
 	Timeout     time.Duration // from the start of its work
 	MaxTokens   int           // 0 = no separate limit
-	WarnAt      float64       // part of MaxTokens at which it is warned
+	WarnAt      float64       // fraction of MaxTokens at which a warning is sent
 }
 
-// Withheld are tools no helper needs or may use: it cannot send helpers, ask people or show them
-// files, and keeps no plan of theirs.
+// Withheld returns tools that no helper needs or may use: it can't start helpers, ask people or show
+// them files, and has no plan.
 func Withheld() []string {
 	return []string{Tool, "ask_clarification", "present_files"}
 }
 
-// always are tools that belong to the run which sends helpers, whatever a kind allows.
+// always returns tools reserved for the run that starts helpers, regardless of the kind.
 func always() []string {
 	return []string{Tool, "ask_clarification", "write_todos", "list_uploaded_files"}
 }

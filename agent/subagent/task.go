@@ -24,7 +24,7 @@ type Options struct {
 	Run func(ctx context.Context, t *agent.Turn, j Job) (End, error)
 	// Store keeps a report in a file of the thread, and returns its path.
 	Store func(ctx context.Context, t *agent.Turn, call, text string) (path string, err error)
-	// After calls f when d has passed, unless it is stopped; nil is the clock.
+	// After calls f after d, unless it is stopped; nil uses the clock.
 	After func(d time.Duration, f func()) (stop func() bool)
 	// Late is the cause of the end of Run's context when the helper's time is up.
 	Late error
@@ -36,7 +36,7 @@ type Job struct {
 	Call        string // id of the call
 	Description string
 	Prompt      string
-	Groups      []string // of permitted tools; none = all of its kind's
+	Groups      []string // groups of permitted tools; none = all of its kind's
 
 	// Began must be called once the helper starts, with its state so far if it resumes after a crash, and Tell with
 	// each of its steps: they return the events to record.

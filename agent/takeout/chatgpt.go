@@ -56,7 +56,7 @@ func (r *reader) chatGPT(c *Conversation, rec *record) error {
 	}
 	var way []string
 	way, c.Branches = branch(parents, leaf)
-	var made []File // by tools, for the following answer
+	var made []File // files made by tools, for the next answer
 	for _, id := range way {
 		m := nodes[id].Message
 		if m == nil || m.Metadata.Hidden {
@@ -84,7 +84,7 @@ func (r *reader) chatGPT(c *Conversation, rec *record) error {
 	return nil
 }
 
-// gptContent is the text of a message and its files.
+// gptContent returns the text of a message and its files.
 func (r *reader) gptContent(m *gptMessage) (string, []File) {
 	if m.Content.Type != "text" && m.Content.Type != "multimodal_text" {
 		return "", nil // thoughts, calls of tools and their output
@@ -146,7 +146,7 @@ func withoutMarks(s string) string {
 type assets struct {
 	byID  map[string]*zip.File
 	names map[string]string // original names, by the names in the archive
-	given map[string]bool   // ids that the conversation has already
+	given map[string]bool   // ids already used in the conversation
 }
 
 // findAssets finds the files whose names begin with an id.

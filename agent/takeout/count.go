@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Bounds of a conversation in elements. A list of 3 bytes an element takes much more when decoded.
+// Limits of a conversation in elements. A list of 3 bytes per element takes much more when decoded.
 const (
-	maxNodes    = 20_000    // of one list or object: a conversation's messages are one
-	maxFiles    = 100       // of one message
+	maxNodes    = 20_000    // limit per list or object: a conversation's messages are one
+	maxFiles    = 100       // limit per message
 	maxElements = 1_000_000 // of all lists and objects together
 )
 

@@ -15,7 +15,7 @@ const (
 	OpenWebUI = "open-webui"
 )
 
-// Bounds in bytes.
+// Limits in bytes.
 const (
 	maxConversation = 32 << 20  // JSON of one conversation
 	maxSkipped      = 1 << 30   // bytes of an oversized conversation that is skipped
@@ -26,11 +26,11 @@ const (
 
 // Sentinels of this package.
 var (
-	// ErrFormat is a file that is no export of an app known here.
+	// ErrFormat means that a file isn't an export of a supported app.
 	ErrFormat = errors.New("not an export of ChatGPT, Claude or Open WebUI")
 	// ErrDamaged matches an export that can't be read to its end.
 	ErrDamaged = errors.New("the export can't be read to its end")
-	// ErrTooLarge is an export over the bounds of this package.
+	// ErrTooLarge means that an export exceeds the limits of this package.
 	ErrTooLarge = errors.New("the export is too large")
 )
 
@@ -39,7 +39,7 @@ type Conversation struct {
 	App, ID, Title   string
 	Created, Updated time.Time // zero if not known
 	Messages         []Message
-	Branches         int // others, which are left out
+	Branches         int // other branches, left out
 }
 
 // Message is a message of a person or a model. Adjacent answers of a model are one message.
@@ -61,6 +61,6 @@ type File struct {
 // Unreadable counts conversations that are left out.
 type Unreadable struct {
 	Count int    // entries not written by an app
-	Title string // of the first of these that has one
+	Title string // title of the first of these that has one
 	Large int    // over 32 MB
 }

@@ -28,11 +28,11 @@ func (e *elements) begin() (list bool, err error) {
 }
 
 func (e *elements) skip(n int) {
-	_, _ = e.in.Discard(n) // they were peeked at
+	_, _ = e.in.Discard(n) // discarding peeked bytes can't fail
 	e.at += int64(n)
 }
 
-// peek returns the next byte that is no space.
+// peek returns the next byte that isn't a space.
 func (e *elements) peek() (byte, error) {
 	for {
 		b, err := e.in.Peek(1)
@@ -85,7 +85,7 @@ func (e *elements) next(list bool) (raw []byte, large bool, err error) {
 		if _, err := e.in.Peek(1); err != nil {
 			return nil, false, ended(err)
 		}
-		part, _ := e.in.Peek(e.in.Buffered()) // it is there
+		part, _ := e.in.Peek(e.in.Buffered()) // peeking buffered bytes can't fail
 		n, done := v.take(part)
 		if size += int64(n); size > maxConversation {
 			raw, large = nil, true

@@ -172,7 +172,7 @@ func (r *reader) judge() error {
 	return nil
 }
 
-// record has the members that distinguish the apps' conversations.
+// record holds the members that distinguish the apps' conversations.
 type record struct {
 	ID           string          `json:"id"`
 	Conversation string          `json:"conversation_id"`

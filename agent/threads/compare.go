@@ -57,8 +57,7 @@ func (c *Copier) Compare(ctx context.Context, m *runs.Manager, owner, thread str
 	return out, c.DB.AddComparison(ctx, out)
 }
 
-// side returns a branch of a thread at its end, or the id of a new thread with its files where there is nothing to
-// branch.
+// side returns a branch of a thread at its end, or without a conversation the id of a new thread with its files.
 func (c *Copier) side(ctx context.Context, thread, title string) (string, error) {
 	t, err := c.DB.Thread(ctx, thread)
 	if err == nil && t.Head != "" {

@@ -20,7 +20,7 @@ import (
 // CopyFiles copies the files of thread from to the new thread to.
 type CopyFiles func(ctx context.Context, from, to string) error
 
-// ErrGone is returned when the checkpoints a branch would need are no longer there.
+// ErrGone is returned when the checkpoints needed by a branch are no longer stored.
 var ErrGone = errors.New("can no longer be branched")
 
 // Copier creates threads from others. Files and Remove may be nil.

@@ -9,12 +9,12 @@ import (
 	"fawn/store"
 )
 
-// Strategy is the way to prune a thread.
+// Strategy is a way of pruning a thread.
 type Strategy string
 
 // The strategies.
 const (
-	PruneDelete Strategy = "delete"      // the thread with everything that is its
+	PruneDelete Strategy = "delete"      // delete the thread and everything that belongs to it
 	KeepLatest  Strategy = "keep_latest" // delete the history and the runs' events, keep the current state
 )
 

@@ -10,9 +10,9 @@ import (
 	"fawn/store"
 )
 
-// Before finds a message in a thread's current state, and the newest checkpoint without it on the way there: a run from
-// that checkpoint replays the conversation from that message on. Errors: ErrNotFound, and ErrGone if the earlier state
-// is no longer stored.
+// Before finds a message in a thread's current state, and the newest checkpoint without it before that: a run from that
+// checkpoint replays the conversation from that message on. Errors: ErrNotFound, and ErrGone if the earlier state is no
+// longer stored.
 func Before(ctx context.Context, db *store.DB, thread,
 	message string) (checkpoint string, row store.MessageRow, err error) {
 	snap, err := db.Snapshot(ctx, thread, "")

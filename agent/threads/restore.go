@@ -36,7 +36,7 @@ func Restore(ctx context.Context, db *store.DB, t store.Thread,
 		}
 		patch, unknown, err := agent.ParsePatch(one)
 		if err == nil {
-			patch.Sandbox, patch.ThreadData = nil, nil // the server's own
+			patch.Sandbox, patch.ThreadData = nil, nil // only the server sets them
 			err = state.Apply(patch)
 		}
 		if err != nil && name == "messages" {

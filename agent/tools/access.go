@@ -9,7 +9,7 @@ import (
 	"fawn/sandbox/files"
 )
 
-// maxNamed limits the paths of one command that are looked at.
+// maxNamed limits the paths of one command that are checked.
 const maxNamed = 200
 
 // reading marks a tool that only reads the files its arguments name.

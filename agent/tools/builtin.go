@@ -26,21 +26,20 @@ type Limits struct {
 	GlobResults, GrepResults int
 }
 
-// DefaultLimits are 20,000 and 50,000 characters, 80 KiB a write, 10 MiB a
-// scan, 1,000 paths and 500 matching lines.
+// DefaultLimits returns 20,000 and 50,000 characters, 80 KiB per write, 10 MiB per scan, 1,000 paths
+// and 500 matching lines.
 func DefaultLimits() Limits {
 	return Limits{ListChars: 20_000, ReadChars: 50_000, WriteBytes: 80 << 10, ScanBytes: 10 << 20, GlobResults: 1000,
 		GrepResults: 500}
 }
 
-// Builtin returns the list of tools but for [Bash], which needs a sandbox to run in. Make it once and share it between
-// all runs: the locks that keep two changes of one file apart live in it. Offer [ViewImage] only to models that read
-// images.
+// Builtin returns the tools except [Bash], which needs a sandbox. Call it once and share the list between all runs: it
+// holds the locks that serialize changes of a file. Offer [ViewImage] only to models that read images.
 func Builtin(open Files, limits Limits, documents uploads.Documents) []*agent.Tool {
 	return BuiltinWith(open, limits, documents, nil)
 }
 
-// BuiltinWith is Builtin for runs that search and read collections of documents, too; nil has none.
+// BuiltinWith is Builtin for runs that also search and read collections of documents; nil has none.
 func BuiltinWith(open Files, limits Limits, documents uploads.Documents, knowledge Knowledge) []*agent.Tool {
 	s := &set{open: open, limits: limits, documents: documents, knowledge: knowledge, locks: NewLocks()}
 	return []*agent.Tool{

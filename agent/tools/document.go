@@ -95,7 +95,7 @@ func trimmed(head []byte) []byte {
 	return head
 }
 
-// unreadable explains why there is no text of a document.
+// unreadable explains why a document has no text.
 func unreadable(name string, c *uploads.Conversion) (agent.Result, error) {
 	if c.State == uploads.Pending {
 		return failed("%s is still being converted. Do something else and try again later.", show(name))

@@ -54,7 +54,7 @@ func (s *set) readKnowledge(ctx context.Context, t *agent.Turn, at string, first
 	return agent.TextResult(e.result(int64(len(text)))), nil
 }
 
-// between takes from two lists in turn, as both are in an order of their own.
+// between alternates between the elements of two ordered lists.
 func between[T any](a, b []T) []T {
 	out := make([]T, 0, len(a)+len(b))
 	for i := range max(len(a), len(b)) {

@@ -237,7 +237,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// dimensions is "1024×768, " for formats that the program decodes.
+// dimensions returns for example "1024×768, " for formats that the program decodes.
 func dimensions(data []byte) string {
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
@@ -370,7 +370,8 @@ func withoutTag(mp3 []byte) []byte {
 	return mp3[size+10:]
 }
 
-// spoken cuts a text into parts that one request takes, at the end of a sentence or a word where there is one.
+// spoken splits a text into parts within the limit of one request, at the end of a sentence or a word if
+// possible.
 func spoken(text string) (parts []string) {
 	rest := []rune(strings.TrimSpace(text))
 	for len(rest) > maxSpeech {

@@ -104,7 +104,7 @@ func (s *set) searchDocuments(ctx context.Context, t *agent.Turn, a searchDocume
 	return agent.TextResult(string(b)), err
 }
 
-// placed are passages as the model sees them, of files in a folder.
+// placed prepares passages of files in a folder for the model.
 func placed(folder string, list []uploads.Passage) []foundPassage {
 	out := make([]foundPassage, 0, len(list))
 	for _, p := range list {

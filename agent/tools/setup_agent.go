@@ -191,7 +191,7 @@ func UpdateAgent(l *profile.Library, known func(model string) bool) *agent.Tool 
 	}
 }
 
-// errUnchanged keeps an agent as it is.
+// errUnchanged leaves an agent unchanged.
 var errUnchanged = errors.New("the agent stays as it is")
 
 // agentFailure words an error for the model, or returns errors beyond its control.

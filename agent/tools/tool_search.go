@@ -84,7 +84,7 @@ func find(hidden []*agent.Tool, query string) []*agent.Tool {
 		}
 		return out
 	}
-	var score func(t *agent.Tool) int // 0 is no match
+	var score func(t *agent.Tool) int // 0 means no match
 	if rest, ok := strings.CutPrefix(query, "+"); ok {
 		words := strings.Fields(strings.ToLower(rest))
 		if len(words) == 0 {

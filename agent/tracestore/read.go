@@ -106,7 +106,7 @@ func (s *Service) Forget(ctx context.Context) {
 	}
 }
 
-// ForgetOld deletes records older than the rules allow at a moment.
+// ForgetOld deletes records older than the rules allow at now.
 func (s *Service) ForgetOld(ctx context.Context, now time.Time) error {
 	keep := s.rules().Keep
 	for more := keep > 0; more; {

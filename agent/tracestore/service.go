@@ -59,7 +59,7 @@ type root struct {
 type record struct {
 	thread, run string
 	span        Span
-	request     *agent.Request // of a model call with a kept prompt
+	request     *agent.Request // request of a model call with a kept prompt
 }
 
 // New starts to store.
@@ -114,7 +114,7 @@ func (s *Service) put(r record) {
 	nudge(s.wake)
 }
 
-// root finds the run that a run's spans belong to, and counts one more of them; nil when it has
+// root finds the run that a run's spans belong to, and counts one more of them; nil if it has
 // enough.
 func (s *Service) root(run string) *root {
 	s.mu.Lock()

@@ -22,11 +22,11 @@ const (
 type Span struct {
 	N      int64  `json:"id"`
 	Kind   string `json:"kind"`
-	Name   string `json:"name"` // of the model, tool or agent, or the purpose of a side call
+	Name   string `json:"name"` // name of the model, tool or agent, or the purpose of a side call
 	Helper string `json:"helper,omitempty"`
 	Call   string `json:"call_id,omitempty"` // of a tool
 	Began  int64  `json:"began"`
-	First  int64  `json:"first_token,omitempty"` // until the first visible output
+	First  int64  `json:"first_token,omitempty"` // time until the first visible output
 	Took   int64  `json:"took"`
 	Status string `json:"status"` // ok, error, cancelled, or that of a run
 	Error  string `json:"error,omitempty"`
@@ -35,21 +35,21 @@ type Span struct {
 	Finish   string       `json:"finish_reason,omitempty"`
 	Message  string       `json:"message_id,omitempty"` // the answer
 	Usage    *agent.Usage `json:"usage,omitempty"`
-	Args     string       `json:"arguments,omitempty"` // of a tool call, shortened
+	Args     string       `json:"arguments,omitempty"` // arguments of a tool call, shortened
 	Result   string       `json:"result,omitempty"`    // the same
-	Answer   string       `json:"answer,omitempty"`    // of a model without tool calls, or one that broke off; shortened
-	Messages int          `json:"messages,omitempty"`  // of the prompt
+	Answer   string       `json:"answer,omitempty"`    // answer of a model without tool calls, or one that broke off; shortened
+	Messages int          `json:"messages,omitempty"`  // number of messages in the prompt
 	Tools    int          `json:"tools,omitempty"`     // offered
 	Lost     bool         `json:"prompt_lost,omitempty"`
 
-	Prompt *stored `json:"prompt,omitempty"` // not for others, see [Service.Prompt]
+	Prompt *stored `json:"prompt,omitempty"` // not exported; see [Service.Prompt]
 }
 
 // stored locates the pieces of a prompt.
 type stored struct {
 	System []byte             `json:"s,omitempty"`
 	Tools  []byte             `json:"t,omitempty"`
-	Lists  [][]byte           `json:"m,omitempty"` // each has the hashes of up to listLen messages
+	Lists  [][]byte           `json:"m,omitempty"` // hashes of up to listLen messages each
 	With   agent.ModelOptions `json:"o"`
 }
 
@@ -93,14 +93,14 @@ const smallText = 512
 
 // packed compresses a text for storage: DEFLATE, RFC 1951.
 func packed(b []byte) []byte {
-	if n := len(b); n < smallText { // as one block that is stored as it is
+	if n := len(b); n < smallText { // as one stored (uncompressed) block
 		return append([]byte{1, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}, b...)
 	}
 	var out bytes.Buffer
 	w := packers.Get().(*flate.Writer)
 	defer packers.Put(w)
 	w.Reset(&out)
-	if _, err := w.Write(b); err != nil { // of a buffer
+	if _, err := w.Write(b); err != nil { // writes to a buffer never fail
 		return nil
 	}
 	if err := w.Close(); err != nil {

@@ -164,7 +164,7 @@ const maxCommon = 8
 // common are pieces that many threads share, packed, the newest last.
 type common struct {
 	list    []store.PromptPart
-	tools   []Tool // that were encoded last
+	tools   []Tool // most recently encoded tools
 	encoded []byte // tools
 	hash    [hashLen]byte
 }
@@ -207,7 +207,7 @@ func (c *common) packed(hash [hashLen]byte, body []byte) []byte {
 	return b
 }
 
-// pieces takes a prompt apart.
+// pieces splits a prompt.
 type pieces struct {
 	thread string
 	known  *known
@@ -222,7 +222,7 @@ func (p *pieces) add(b []byte) [hashLen]byte {
 	return hash
 }
 
-// addCommon is add for a piece that other threads have as well.
+// addCommon is add for a piece shared by several threads.
 func (p *pieces) addCommon(b []byte) [hashLen]byte {
 	hash := hashOf(b)
 	p.use(hash, func() []byte { return p.common.packed(hash, b) })

@@ -95,7 +95,7 @@ func classify(text string) string {
 	return strings.Join(names, ", ")
 }
 
-// modules are Go's library and the modules of the binary, on every system it is built for.
+// modules returns Go's library and the modules of the binary on all target systems.
 func modules() ([]part, error) {
 	root, err := run(nil, "env", "GOROOT")
 	if err != nil {

@@ -72,10 +72,10 @@ func check(platform, dir string, patterns ...string) ([]string, error) {
 		}
 	}
 	slices.Sort(found)
-	return slices.Compact(found), nil // a package with tests is there twice
+	return slices.Compact(found), nil // packages with tests are listed twice
 }
 
-// analyzers are those of go vet. scannererr is left out for now: it also reports scanners of a process's lines, which
+// analyzers returns those of go vet. scannererr is left out for now: it also reports scanners of a process's lines, which
 // may be cut off.
 func analyzers() []*analysis.Analyzer {
 	return slices.DeleteFunc(slices.Clone(vet.Suite), func(a *analysis.Analyzer) bool {

@@ -13,10 +13,10 @@ import (
 
 const (
 	lookEvery = time.Second // interval of retrying failed writes and of checking for requests, approximately
-	endTime   = time.Minute // for the end of a sandbox, at most
+	endTime   = time.Minute // limit for ending a sandbox
 )
 
-// Why processes are not there any more, as models are told.
+// Reasons, for models, why processes have ended.
 const (
 	movedOn    = "the conversation goes on at another server"
 	serverGone = "the server it ran at has stopped"
@@ -25,8 +25,8 @@ const (
 // Config configures [Places].
 type Config struct {
 	DB       *store.DB
-	Dirs     files.Dirs    // of the files of threads
-	Patience time.Duration // a tool waits for the end of a sandbox elsewhere; 0 is five seconds
+	Dirs     files.Dirs    // folders of threads' files
+	Patience time.Duration // how long a tool waits for a sandbox elsewhere to end; 0 is five seconds
 	Log      *slog.Logger
 }
 
@@ -37,7 +37,7 @@ type Places struct {
 	db   *store.DB
 	log  *slog.Logger
 	wake chan struct{} // one token: look now
-	stop func()        // hearing others
+	stop func()        // stops listening to other servers
 	end  func(ctx context.Context, thread string) error
 	work sync.WaitGroup
 
@@ -49,9 +49,9 @@ type Places struct {
 // box is the sandbox of a thread. Its fields are guarded by Places.mu.
 type box struct {
 	count   int  // number of existing ones; an end may be reported after the next start
-	changed bool // since it was written down
+	changed bool // since its last write
 	written bool // the thread's row may name this server
-	ending  bool // as another server needs it
+	ending  bool // another server needs it
 }
 
 // New returns the places; nil for a database with one server. Call [Places.Run].
@@ -72,7 +72,7 @@ func (p *Places) heard(store.Wake) {
 	for c := range p.waiting {
 		select {
 		case c <- struct{}{}:
-		default: // not yet seen the last one
+		default: // one is pending already
 		}
 	}
 	if len(p.boxes) > 0 {
@@ -105,7 +105,7 @@ func (p *Places) Kept(thread string, starts bool) {
 func (p *Places) nudge() {
 	select {
 	case p.wake <- struct{}{}:
-	default: // not yet seen the last one
+	default: // one is pending already
 	}
 }
 
@@ -180,7 +180,7 @@ func (p *Places) write(ctx context.Context, thread string) error {
 	defer p.mu.Unlock()
 	switch {
 	case err != nil:
-		b.changed = true // when it is looked next
+		b.changed = true // at the next check
 	case !there:
 		b.written = false
 		if !b.changed && b.count == 0 {
@@ -195,7 +195,7 @@ func (p *Places) giveUp(ctx context.Context, thread string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.boxes[thread]
-	if b == nil { // which a life before this one has written
+	if b == nil { // recorded by an earlier process
 		b = &box{written: true}
 		p.boxes[thread] = b
 	}
@@ -215,7 +215,7 @@ func (p *Places) giveUp(ctx context.Context, thread string) {
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if b.ending, b.changed = false, true; b.count == 0 { // else it is looked again in a moment
+		if b.ending, b.changed = false, true; b.count == 0 { // otherwise it is checked again in a moment
 			p.nudge()
 		}
 	})

@@ -95,7 +95,7 @@ func (p *Places) Clear(ctx context.Context, threads []string) error {
 	return err
 }
 
-// await wishes a sandbox away and waits for its end.
+// await requests the end of a sandbox and waits for it.
 func (p *Places) await(ctx context.Context, thread string, at store.Box) (ended bool, err error) {
 	return p.watch(ctx, thread, at, func(ctx context.Context) bool { return p.db.WishBoxAway(ctx, thread) == nil })
 }
@@ -111,7 +111,7 @@ func (p *Places) watch(ctx context.Context, thread string, at store.Box,
 	defer timer.Stop()
 	for asked := false; ; {
 		if !asked {
-			asked = ask(limited) // else again
+			asked = ask(limited) // otherwise ask again
 		}
 		if now, err := p.db.Box(limited, thread); err == nil && (now.Node != at.Node || !now.Lives) {
 			return true, nil

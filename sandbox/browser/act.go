@@ -27,16 +27,16 @@ import (
 )
 
 const (
-	quietTime  = 300 * time.Millisecond // without requests, after which a page rests
-	settleTime = 4 * time.Second        // for requests that never end
-	loadTime   = 30 * time.Second       // of a page
+	quietTime  = 300 * time.Millisecond // time without requests after which a page counts as loaded
+	settleTime = 4 * time.Second        // wait limit for requests that never end
+	loadTime   = 30 * time.Second       // time limit of a page load
 	maxPicture = 60 << 10
 	maxURL     = 8 << 10
 	maxTyped   = 100 << 10
 	maxUpload  = 100 << 20
 )
 
-// Kind is what an action does.
+// Kind is the type of an action.
 type Kind int
 
 // Kinds of actions.
@@ -62,7 +62,7 @@ type Action struct {
 	File     io.Reader
 	FileName string
 	Whole    bool // of Screenshot: all of the page
-	Words    bool // of Read: the words without elements
+	Words    bool // of Read: the text without elements
 	From     int  // of Read: the line to begin with
 	// Quiet leaves the small picture out.
 	Quiet bool
@@ -73,19 +73,19 @@ type Action struct {
 // View is the page after an action.
 type View struct {
 	Address, Title string
-	Status         int      // of the HTTP answer; 0 if it isn't known
-	Notes          []string // what happened on the way
+	Status         int      // status of the HTTP answer; 0 if it isn't known
+	Notes          []string // events during the action
 	Text           string   // numbered elements, or words
-	Picture        []byte   // a small JPEG; nil where none could be made
+	Picture        []byte   // small JPEG; nil if none could be made
 	Shot           []byte   // PNG of Screenshot
 	Target         string   // the name of the element that was used
 	Saved          []*Download
 }
 
-// Act carries out an action in the browser of a thread, which is started if need be. Along with a [Refusal] it gives
-// the page as it is, if there is one.
+// Act performs an action in the browser of a thread, starting it if needed. With a [Refusal] it also returns the
+// current page, if there is one.
 func (b *Browsers) Act(ctx context.Context, thread string, a Action) (*View, error) {
-	if a.Kind == Navigate && !b.Open(thread) { // no browser is started for an address that none opens
+	if a.Kind == Navigate && !b.Open(thread) { // don't start a browser for a blocked address
 		if _, err := Address(a.URL); err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (b *Browsers) Act(ctx context.Context, thread string, a Action) (*View, err
 	return b.once(ctx, thread, a)
 }
 
-// errLost means that the browser ended by itself.
+// errLost means that the browser exited.
 var errLost = errors.New("the browser ended")
 
 // once carries out an action.
@@ -150,7 +150,7 @@ func (b *Browsers) once(ctx context.Context, thread string, a Action) (*View, er
 	return v, failed
 }
 
-// Address checks what a browser is asked to open.
+// Address checks an address for the browser.
 func Address(raw string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if raw == "" || len(raw) > maxURL {
@@ -171,7 +171,7 @@ func (s *session) act(ctx context.Context, a Action, v *View) error {
 	if err != nil && a.Kind != Navigate {
 		return err
 	}
-	if t == nil { // a new one takes the place of the last that was closed
+	if t == nil { // open a new tab instead of the last closed one
 		if t, err = s.another(); err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (s *session) open(ctx context.Context, t *tab, raw string) error {
 		return s.unreachable(address, gone.ErrorText)
 	}
 	if err != nil && ctx.Err() != nil && !s.over() {
-		_, _ = cdp.Call(t.ctx, t.t, page.StopLoading, cdp.Empty{}) // the page as far as it came is shown
+		_, _ = cdp.Call(t.ctx, t.t, page.StopLoading, cdp.Empty{}) // show the page as far as it loaded
 		return refuse("%s didn't answer within %d seconds.", address, int(loadTime.Seconds()))
 	}
 	if err != nil {
@@ -267,8 +267,8 @@ func (s *session) open(ctx context.Context, t *tab, raw string) error {
 	return s.rest(ctx)
 }
 
-// unopened is the error of a navigation: a refusal where the browser answered that it can't open the address, as its rules for
-// names of hosts are stricter than those of Go.
+// unopened turns the error of a navigation into a refusal if the browser can't open the address, since its rules for host
+// names are stricter than Go's.
 func (s *session) unopened(address string, err error) error {
 	var told *cdproto.Error
 	if errors.As(err, &told) && !s.over() {
@@ -277,7 +277,7 @@ func (s *session) unopened(address string, err error) error {
 	return err
 }
 
-// unreachable says why an address cannot be shown, in the words of the proxy where it refused it.
+// unreachable explains why an address can't be shown, with the proxy's message if it refused.
 func (s *session) unreachable(address, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -290,7 +290,7 @@ func (s *session) unreachable(address, text string) error {
 	return refuse("%s can't be opened: %s.", address, strings.TrimPrefix(text, "net::"))
 }
 
-// back goes to the page before.
+// back navigates to the previous page.
 func (s *session) back(ctx context.Context, t *tab) error {
 	h, err := cdp.Call(ctx, t.t, page.GetNavigationHistory, cdp.Empty{})
 	if err != nil {
@@ -312,7 +312,7 @@ func (s *session) back(ctx context.Context, t *tab) error {
 // rest waits until the shown page has loaded and its requests have ended, which some never do.
 func (s *session) rest(ctx context.Context) error {
 	end := time.Now().Add(loadTime)
-	settled := time.Time{} // since when only requests are under way
+	settled := time.Time{} // time since which only requests are under way
 	for {
 		s.mu.Lock()
 		var t *tab
@@ -352,7 +352,7 @@ func (s *session) rest(ctx context.Context) error {
 	}
 }
 
-// find is the element that a number or a name stands for.
+// find returns the element with a number or name.
 func (s *session) find(ctx context.Context, t *tab, element string) (id cdp.BackendNodeID, name string, err error) {
 	element = strings.TrimSpace(element)
 	bare := strings.TrimSuffix(strings.TrimPrefix(element, "["), "]")
@@ -371,7 +371,7 @@ func (s *session) find(ctx context.Context, t *tab, element string) (id cdp.Back
 			if err != nil {
 				return 0, "", err
 			}
-			if found := tr.named(element); len(found) == 1 { // a button whose name is a number
+			if found := tr.named(element); len(found) == 1 { // the name may consist of digits
 				return found[0].BackendDOMNodeID, oneLine(text(found[0].Name)), nil
 			}
 		}
@@ -394,7 +394,7 @@ func (s *session) find(ctx context.Context, t *tab, element string) (id cdp.Back
 	return 0, "", refuse("%d elements are called %q. Choose one by its number.", len(found), clip(element, 200))
 }
 
-// nameOf is what an element is called, an error if it is gone.
+// nameOf returns the name of an element, or an error if it is gone.
 func (s *session) nameOf(ctx context.Context, t *tab, id cdp.BackendNodeID) (string, error) {
 	var got struct {
 		There bool
@@ -439,7 +439,7 @@ func (s *session) call(ctx context.Context, t *tab, id cdp.BackendNodeID, functi
 	return json.Unmarshal(res.Result.Value, out)
 }
 
-// reach says what an element is and what lies above it.
+// reach returns the type of an element and the element on top of it.
 const reach = `function() {
 	const n = this.nodeType === 3 ? this.parentElement : this
 	n.scrollIntoView({block: "center", inline: "center", behavior: "instant"})
@@ -493,8 +493,8 @@ func (s *session) click(ctx context.Context, t *tab, element string) (string, er
 	return name, s.press(ctx, t, x, y)
 }
 
-// press clicks on a place of the page. What the click brings about, such as a dialog, may keep the browser from
-// answering: it is not waited for then.
+// press clicks on a position of the page. The result of the click, such as a dialog, may keep the browser from
+// answering; then it doesn't wait.
 func (s *session) press(ctx context.Context, t *tab, x, y float64) error {
 	s.mu.Lock()
 	t.moved = time.Now()
@@ -516,7 +516,7 @@ func (s *session) press(ctx context.Context, t *tab, x, y float64) error {
 	return nil
 }
 
-// gone makes the error about an element that is no longer there a refusal.
+// gone turns the error about a missing element into a refusal.
 func gone(err error) error {
 	var told *cdproto.Error
 	if errors.As(err, &told) {
@@ -578,7 +578,7 @@ func (s *session) write(ctx context.Context, t *tab, a Action) (string, error) {
 	return name, nil
 }
 
-// fill replaces what is in a text field.
+// fill replaces the content of a text field.
 func (s *session) fill(ctx context.Context, t *tab, id cdp.BackendNodeID, text string) error {
 	if _, err := cdp.Call(ctx, t.t, dom.Focus, dom.FocusParams{BackendNodeID: id}); err != nil {
 		return gone(err)
@@ -596,7 +596,7 @@ func (s *session) fill(ctx context.Context, t *tab, id cdp.BackendNodeID, text s
 	return err
 }
 
-// choose selects an option of a list by what it is called, or by its value.
+// choose selects an option of a list by its name or value.
 func (s *session) choose(ctx context.Context, t *tab, id cdp.BackendNodeID, option string) error {
 	var got struct {
 		Found   bool
@@ -620,7 +620,7 @@ func (s *session) choose(ctx context.Context, t *tab, id cdp.BackendNodeID, opti
 	return nil
 }
 
-// upload gives a file to a field for files.
+// upload adds a file to a file field.
 func (s *session) upload(ctx context.Context, t *tab, id cdp.BackendNodeID, a Action) error {
 	switch {
 	case a.File == nil:
@@ -652,7 +652,7 @@ func (s *session) upload(ctx context.Context, t *tab, id cdp.BackendNodeID, a Ac
 	return err
 }
 
-// keys are those that have a name, with their code and what they type.
+// keyOf returns the code of a named key and the text it types.
 func keyOf(name string) (code int64, typed string) {
 	switch name {
 	case "Enter":
@@ -777,7 +777,7 @@ func (s *session) view(ctx context.Context, a Action, v *View) error {
 	return nil
 }
 
-// staying is the shown tab, once one that is about to close itself has done so.
+// staying returns the shown tab, after waiting for one that is about to close itself.
 func (s *session) staying(ctx context.Context) (*tab, error) {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
@@ -808,7 +808,7 @@ func (s *session) staying(ctx context.Context) (*tab, error) {
 	}
 }
 
-// took gives the notes since the last time.
+// took returns the notes since the last call.
 func (s *session) took() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,7 +28,7 @@ const (
 )
 
 var (
-	// ErrFull means that every browser there may be is at work.
+	// ErrFull means that all browsers are in use.
 	ErrFull = errors.New("all browsers are in use by other chats: try again later")
 	// ErrClosed means that the server stops.
 	ErrClosed = errors.New("the browser was closed: the server stops")
@@ -90,7 +90,7 @@ type Browsers struct {
 	quit chan struct{}
 	work sync.WaitGroup
 
-	ledger egress.Ledger // of the traffic of threads, also of sessions that are over
+	ledger egress.Ledger // traffic of threads, including ended sessions
 
 	mu       sync.Mutex
 	closed   bool
@@ -225,7 +225,7 @@ func (b *Browsers) session(thread string) (s *session, fresh bool, err error) {
 			b.remove(s)
 			continue
 		}
-		if !asked { // without the mutex: it may take a while
+		if !asked { // without the mutex: asking may take a while
 			b.mu.Unlock()
 			owner, asked = b.cfg.Owner(thread), true
 			continue

@@ -26,7 +26,7 @@ const (
 	maxDownload = 100 << 20       // bytes of a file
 	maxLoads    = 20              // downloads between two actions
 	maxLoaded   = 200 << 20       // bytes of all of them
-	beginTime   = 3 * time.Second // for a download to begin on a page that rests
+	beginTime   = 3 * time.Second // wait for a download to begin on a loaded page
 )
 
 // targetCreate opens a page.
@@ -39,7 +39,7 @@ func targetParams(where cdp.BrowserContextID) target.CreateTargetParams {
 // Download is a file that a page had the browser save.
 type Download struct {
 	Name, URL string
-	Failed    string // why there is none
+	Failed    string // reason if the download failed
 	root      *os.Root
 	free      func() error // removes the file, once
 	id        string
@@ -123,7 +123,7 @@ func (s *session) downloaded(e *cdpbrowser.EventDownloadProgress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.loads[e.GUID]
-	if d == nil || d.over && d.Failed != "" { // it was stopped, but may have ended before that
+	if d == nil || d.over && d.Failed != "" { // stopped, though it may have ended before
 		if e.State == cdpbrowser.DownloadProgressStateCompleted && !s.given(e.GUID) {
 			s.erase(e.GUID)
 		}
@@ -171,7 +171,7 @@ func (s *session) cut(id string) {
 // erase removes the file of a download. The caller holds the mutex.
 func (s *session) erase(id string) {
 	if s.downRoot != nil {
-		_ = s.downRoot.Remove(id) // there is none where the browser removed it itself
+		_ = s.downRoot.Remove(id) // the browser may have removed it
 	}
 }
 
@@ -263,7 +263,7 @@ func (s *session) save(ctx context.Context, t *tab, a Action, v *View) error {
 		s.mu.Lock()
 		s.forced = false
 		s.mu.Unlock()
-		_, _ = cdp.Call(t.ctx, t.t, fetch.Disable, cdp.Empty{}) // it ends with the page at the latest
+		_, _ = cdp.Call(t.ctx, t.t, fetch.Disable, cdp.Empty{}) // the page's end ends it anyway
 	}()
 	var err error
 	if address != "" {
@@ -314,7 +314,7 @@ func (s *session) began(ctx context.Context) error {
 	}
 }
 
-// paused has the browser save a page instead of showing it. The caller holds the mutex.
+// paused makes the browser save a page instead of showing it. The caller holds the mutex.
 func (s *session) paused(t *tab, e *fetch.EventRequestPaused) {
 	forced := s.forced
 	s.spawn(func() {

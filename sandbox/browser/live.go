@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	frameGap    = 200 * time.Millisecond // between two pictures
+	frameGap    = 200 * time.Millisecond // least time between two pictures
 	frameWidth  = 1280
 	maxWatchers = 8
 )
 
 // Frame is a screenshot of the page.
 type Frame struct {
-	JPEG    []byte // nil where only the rest has changed
+	JPEG    []byte // nil if only other fields changed
 	Address string
-	Held    bool // a person has the browser
+	Held    bool // a person controls the browser
 	Busy    bool // the agent acts
 }
 
@@ -41,7 +41,7 @@ func (w *watcher) give(f Frame) {
 		default:
 		}
 		select {
-		case <-w.frames: // a frame not delivered yet
+		case <-w.frames: // replace a frame not yet delivered
 		default:
 		}
 	}
@@ -71,7 +71,7 @@ func (b *Browsers) Watch(ctx context.Context, thread string, show func(Frame) er
 	defer func() {
 		s.mu.Lock()
 		delete(s.watchers, w)
-		if time.Since(s.acted) < s.b.cfg.Watched { // watching again and again keeps it no longer than watching once
+		if time.Since(s.acted) < s.b.cfg.Watched { // repeated watching keeps it no longer than watching once
 			s.used = time.Now()
 		}
 		if len(s.watchers) == 0 {
@@ -182,8 +182,8 @@ func (b *Browsers) Where(thread string) (address string, held bool, err error) {
 	return f.Address, f.Held, nil
 }
 
-// TakeOver gives a person control of a thread's browser: the agent's actions wait until [Browsers.HandBack]. The
-// current action is completed first.
+// TakeOver gives a person control of a thread's browser: the agent's actions wait until [Browsers.HandBack]. It
+// first waits for the current action.
 func (b *Browsers) TakeOver(ctx context.Context, thread string) error {
 	b.mu.Lock()
 	s := b.sessions[thread]

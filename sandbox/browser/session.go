@@ -32,8 +32,8 @@ const (
 	Width, Height = 1280, 800
 	maxTabs       = 8
 	maxNotes      = 20
-	maxIn         = 1 << 30   // bytes from the network for the browsers of a thread in a day
-	maxOut        = 200 << 20 // bytes to it
+	maxIn         = 1 << 30   // bytes per day from the network for a thread's browsers
+	maxOut        = 200 << 20 // bytes per day to the network
 )
 
 // flags include frames of other sites in the page's accessibility tree. Each thread has its own browser, so sites share
@@ -47,7 +47,7 @@ func flags() []string {
 type session struct {
 	b      *Browsers
 	thread string
-	owner  string        // of the thread, "" if unknown
+	owner  string        // owner of the thread, "" if unknown
 	turn   chan struct{} // held during an action
 	ended  chan struct{} // closed at the end, with the mutex held
 	work   sync.WaitGroup
@@ -55,24 +55,24 @@ type session struct {
 	// Owned by the holder of turn.
 	started bool
 	told    string // the state as last saved
-	went    string // the address that was asked for, "" for none
+	went    string // requested address, "" for none
 
 	mu       sync.Mutex
 	link     *render.Link
-	ctx      context.Context // of its first tab
+	ctx      context.Context // context of its first tab
 	stop     []func()        // in call order
 	where    cdp.BrowserContextID
-	downs    string // the folder of downloads, "" without one
+	downs    string // folder of downloads, "" for none
 	ups      string // the folder of files to upload
 	downRoot *os.Root
 	upRoot   *os.Root
 	tabs     []*tab // the last one is visible
-	opening  int    // tabs that were announced
+	opening  int    // number of announced tabs
 	changed  chan struct{}
 	used     time.Time
 	acted    time.Time     // like used, ignoring watchers
 	held     chan struct{} // closed when a person returns the browser; nil while no person has control
-	handNote bool          // a person had it since the last action
+	handNote bool          // a person had control since the last action
 	notes    []string
 	dialog   Dialog
 	loads    map[string]*Download // by their id; at most maxLoads
@@ -80,7 +80,7 @@ type session struct {
 	forced   bool                 // pages are saved rather than shown
 	watchers map[*watcher]struct{}
 	cast     *tab  // the tab being screencast
-	last     Frame // of cast
+	last     Frame // last frame of cast
 }
 
 // tab is one page of a session. Its fields are guarded by the mutex of the session.
@@ -90,9 +90,9 @@ type tab struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	loading bool
-	asked   map[network.RequestID]bool // under way
-	moved   time.Time                  // of the last change of loading and asked
-	status  int64                      // of the page
+	asked   map[network.RequestID]bool // requests under way
+	moved   time.Time                  // last change of loading and asked
+	status  int64                      // status of the page
 	address string
 	crashed bool
 	numbers numbers
@@ -266,7 +266,7 @@ func (s *session) serve() (address string, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = proxy.Serve(ctx, l, s.thread) // the page lacks what failed
+		_ = proxy.Serve(ctx, l, s.thread) // failures show as missing parts of the page
 	}()
 	s.onEnd(func() {
 		cancel()
@@ -295,7 +295,7 @@ func (s *session) start(ctx context.Context) (err error) {
 	s.mu.Lock()
 	s.link = link
 	s.mu.Unlock()
-	if s.over() { // it ended before the link was known
+	if s.over() { // it ended before the link was set
 		return errors.Join(ErrClosed, link.Close())
 	}
 	if s.downs, err = link.Folder("downloads"); err != nil {
@@ -381,7 +381,7 @@ func (s *session) openFolders() error {
 			return err
 		}
 		*one.at = root
-		s.stop = append(s.stop, func() { _ = root.Close() }) // nothing was written through it that could be lost
+		s.stop = append(s.stop, func() { _ = root.Close() }) // no unwritten data can be lost
 	}
 	return nil
 }
@@ -449,7 +449,7 @@ func (s *session) heard(ev any) {
 	}
 }
 
-// appeared follows a page that another one has opened.
+// appeared tracks a page opened by another one.
 func (s *session) appeared(info *target.Info) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -664,7 +664,7 @@ func (s *session) why(err error) error {
 	case link != nil && link.Exceeded():
 		s.finish()
 		return ErrMemory
-	case link == nil: // it was ended by us
+	case link == nil: // we ended it
 		return ErrClosed
 	case s.over():
 		return fmt.Errorf("%w: %w", errLost, err)

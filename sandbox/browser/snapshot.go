@@ -18,9 +18,9 @@ import (
 const (
 	// SnapshotBytes is the size of one part of a page's text.
 	SnapshotBytes = 10 << 10
-	maxNodes      = 60_000 // of one page
+	maxNodes      = 60_000 // limit per page
 	maxRun        = 400    // characters of one text among elements
-	maxOptions    = 30     // of a list that are told
+	maxOptions    = 30     // limit of listed options
 )
 
 // numbers are the element numbers of a page. They stay valid until the page changes.
@@ -48,7 +48,7 @@ func (n *numbers) take(id cdp.BackendNodeID) int {
 type tree struct {
 	nodes  map[accessibility.NodeID]*accessibility.Node // keyed by frame and id, since ids are unique per frame only
 	roots  map[cdp.FrameID]accessibility.NodeID
-	frames map[cdp.BackendNodeID]cdp.FrameID // by the element that shows it
+	frames map[cdp.BackendNodeID]cdp.FrameID // by the element that shows them
 	top    cdp.FrameID
 }
 
@@ -69,7 +69,7 @@ func (tr *tree) frame(ctx context.Context, t *tab, f *page.FrameTree) error {
 		if f.Frame.ID == tr.top {
 			return err
 		}
-		return nil // it is gone
+		return nil // the node is gone
 	}
 	key := func(id accessibility.NodeID) accessibility.NodeID {
 		return accessibility.NodeID(string(f.Frame.ID) + "/" + string(id))
@@ -136,13 +136,13 @@ func usable(n *accessibility.Node) bool {
 // writer formats a tree as lines.
 type writer struct {
 	tr     *tree
-	number func(cdp.BackendNodeID) int // nil numbers nothing
+	number func(cdp.BackendNodeID) int // assigns numbers to elements; nil numbers none
 	lines  []string
 	line   strings.Builder
 	depth  int
-	plain  bool // the words alone
+	plain  bool // text only
 	seen   map[accessibility.NodeID]bool
-	names  map[string]bool // of elements that can be used
+	names  map[string]bool // names of usable elements
 }
 
 // write returns the lines of the page's content.
@@ -261,7 +261,7 @@ func (w *writer) node(id accessibility.NodeID, within string) {
 	w.other(n, role, name, within)
 }
 
-// other writes an element that takes no clicks.
+// other writes a non-clickable element.
 func (w *writer) other(n *accessibility.Node, role, name, within string) {
 	switch role {
 	case "heading":
@@ -363,7 +363,7 @@ func (w *writer) element(n *accessibility.Node, role, name string) {
 	case "true":
 		state = append(state, "expanded")
 	case "false":
-		if role != "combobox" { // a list that the browser draws is always closed
+		if role != "combobox" { // the browser always draws it as closed
 			state = append(state, "collapsed")
 		}
 	}
@@ -487,7 +487,7 @@ func (tr *tree) named(name string) []*accessibility.Node {
 	return nil
 }
 
-// pageOf returns a part of lines that is no longer than a snapshot may be, beginning at a line.
+// pageOf returns part of the lines, from a line on, limited to the size of a snapshot.
 func pageOf(lines []string, from int) string {
 	if from < 0 || from >= len(lines) && from > 0 {
 		return fmt.Sprintf("[There is nothing from line %d on: the page has %d lines.]", from, len(lines))

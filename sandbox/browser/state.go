@@ -17,7 +17,7 @@ type state struct {
 	Cookies []map[string]any `json:"cookies"`
 }
 
-// keep writes down cookies and the address, where they have changed.
+// keep stores changed cookies and the address.
 func (s *session) keep(ctx context.Context, address string) {
 	if s.b.cfg.Save == nil {
 		return
@@ -76,7 +76,7 @@ func (s *session) restore(ctx context.Context) error {
 		return nil
 	}
 	to := chromedp.FromContext(s.ctx).Browser
-	for _, c := range st.Cookies { // one by one: a browser refuses all where it refuses one
+	for _, c := range st.Cookies { // one by one: a browser rejects the whole list if it rejects one
 		if err := to.Call(ctx, "Storage.setCookies", map[string]any{"browserContextId": string(s.where),
 			"cookies": []any{c}}, nil); err != nil {
 			s.b.cfg.Log.Debug("couldn't restore a cookie", "thread", s.thread, "err", err)

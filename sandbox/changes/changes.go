@@ -108,7 +108,7 @@ func (h History) After(ctx context.Context, thread, run string) (body json.RawMe
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
 	last := load(w.kept)
-	if last.Run != run { // no tool has worked
+	if last.Run != run { // no tool has run yet
 		return nil, done, nil
 	}
 	now, err := w.look(ctx, last)
@@ -244,7 +244,7 @@ func hash(s state) *string {
 	return &s.Hash
 }
 
-// Diff compares the versions of a file. ok is false when one of them is not kept.
+// Diff compares the versions of a file. ok is false if one of them isn't stored.
 func (h History) Diff(thread string, f File) (lines []linediff.Line, ok bool, err error) {
 	w, err := h.open(thread)
 	if w == nil {
@@ -266,7 +266,7 @@ func (w *work) lines(f File) ([]linediff.Line, bool) {
 	return linediff.Compare(from, to), true
 }
 
-// version reads a kept text; that of no file is empty.
+// version reads a stored text; a missing file's is empty.
 func (w *work) version(hash *string) (string, bool) {
 	if hash == nil {
 		return "", true

@@ -12,7 +12,7 @@ import (
 // its lines.
 func (w *work) keep(ctx context.Context, hash string, data []byte) {
 	now := time.Now()
-	if w.kept.Chtimes(hash, now, now) == nil { // it is wanted again, and goes later
+	if w.kept.Chtimes(hash, now, now) == nil { // it is in use again, so it should be removed later
 		return
 	}
 	size := int64(len(data))

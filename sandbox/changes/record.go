@@ -6,16 +6,16 @@ import "path"
 const (
 	// MaxFiles limits the files of a record.
 	MaxFiles = 200
-	// MaxText is the largest text of which versions are kept, in bytes.
+	// MaxText limits the texts of which versions are kept, in bytes.
 	MaxText = 256 << 10
-	// MaxDiff limits the differences of one answer together, in bytes.
+	// MaxDiff limits the total size of differences in one answer, in bytes.
 	MaxDiff = 1 << 20
 
-	maxHashed  = 8 << 20  // larger files are told apart by size and times alone
-	maxReading = 64 << 20 // of one comparison
-	maxKept    = 64 << 20 // versions of one thread
-	maxCount   = 2000     // of them
-	maxPath    = 1024     // longer ones are left out
+	maxHashed  = 8 << 20  // larger files are compared by size and times only
+	maxReading = 64 << 20 // bytes read for one comparison
+	maxKept    = 64 << 20 // bytes of versions kept per thread
+	maxCount   = 2000     // versions kept per thread
+	maxPath    = 1024     // longer paths are left out
 )
 
 // Status is the kind of a file's change.
@@ -29,7 +29,7 @@ const (
 	Linked   Status = "symlink_created"
 )
 
-// Reason is why there is no difference to show.
+// Reason explains why no difference can be shown.
 type Reason string
 
 // Reasons for missing lines: the file isn't text, is too large, has a secret's name, or its version isn't stored (any
@@ -63,7 +63,7 @@ type Summary struct {
 // Files returns the number of files in a summary.
 func (s Summary) Files() int { return s.Created + s.Modified + s.Deleted + s.Linked }
 
-// File is one of them. Sizes and hashes are nil for a missing file, hashes also for one too large to read.
+// File is a changed file. Sizes and hashes are nil for a missing file, hashes also for one too large to read.
 type File struct {
 	Path      string  `json:"path"` // virtual
 	Root      string  `json:"root"` // workspace, outputs or project

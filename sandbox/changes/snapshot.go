@@ -26,9 +26,9 @@ const coarse = int64(50 * time.Millisecond)
 
 // snapshot is the state of a thread's files at some time.
 type snapshot struct {
-	Run   string // the run that works since then, "" after its end
-	At    int64  // when it began to be taken
-	Cut   bool   // not all files are in it
+	Run   string // the run working since then, "" after its end
+	At    int64  // start time of taking it
+	Cut   bool   // not all files are included
 	Files map[string]state
 }
 
@@ -37,8 +37,8 @@ type state struct {
 	Size, Modified, Changed int64
 	Inode                   uint64
 	Link                    bool
-	Hash                    string // "" is not read
-	Why                     Reason // why there can be no difference; "" for texts
+	Hash                    string // "" if unread
+	Why                     Reason // why there is no difference; "" for texts
 }
 
 func (s state) sameStat(o state) bool {
@@ -46,7 +46,8 @@ func (s state) sameStat(o state) bool {
 		s.Link == o.Link
 }
 
-// same reports whether nothing changed. A file may have changed within the times that it had.
+// same reports whether nothing changed. A file may still have changed within the resolution of its
+// times.
 func (s state) same(o state) bool {
 	if s.Hash != "" && o.Hash != "" {
 		return s.Hash == o.Hash
@@ -82,7 +83,7 @@ func write(root *os.Root, name string, data []byte) error {
 	return root.Rename(temp, name)
 }
 
-// look takes a snapshot. Files that are as they were in the last one are not read again.
+// look takes a snapshot. Unchanged files aren't read again.
 func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
 	now := snapshot{At: time.Now().UnixNano(), Files: map[string]state{}}
 	if w.files == nil {
@@ -108,7 +109,7 @@ func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
 		switch {
 		case errors.Is(err, files.ErrLimit):
 			now.Cut = true
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, files.ErrNotDir): // a program took the folder away
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, files.ErrNotDir): // a program removed the folder
 		case err != nil:
 			return now, err
 		}
@@ -116,7 +117,7 @@ func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
 	return now, nil
 }
 
-// roots returns the folders that runs may change. A project's files are looked at where they are among them.
+// roots returns the folders that runs may change, including the project's files if there are any.
 func (w *work) roots() []string {
 	if shelf, err := w.files.Shelf(); err == nil && shelf.Write && shelf.ID != "" {
 		return []string{files.Outputs, files.Project, files.Workspace}

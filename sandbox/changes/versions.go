@@ -22,11 +22,11 @@ import (
 
 const (
 	journalName = "journal"
-	// MaxVersion is the largest content that is kept as a version, in bytes.
+	// MaxVersion limits the content of a version, in bytes.
 	MaxVersion = 4 << 20
 
-	maxJournal  = 1 << 20 // bytes; its older half goes beyond that
-	maxVersions = 100     // of one file that are listed
+	maxJournal  = 1 << 20 // bytes; beyond it the older half is removed
+	maxVersions = 100     // limit of listed versions per file
 )
 
 // Authors of a version besides tool names.
@@ -42,19 +42,19 @@ type By struct {
 	Tool string `json:"tool,omitempty"` // or one of the constants
 }
 
-// Version is a content that a file in [files.Outputs] had.
+// Version is an earlier or current content of a file in [files.Outputs].
 type Version struct {
-	ID     string // of the file's versions
-	Number int    // of them, from 1; it stays when there are more and when older ones are dropped
+	ID     string // id of the file's versions
+	Number int    // version number from 1, never reused
 	At     time.Time
 	Size   int64
 	Hash   string
-	Kept   bool // its content is there
+	Kept   bool // its content is stored
 	By
 }
 
-// entry is a line of the journal: a version or, without a hash, that the version of the same moment was still the content
-// of the file when that was read again.
+// entry is a line of the journal: a version or, without a hash, the note that a later read found the version with the same
+// time unchanged.
 type entry struct {
 	Path     string `json:"path"`
 	At       int64  `json:"at"`             // nanoseconds
@@ -161,7 +161,7 @@ func (w *work) journal() (list []entry, size int) {
 		i, known := last[e.Path]
 		switch {
 		case e.Hash != "":
-			if e.Number == 0 && known { // of a program that didn't number them
+			if e.Number == 0 && known { // written by a program that didn't number versions
 				e.Number = list[i].Number
 			}
 			if e.Number == 0 || known && e.Number <= list[i].Number {
@@ -177,8 +177,8 @@ func (w *work) journal() (list []entry, size int) {
 	return list, len(data)
 }
 
-// append adds lines to the journal of a size. A journal that gets too long is compacted, and loses its oldest lines if
-// half of its bound isn't enough for that.
+// append adds lines to the journal, whose size is given. A journal that gets too long is compacted, and loses its oldest
+// lines if it still exceeds half of the limit.
 func (w *work) append(lines []byte, size int) error {
 	if size+len(lines) <= maxJournal {
 		file, err := w.kept.OpenFile(journalName, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)

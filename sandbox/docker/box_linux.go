@@ -39,12 +39,12 @@ type box struct {
 	line   io.ReadWriteCloser // input of process 1, which exits when it closes
 	about  []string
 
-	quit context.Context // ends when the box does
+	quit context.Context // cancelled at the end of the box
 	end  context.CancelFunc
-	over chan struct{} // closed when no process is left and all is released
+	over chan struct{} // closed when no process is left and everything is released
 
 	mu     sync.Mutex
-	closed bool           // nothing is added to work any more; guarded by mu
+	closed bool           // no more work is added; guarded by mu
 	work   sync.WaitGroup // readers of commands and the proxy
 }
 
@@ -200,7 +200,7 @@ func (b *box) Stop() {
 	<-b.over
 }
 
-// Run runs a command. Whatever way it ends, none of its processes outlives ctx.
+// Run runs a command. None of its processes outlives ctx, however it ends.
 func (b *box) Run(ctx context.Context, j pool.Job) (pool.Exit, error) {
 	r := jail.EngineRequest{Request: jail.Request{Args: []string{"", "-c", j.Command, "bash"}, Env: j.Env, Cwd: j.Cwd},
 		Stdin: j.Stdin, Input: j.Stdin != nil, Filter: b.launch.filter}

@@ -82,7 +82,8 @@ func (d *provider) start(ctx context.Context, thread string, p sandbox.Policy) (
 	return b, nil
 }
 
-// errEngine is the failure of an engine's step; the engine's message is in the detail, since it may contain paths.
+// errEngine means that a step of the engine failed; the engine's message is in the detail, since it may contain
+// paths.
 var errEngine = errors.New("the container engine refused")
 
 // engineStep wraps the error of a step that the engine refused.
@@ -182,7 +183,7 @@ func listenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // not at this address any more
+	l.SetUnlinkOnClose(false) // the socket's path has changed
 	if err := os.Chmod(path, 0o666); err != nil {
 		return nil, errors.Join(err, l.Close(), os.Remove(path))
 	}

@@ -97,7 +97,7 @@ func engineSockets(configured string) []string {
 	return places
 }
 
-// Reasons for which there is no engine.
+// Reasons for a missing engine.
 var (
 	errNoEngine     = errors.New("no engine listens")
 	errRemoteEngine = errors.New("only a container engine on this machine can be used")
@@ -262,7 +262,7 @@ func (h *hijacked) Close() error {
 	return h.ReadWriteCloser.Close()
 }
 
-// hasImage reports whether an image is there.
+// hasImage reports whether an image exists.
 func (e *engine) hasImage(ctx context.Context, image string) (bool, error) {
 	err := e.call(ctx, http.MethodGet, "/images/"+image+"/json", nil, nil)
 	if engineStatus(err) == http.StatusNotFound {
@@ -276,7 +276,7 @@ func (e *engine) pull(ctx context.Context, image string) error {
 	ctx, cancel := context.WithTimeout(ctx, pullTime)
 	defer cancel()
 	if !strings.Contains(image, "@") && !strings.Contains(image[strings.LastIndexByte(image, '/')+1:], ":") {
-		image += ":latest" // or else the engine fetches all of them
+		image += ":latest" // otherwise the engine fetches all tags
 	}
 	resp, err := e.send(ctx, http.MethodPost, "/images/create?fromImage="+url.QueryEscape(image), nil, nil)
 	if err != nil {
@@ -296,7 +296,7 @@ func (e *engine) pull(ctx context.Context, image string) error {
 	}
 }
 
-// remove kills and removes a container. A missing one is no error; one being removed is requested again, since engines
+// remove kills and removes a container. A missing one isn't an error; one being removed is requested again, since engines
 // may stop halfway.
 func (e *engine) remove(ctx context.Context, id string) error {
 	for end := time.Now().Add(removeTime); ; {

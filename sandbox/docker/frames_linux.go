@@ -14,7 +14,7 @@ const (
 	frameErrors = 2
 )
 
-// errFrame is a connection that does not speak as engines do.
+// errFrame means that a connection doesn't follow the engine's protocol.
 var errFrame = errors.New("the engine sent unframed data")
 
 // readFrames passes on the content of frames: 8 bytes with the stream and the length, followed by the content. It
@@ -55,7 +55,7 @@ const maxReport = 64 << 10
 type markedOutputs struct {
 	out, errs *markedOutput
 	line      []byte
-	missing   int // marks
+	missing   int // marks still expected
 }
 
 func newMarkedOutputs(mark []byte, out, errs io.Writer, report func(line []byte)) *markedOutputs {
@@ -70,7 +70,7 @@ func newMarkedOutputs(mark []byte, out, errs io.Writer, report func(line []byte)
 	return m
 }
 
-// take is the callback of readFrames.
+// take handles the data of readFrames.
 func (m *markedOutputs) take(stream byte, p []byte) error {
 	to := m.out
 	if stream == frameErrors {
@@ -88,10 +88,10 @@ func (m *markedOutputs) flush() error { return errors.Join(m.out.flush(), m.errs
 type markedOutput struct {
 	mark    []byte
 	out     io.Writer
-	report  func(line []byte) // called once
+	report  func(line []byte) // called once with the line after the mark
 	pending []byte            // may be the start of the mark, or is the start of the line
-	found   bool              // the mark was
-	over    bool              // the line too
+	found   bool              // the mark was found
+	over    bool              // the line is complete, too
 }
 
 // Write passes on output as soon as it can't be part of the mark. It returns out's error.

@@ -51,7 +51,7 @@ func (b *box) exec(ctx context.Context, r jail.EngineRequest, out, errs io.Write
 	if !b.do(func() { p.read(r.Mark, out, errs) }) {
 		return nil, errors.Join(sandbox.ErrGone, p.conn.Close())
 	}
-	// A background process may hold the connection for as long as the box lives.
+	// A background process may hold the connection as long as the box lives.
 	b.do(func() {
 		select {
 		case <-p.ended:
@@ -67,7 +67,7 @@ func (b *box) exec(ctx context.Context, r jail.EngineRequest, out, errs io.Write
 	return p, nil
 }
 
-// read takes the outputs apart until the connection ends.
+// read separates the outputs until the connection ends.
 func (p *process) read(mark []byte, out, errs io.WriteCloser) {
 	defer close(p.ended)
 	defer errs.Close()

@@ -22,14 +22,14 @@ func urlEscape(s string) string { return url.QueryEscape(s) }
 // containerLaunch holds the parameters of a container's start.
 type containerLaunch struct {
 	image, init, thread string
-	empty               string // a folder with nothing in it, to cover others
+	empty               string // empty folder that hides others
 	policy              sandbox.Policy
 	spec                jail.Spec
 	filter              []byte
 	about               engineInfo
 	user, group         int
 	labels              map[string]string
-	proxy               *proxySocket // nil without a way out
+	proxy               *proxySocket // nil without network access
 	log                 *slog.Logger
 	host                func(string) (string, error)
 	release             func() // called when the container is gone
@@ -48,7 +48,7 @@ func (l *containerLaunch) closeProxy() {
 	}
 }
 
-// container is a request to create one, in the engine's terms.
+// container is the body of the engine's request to create a container.
 type container struct {
 	Image       string
 	Entrypoint  []string
@@ -143,7 +143,7 @@ func (l *containerLaunch) container() (container, error) {
 		if l.about.Podman {
 			h.UsernsMode = "keep-id"
 		} else {
-			// Root in there is the server's user out here.
+			// Root inside is the server's user outside.
 			user = "0:0"
 		}
 	}
@@ -153,7 +153,7 @@ func (l *containerLaunch) container() (container, error) {
 		User: user, WorkingDir: "/", Labels: l.labels, StopSignal: "SIGKILL",
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true, HostConfig: h,
 	}
-	if !l.about.Podman { // it would create a timer for it
+	if !l.about.Podman { // Podman would create a timer for it
 		c.Healthcheck = &healthcheck{[]string{"NONE"}}
 	}
 	if p.Network != sandbox.NetworkHost {

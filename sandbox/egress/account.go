@@ -103,7 +103,7 @@ func (a *account) send(n int) bool {
 	defer a.mu.Unlock()
 	a.today()
 	if a.out+int64(n) > a.limits.Out {
-		// Whoever fills the rest byte by byte would get there anyway.
+		// Filling the rest byte by byte would be possible anyway.
 		a.out = a.limits.Out
 		return false
 	}

@@ -28,7 +28,7 @@ type Question struct {
 	At     time.Time `json:"at"`
 }
 
-// Decision is an answer as it is stored.
+// Decision is a stored answer.
 type Decision struct {
 	Thread string    `json:"thread_id"` // the thread that asked
 	Host   string    `json:"host"`      // as Host returns it
@@ -39,8 +39,8 @@ type Decision struct {
 // Decisions keeps the owner's answers. Implementations are safe for use from
 // any goroutine; [Decide] holds the rules that they share.
 type Decisions interface {
-	// Lookup returns the answer that counts for host in thread now, if there is
-	// one. After an error the connection is refused.
+	// Lookup returns the current answer for host in thread, if there is one. After an error the
+	// connection is refused.
 	Lookup(ctx context.Context, thread, host string) (Answer, bool, error)
 	// Remember stores an answer. Of several about the same thread and host, the
 	// newest counts.

@@ -88,8 +88,7 @@ func (u upSide) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// closeWrite ends one direction of a connection, or all of it where that is
-// not possible.
+// closeWrite ends one direction of a connection, or all of it if that isn't possible.
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -32,8 +32,8 @@ func pipAddresses(lines []string) []string {
 	return found
 }
 
-// npmAddresses returns the registries of an .npmrc, of all scopes. Other keys,
-// among them the tokens, are not looked at.
+// npmAddresses returns the registries of an .npmrc, of all scopes. Other keys, including tokens, are
+// ignored.
 func npmAddresses(lines []string, env map[string]string) []string {
 	var found []string
 	for _, line := range lines {

@@ -78,7 +78,7 @@ func (s *session) exchange(ctx context.Context, g grant, req *http.Request, host
 	out.Host, out.RequestURI = target, ""
 	stripHops(out.Header)
 	if _, ok := out.Header["User-Agent"]; !ok {
-		out.Header["User-Agent"] = nil // or the transport would add its own
+		out.Header["User-Agent"] = nil // otherwise the transport adds its own
 	}
 	if strings.EqualFold(out.Header.Get("Expect"), "100-continue") {
 		out.Header.Del("Expect")

@@ -20,8 +20,8 @@ const (
 	recordLimit = 16 << 10
 )
 
-// readHello reads the TLS records that hold a client's first message and returns them unchanged, with the server name
-// in it: "" when there is none. It reads nothing after the message.
+// readHello reads the TLS records of a client's first message and returns them unchanged, with their server name: "" if
+// there is none. It reads nothing after the message.
 func readHello(r io.Reader) (raw []byte, name string, err error) {
 	var message []byte
 	for {
@@ -60,8 +60,7 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 	}
 }
 
-// octets takes a message apart; after the first lack, every part is empty and
-// bad is set.
+// octets parses a message; once data is missing, every part is empty and bad is set.
 type octets struct {
 	b   []byte
 	bad bool

@@ -45,7 +45,7 @@ func (p Packages) Hosts(ctx context.Context) []string {
 	r := &packageReader{ctx: ctx, root: p.Root, home: p.Home, found: make(map[string]bool),
 		env: make(map[string]string)}
 	if r.home == "" {
-		r.home, _ = os.UserHomeDir() // without one, the files in it are passed over
+		r.home, _ = os.UserHomeDir() // without one, files in it are skipped
 	}
 	environ := p.Environ
 	if environ == nil {

@@ -27,13 +27,13 @@ type Verdict string
 
 // The verdicts.
 const (
-	Allowed   Verdict = "allow"     // it was made
-	Denied    Verdict = "deny"      // the policy or an answer closes it
+	Allowed   Verdict = "allow"     // the connection was made
+	Denied    Verdict = "deny"      // the policy or an answer denies it
 	Asked     Verdict = "ask"       // undecided; refused until answered
 	Forbidden Verdict = "refuse"    // the address, port, method or TLS name is never open
 	Exhausted Verdict = "limit"     // the thread's budget is used up
 	Failed    Verdict = "error"     // the other side could not be reached
-	Malformed Verdict = "malformed" // the request made no sense
+	Malformed Verdict = "malformed" // the request was invalid
 )
 
 // Validate returns an error naming the first pattern that cannot match.

@@ -17,7 +17,7 @@ import (
 type Record struct {
 	Thread  string
 	Host    string     // as Host returns it; empty when malformed
-	Port    int        // 0 when malformed
+	Port    int        // 0 if malformed
 	IP      netip.Addr // connected address; invalid without a connection
 	In, Out int64      // bytes from and to the network
 	Verdict Verdict
@@ -29,16 +29,15 @@ type Record struct {
 // Proxy lets sandboxes reach the hosts that a policy opens. It speaks HTTP, CONNECT and SOCKS5 on the same listener.
 // The exported fields are set before the first Serve; the methods are safe for concurrent use.
 type Proxy struct {
-	// Decisions holds the owner's answers; nil when there are none.
+	// Decisions holds the owner's answers; nil if there are none.
 	Decisions Decisions
-	// Ask is told of a host about which nothing is decided, at most once a
-	// minute per thread and host. It must return soon; the connection is refused
-	// then, unless Await holds it. Nil refuses without asking.
+	// Ask is called for an undecided host, at most once a minute per thread and host. It must return
+	// soon; then the connection is refused, unless Await holds it. Nil refuses without asking.
 	Ask func(Question)
 	// Await holds a connection to an undecided host and reports whether Decisions has an answer now. Its context ends
 	// with the client. Nil refuses at once.
 	Await func(context.Context, Question) bool
-	// Audit is told of each connection when it ends, and must return soon.
+	// Audit is called for each ended connection, and must return soon.
 	Audit func(Record)
 	// Limits holds for each thread on its own.
 	Limits Limits

@@ -34,7 +34,7 @@ type session struct {
 	head   *io.LimitedReader // below in
 	in     *bufio.Reader     // the client's data
 	record Record
-	stops  []func() bool // they cancel the effects of the context's end
+	stops  []func() bool // cancel effects of the context's end
 }
 
 // converse serves one connection and closes it.
@@ -49,7 +49,7 @@ func (p *Proxy) converse(ctx context.Context, conn net.Conn, acct *account, thre
 		in:     bufio.NewReader(head),
 		record: Record{Thread: thread, At: p.clock()},
 	}
-	s.stops = append(s.stops, context.AfterFunc(ctx, func() { _ = conn.Close() })) // reads and writes report it
+	s.stops = append(s.stops, context.AfterFunc(ctx, func() { _ = conn.Close() })) // reads and writes return the error
 	defer func() {
 		if r := recover(); r != nil {
 			// The bytes come from programs that a model wrote; none of them may
@@ -79,7 +79,7 @@ func (p *Proxy) converse(ctx context.Context, conn net.Conn, acct *account, thre
 	}
 }
 
-// http serves a request that is meant for a proxy.
+// http serves a request to the proxy.
 func (s *session) http(ctx context.Context) {
 	req, ok := s.readRequest()
 	if !ok {
@@ -134,7 +134,7 @@ func (s *session) readRequest() (*http.Request, bool) {
 // grant is the reason why a connection is open.
 type grant struct {
 	rule     string
-	readOnly bool // over plain HTTP, GET and HEAD only
+	readOnly bool // over plain HTTP, only GET and HEAD are allowed
 }
 
 // admit decides about a host and a port, without resolving the name: not even

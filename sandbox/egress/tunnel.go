@@ -17,10 +17,9 @@ const (
 	alertName = "\x15\x03\x03\x00\x02\x02\x70"
 )
 
-// tunnel serves a client that was told that it is connected. Nothing reaches
-// the network before it has said, in TLS, that it means this host; on ports
-// for plain HTTP it may send one request instead, for programs that tunnel
-// everything.
+// tunnel serves a client that was told that it is connected. Nothing reaches the network before the
+// client names this host in TLS; on ports for plain HTTP it may send one request instead, for programs
+// that tunnel everything.
 func (s *session) tunnel(ctx context.Context, g grant, host string, port int) {
 	s.flow.extend(time.Now().Add(min(headTime, s.flow.idle)))
 	s.head.N = headLimit

@@ -18,7 +18,7 @@ import (
 type Dirs struct {
 	// Root is the data folder of the server, a path of the host.
 	Root string
-	// Shared is the folder above threads/, without links, where that is not Root.
+	// Shared is the resolved folder above threads/, if it isn't Root.
 	Shared string
 	// Mounts are folders of the host that every thread may read.
 	Mounts []Mount
@@ -26,7 +26,7 @@ type Dirs struct {
 	Shelf func(thread string) (Shelf, error)
 	// Shelved reports whether a shelf's project still exists; nil means yes.
 	Shelved func(shelf string) (bool, error)
-	// Limits bounds walks and searches; zero fields mean [DefaultSearchLimits].
+	// Limits limits walks and searches; zero fields mean [DefaultSearchLimits].
 	Limits SearchLimits
 	// Quota refuses to write more than a thread may have; nil refuses nothing.
 	Quota *Quota

@@ -18,9 +18,9 @@ import (
 const MaxEdit = 2 << 20
 
 var (
-	// ErrChanged is an edit of a text that has become another one meanwhile.
+	// ErrChanged means that the text to edit has changed meanwhile.
 	ErrChanged = errors.New("the file has changed since it was read")
-	// ErrNotText is an edit of something that is no text file of the agent's own.
+	// ErrNotText means that the file to edit isn't a text file in the agent's outputs.
 	ErrNotText = errors.New("only plain text files can be edited")
 )
 
@@ -109,7 +109,7 @@ func readPlain(at place) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	}
 	defer file.Close()
-	if same, err := at.root.Lstat(at.rel); err != nil || !os.SameFile(info, same) { // a link, since a moment
+	if same, err := at.root.Lstat(at.rel); err != nil || !os.SameFile(info, same) { // it became a link a moment ago
 		return nil, 0, ErrNotText
 	}
 	text, err := io.ReadAll(io.LimitReader(file, MaxEdit+1))

@@ -76,7 +76,7 @@ type place struct {
 	root     *os.Root
 	rel      string
 	readOnly bool
-	shelf    string // where it is kept, for a file of a project
+	shelf    string // folder with a project's file
 }
 
 // locate finds the root that serves a clean path.

@@ -10,11 +10,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// GlobQuery asks for the paths that match a pattern. In a pattern * and ? stay
-// within one name, ** stands for any number of folders including none,
-// {a,b} for either, [a-z] and [!a-z] for one character. It is matched from the
-// right (*.py finds files at any depth, src/*.py in every src folder) unless
-// it starts with ./ or is an absolute virtual path.
+// GlobQuery asks for the paths that match a pattern. In a pattern * and ? stay within one name, **
+// matches any number of folders including none, {a,b} either, [a-z] and [!a-z] one character. It is
+// matched from the right (*.py finds files at any depth, src/*.py in every src folder) unless it
+// starts with ./ or is an absolute virtual path.
 type GlobQuery struct {
 	Pattern string
 	// Path is the folder to search.
@@ -110,9 +109,8 @@ func parseGlob(pattern string) (*glob, error) {
 	return g, nil
 }
 
-// expand writes out {a,b} as separate patterns, nested ones too. A brace
-// without a partner or a comma stands for itself. ok is false when there would
-// be too many.
+// expand expands {a,b} to separate patterns, nested ones too. A brace without a partner or a comma is
+// literal. ok is false if there would be too many.
 func expand(done []string, head, tail string) (all []string, ok bool) {
 	open := strings.IndexByte(tail, '{')
 	if open < 0 {

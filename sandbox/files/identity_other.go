@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// identity returns all that can be told on every other system: when the content changed last.
+// identity returns the only available attribute on other systems: the time of the last content change.
 func identity(info fs.FileInfo) (inode uint64, changed time.Time) { return 0, info.ModTime() }

@@ -21,8 +21,7 @@ type Keeper interface {
 	Drop(thread string) error
 }
 
-// Save stores the files of a thread as they are now where others can get them. It does nothing where they are
-// in their folder only.
+// Save stores the current files of a thread for other servers. It does nothing if they are only in their folder.
 func (d Dirs) Save(ctx context.Context, thread string) error {
 	if d.Keeper == nil {
 		return nil

@@ -38,27 +38,27 @@ const (
 // Sentinels of this package. Files methods also return errors that match
 // fs.ErrNotExist, fs.ErrExist and fs.ErrPermission.
 var (
-	// ErrThread is a thread id outside [A-Za-z0-9_-]{1,64}.
+	// ErrThread means that a thread id doesn't match [A-Za-z0-9_-]{1,64}.
 	ErrThread = errors.New("thread ids are 1 to 64 letters, digits, dashes and underscores")
-	// ErrPath is a path that can name nothing here: malformed, or under another root.
+	// ErrPath means that a path can't name anything here: it is malformed, or under another root.
 	ErrPath = errors.New("invalid path")
-	// ErrEscape is a path or a link that leads out of the allowed folders.
+	// ErrEscape means that a path or link leads out of the allowed folders.
 	ErrEscape = errors.New("path leaves the allowed folders")
-	// ErrReadOnly is a change asked for under a read-only root.
+	// ErrReadOnly means that the root is read-only.
 	ErrReadOnly = errors.New("read-only")
-	// ErrNotRegular is a folder, pipe, socket or device where a file is needed.
+	// ErrNotRegular means that a folder, pipe, socket or device was found in place of a file.
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrNotDir is anything else where a folder is needed.
 	ErrNotDir = errors.New("not a directory")
-	// ErrTooLarge is a file with more bytes than the caller's limit.
+	// ErrTooLarge means that a file exceeds the caller's limit.
 	ErrTooLarge = errors.New("file too large")
 	// ErrLimit ends a walk that reached its number of entries or its time.
 	ErrLimit = errors.New("search limit reached")
 	// ErrQuota means that a thread's files use up its quota.
 	ErrQuota = errors.New("thread storage is full")
-	// ErrGlob is a pattern for names that cannot be parsed.
+	// ErrGlob means that a pattern for names is invalid.
 	ErrGlob = errors.New("invalid glob pattern")
-	// ErrRegexp is a regular expression that cannot be parsed.
+	// ErrRegexp means that a regular expression is invalid.
 	ErrRegexp = errors.New("invalid regular expression")
 )
 

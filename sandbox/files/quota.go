@@ -21,7 +21,7 @@ const (
 	Unseen = 64 << 20
 	// CountTime limits a count that a command waits for.
 	CountTime = 2 * time.Second
-	// A tree nested deeper than this is not counted but taken as too much.
+	// A tree nested deeper than this is not counted and exceeds the quota.
 	maxNesting = 256
 )
 
@@ -132,10 +132,10 @@ type Meter struct {
 	mu    sync.Mutex
 	used  int64         // guarded by mu, as all below
 	gone  int64         // deleted, but still open in processes
-	free  int64         // of the disk at that time
+	free  int64         // free bytes on the disk at that time
 	at    time.Time     // time of the count
-	took  time.Duration // by the count
-	deep  bool          // it could not be counted
+	took  time.Duration // duration of the count
+	deep  bool          // too deep to be counted
 	busy  bool          // a count is under way
 	known bool
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// FreeSpace is not known on this system.
+// FreeSpace returns false: it is unknown on this system.
 func FreeSpace(string) (int64, bool) { return 0, false }
 
 func diskUsage(ctx context.Context, dir string) (sum int64, err error) {

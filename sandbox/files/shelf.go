@@ -20,8 +20,8 @@ const (
 
 // Shelf is the location of a project's files.
 type Shelf struct {
-	ID    string // "project." and the project's id, for [Dirs.Folder]; "" for a thread that is in none
-	Write bool   // whether the thread may change them
+	ID    string // "project." and the project's id, for [Dirs.Folder]; "" for a thread without a project
+	Write bool   // the thread may change the project's files
 }
 
 // shelfRoot opens a thread's shelf on first use: most calls never touch it.
@@ -146,8 +146,8 @@ func (d Dirs) ProjectDir(thread string) (dir string, write bool, err error) {
 	return filepath.Join(base, "user-data", "uploads"), shelf.Write, err
 }
 
-// ProjectFolder is ProjectDir, without links, for commands that are about to start: it is made if necessary, has the
-// files as they are now, and commands that run as other users can use it.
+// ProjectFolder is ProjectDir, without links, for commands about to start: it is created if missing, has the current
+// files, and is accessible to commands that run as other users.
 func (d Dirs) ProjectFolder(thread string) (dir string, write bool, err error) {
 	shelf, err := d.shelfOf(thread)
 	if err != nil || shelf.ID == "" {
@@ -186,7 +186,7 @@ func asOthers() bool { return os.Geteuid() == 0 }
 const (
 	openFileMode   = fs.FileMode(0o666)
 	openFolderMode = fs.FileMode(0o777)
-	maxOpened      = 5_000 // entries of a shelf that are looked at before each command
+	maxOpened      = 5_000 // limit of shelf entries checked before each command
 )
 
 func openFile(file *os.File) error {
@@ -245,7 +245,7 @@ func openTree(dir string) error {
 			if err == nil && info.Mode().Perm()&openFileMode != openFileMode {
 				err = root.Chmod(name, info.Mode().Perm()|openFileMode)
 			}
-			if errors.Is(err, fs.ErrNotExist) { // a command took it away
+			if errors.Is(err, fs.ErrNotExist) { // a command removed it
 				return nil
 			}
 			return err

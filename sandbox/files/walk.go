@@ -16,7 +16,7 @@ import (
 
 // SearchLimits limits one walk or search of a tree that a program may have filled on purpose.
 type SearchLimits struct {
-	// Entries is the number of names looked at, ignored ones not counted.
+	// Entries is the number of names examined, except ignored ones.
 	Entries int
 	// Depth is the number of levels below the start.
 	Depth int
@@ -26,7 +26,7 @@ type SearchLimits struct {
 	FileSize int64
 }
 
-// DefaultSearchLimits are 10,000 entries, 20 levels, 2 seconds and 10 MiB.
+// DefaultSearchLimits returns 10,000 entries, 20 levels, 2 seconds and 10 MiB.
 func DefaultSearchLimits() SearchLimits {
 	return SearchLimits{Entries: 10_000, Depth: 20, Time: 2 * time.Second, FileSize: 10 << 20}
 }

@@ -24,7 +24,7 @@ import (
 // Host runs commands as the server's user without any protection. It is for owners who confirm it twice.
 type Host struct {
 	Config *sandbox.Config
-	Root   string // of the data, without links
+	Root   string // resolved path of the data
 	Pool   *pool.Pool
 }
 
@@ -145,11 +145,11 @@ func (h *Host) start(context.Context, string, sandbox.Policy) (pool.Box, error) 
 // Box remembers the process groups of commands, which may continue in the background.
 type Box struct {
 	mu     sync.Mutex
-	groups map[int]bool // whether their command runs; guarded by mu
+	groups map[int]bool // groups with a running command; guarded by mu
 	ended  bool         // guarded by mu
 	over   chan struct{}
 	about  []string
-	prefix []string // starts the program that follows it
+	prefix []string // program and arguments that start the following program
 }
 
 // NewBox returns a box with those layers. The prefix, if any, is put before each command.

@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 )
 
-// Size returns the program's size in bytes, or fs.ErrNotExist where there is none for this processor.
+// Size returns the program's size in bytes, or fs.ErrNotExist if there is none for this processor.
 func Size() (int64, error) { return size(packed) }
 
-// Read returns the program, or fs.ErrNotExist where there is none for this processor.
+// Read returns the program, or fs.ErrNotExist if there is none for this processor.
 func Read() ([]byte, error) {
 	if keep.Load() {
 		return kept()
@@ -31,7 +31,7 @@ var (
 	kept = sync.OnceValues(func() ([]byte, error) { return read(packed) })
 )
 
-// Keep has Read unpack the program once. A server reads it once in the life of a data folder and needs the memory for
+// Keep makes Read unpack the program once. A server reads it once in the life of a data folder and needs the memory for
 // other things; tests open hundreds of data folders in one process.
 func Keep() { keep.Store(true) }
 

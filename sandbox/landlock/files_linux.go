@@ -87,7 +87,7 @@ func (p *pieces) add(b jail.Bind) error {
 	}
 	entries, err := os.ReadDir(b.Src)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // commands could not either
+		return nil // commands could not read it either
 	}
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func isFolder(name string) bool {
 // last.
 type temps struct {
 	mu   sync.Mutex
-	used map[string]int // guarded by mu
+	used map[string]int // guarded by mu; number of users
 }
 
 // useTmp creates the temporary folder, to be removed with the box.
@@ -179,7 +179,7 @@ func freshTmp(dir string, owner int) error {
 	return nil
 }
 
-// errShared is a folder that others may use already.
+// errShared means that others may use a folder already.
 var errShared = errors.New("the folder belongs to a group that may use it")
 
 // openWay lets the threads' users traverse the folders above their own without listing them. Only they are in the
@@ -201,7 +201,7 @@ func (l *provider) openWay(base string, project sandbox.Bind) error {
 			real = filepath.Dir(real)
 		}
 	}
-	if project.Dir != "" { // its own folder is open to all
+	if project.Dir != "" { // its own folder is open to everyone
 		data := filepath.Dir(project.Dir)
 		dirs = append(dirs, data, filepath.Dir(data), filepath.Dir(filepath.Dir(data)))
 	}

@@ -16,7 +16,7 @@ import (
 // landlockABI is the first version that guards the length of files too.
 const landlockABI = 3
 
-// plainTmp stands for the temporary folder of a thread in the table of binds.
+// plainTmp represents the temporary folder of a thread in the table of binds.
 const plainTmp = "/tmp"
 
 // provider isolates threads on hosts without namespaces: by file rules, a system call filter, and separate users if the
@@ -41,7 +41,8 @@ func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	return l, nil
 }
 
-// plainEnvironment is the initial environment of commands. Git fails if it may not read the system's settings.
+// plainEnvironment returns the initial environment of commands. Git fails if it may not read the system's
+// settings.
 func plainEnvironment() map[string]string {
 	env := ns.CommandEnvironment(sandbox.NetworkNone)
 	env["GIT_CONFIG_NOSYSTEM"] = "1"

@@ -29,8 +29,8 @@ type ClientLimits struct {
 	Time      time.Duration  // from the request to the end of the body, 20 s
 	Redirects int            // redirects followed, 5; negative for none
 	Ports     []int          // 80, 443, 8080 and 8443
-	Types     []string       // media types that are read, such as "text/html" or "text/*"; all
-	Roots     *x509.CertPool // certificate authorities, the system's
+	Types     []string       // accepted media types, such as "text/html" or "text/*"; none means all
+	Roots     *x509.CertPool // certificate authorities, by default the system's
 }
 
 func (l ClientLimits) withDefaults() ClientLimits {

@@ -139,8 +139,7 @@ func (g *Guard) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	resolve := g.Resolve
 	if resolve == nil {
 		resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
-			// With the final dot, a name that does not exist is not looked for
-			// below the domains that this host searches.
+			// The final dot prevents a lookup below this host's search domains.
 			if strings.Contains(host, ".") {
 				host += "."
 			}

@@ -1,7 +1,4 @@
-// Package netguard decides which machines may be reached for a model, and reaches them.
+// Package netguard decides which machines may be reached for a model, and connects to them.
 //
-// [Guard] judges addresses: loopback, private networks, cloud metadata and the server's
-// own ports are refused, whatever name led there and however the address is spelled.
-// [Client] is for web tools, [Guard.DialContext] for the rest. Which hosts a thread's
-// sandbox may talk to is the matter of package egress.
+// [Guard] judges addresses: it refuses loopback, private networks, cloud metadata and the server's own ports, regardless of the name that led there and the spelling of the address. [Client] is for web tools, [Guard.DialContext] for the rest. Package egress decides which hosts a thread's sandbox may reach.
 package netguard

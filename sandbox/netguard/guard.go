@@ -22,9 +22,8 @@ type Guard struct {
 	// Private permits all non-public addresses except cloud metadata services, for choices of a server's owner. Own
 	// still applies.
 	Private bool
-	// Own returns the addresses that the server listens on. They are refused
-	// even in networks that AllowPrivate opens; an unspecified address stands
-	// for all of this host. Nil means none.
+	// Own returns the addresses that the server listens on. They are refused even in networks that
+	// AllowPrivate opens; an unspecified address means all of this host. Nil means none.
 	Own func() []netip.AddrPort
 	// Local returns the addresses of this host, which are refused also where
 	// they are public. Nil asks the system.
@@ -37,7 +36,7 @@ type Guard struct {
 // Refused is the error of a [Guard] about an address or a name.
 type Refused struct {
 	Addr   netip.Addr // the address; not valid when the name itself is refused
-	Host   string     // the name that was asked for, if any
+	Host   string     // the requested name, if any
 	Reason string     // kind of the address or name, such as "loopback"
 }
 
@@ -138,8 +137,8 @@ func (g *Guard) CheckName(host string) error {
 	return nil
 }
 
-// Control is for [net.Dialer.Control]: it judges the resolved address of each
-// attempt at the last moment before the connection, whatever was checked before.
+// Control implements [net.Dialer.Control]: it judges the resolved address of each attempt immediately
+// before the connection, regardless of earlier checks.
 func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return &Refused{Host: address, Reason: "only TCP is open"}
@@ -151,7 +150,7 @@ func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	return g.CheckPort(ap)
 }
 
-// opens reports whether an entry of AllowPrivate with at least so many bits holds addr.
+// opens reports whether an entry of AllowPrivate with at least this many bits contains addr.
 func (g *Guard) opens(addr netip.Addr, bits int) bool {
 	return slices.ContainsFunc(g.AllowPrivate, func(p netip.Prefix) bool {
 		a, n := p.Addr(), p.Bits()

@@ -16,11 +16,10 @@ import (
 // their unambiguous spellings.
 var ErrHost = errors.New("malformed host")
 
-// Host returns the one spelling of a host that names are compared in: lower
-// case, international names in ASCII, no trailing dot, addresses in canonical
-// form and without brackets. It refuses, with [ErrHost], whatever other
-// programs could read differently: control characters, percent signs, user
-// parts, zones, ports, and numbers that some resolvers take for IPv4.
+// Host returns the canonical spelling of a host for comparisons: lower case, international names in
+// ASCII, no trailing dot, addresses in canonical form and without brackets. It refuses, with
+// [ErrHost], names that other programs might interpret differently: control characters, percent signs,
+// user parts, zones, ports, and numbers that some resolvers take for IPv4.
 func Host(raw string) (string, error) {
 	if raw == "" || len(raw) > 1024 {
 		return "", fmt.Errorf("%w: %d bytes", ErrHost, len(raw))

@@ -24,7 +24,7 @@ type Base struct {
 	Pool   *pool.Pool
 	Users  *Owners  // nil unless the server is root
 	Groups *Cgroups // nil without delegation
-	Guards string   // why there are no control groups
+	Guards string   // why control groups are missing
 
 	name string
 	try  func(context.Context) sandbox.Report
@@ -115,7 +115,7 @@ func (b *Base) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Found is the result of the last probe: the host, and the program that sandboxes start.
+// Found returns the result of the last probe: the host, and the program that sandboxes start.
 func (b *Base) Found() (System, string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,8 +30,8 @@ type Box struct {
 	conn   *net.UnixConn
 	shell  string
 	limits jail.Limits
-	pids   int64 // the limit of processes as the policy has it
-	shared bool  // the system counts other processes of the user for it too
+	pids   int64 // process limit of the policy
+	shared bool  // the system also counts the user's other processes
 	spare  func() int64
 	roots  []string // folders of the thread on the host
 	owner  int      // user id of commands on the host, -1 for that of the server
@@ -41,11 +41,11 @@ type Box struct {
 	proxy  net.Listener
 	// killTime limits the supervisor's time to end a command.
 	killTime time.Duration
-	line     *os.File       // its end is the end of the keeper; nil where there are namespaces
+	line     *os.File       // closing it ends the keeper; nil with namespaces
 	work     sync.WaitGroup // receiver and proxy
 
-	dead   chan struct{} // closed when the supervisor answers no more
-	over   chan struct{} // closed when no process is left and all is released
+	dead   chan struct{} // closed when the supervisor no longer answers
+	over   chan struct{} // closed when no process is left and everything is released
 	mu     sync.Mutex
 	late   *time.Timer                // guarded by mu
 	next   int                        // guarded by mu

@@ -20,7 +20,7 @@ import (
 const (
 	// killSlack is the supervisor's extra time to end a command before the whole sandbox is ended.
 	killSlack = 500 * time.Millisecond
-	// Linux takes no argument of 128 KiB or more.
+	// Linux rejects arguments of 128 KiB or more.
 	MaxArgument = 100 << 10
 )
 
@@ -30,7 +30,7 @@ type call struct {
 	began  time.Time
 }
 
-// Run runs a command. Whatever way it ends, none of its processes outlives ctx.
+// Run runs a command. None of its processes outlives ctx, however it ends.
 func (b *Box) Run(ctx context.Context, j pool.Job) (pool.Exit, error) {
 	defer j.Close()
 	id, answers := b.wait()
@@ -243,7 +243,7 @@ func (b *Box) write(m *jail.Message, fds ...int) (int, error) {
 	return n, nil
 }
 
-// unnamedFile is read from its start.
+// unnamedFile returns an unnamed file with this content, positioned at its start.
 func unnamedFile(name string, content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 func NoGroups(why string) string {
 	manager := "--user "
 	if os.Geteuid() == 0 {
-		manager = "" // that of the system
+		manager = "" // the system's manager
 	}
 	return "no control groups (" + why + "): memory and processes are watched by the sandbox itself. " +
 		"To have the kernel bound them, run Fawn as a systemd service with Delegate=yes in its [Service] section, " +
@@ -178,7 +178,7 @@ func (g *Cgroup) remove() {
 		_ = unix.Close(g.fd)
 		g.fd = -1
 	}
-	// Before Linux 5.14 there is no such file; process 1 took all others along.
+	// Before Linux 5.14 this file doesn't exist; process 1 took all others along.
 	_ = put(g.dir, "cgroup.kill", "1")
 	for range 50 {
 		if err := unix.Rmdir(g.dir); !errors.Is(err, unix.EBUSY) {

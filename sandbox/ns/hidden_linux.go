@@ -13,11 +13,11 @@ import (
 	"syscall"
 )
 
-// Bounds of the search for private files. Beyond them whole folders are hidden.
+// Limits of the search for private files. Beyond them whole folders are hidden.
 const (
-	maxLooked    = 1 << 20  // names in each folder of programs
+	maxLooked    = 1 << 20  // limit of names per program folder
 	maxHidden    = 200      // files and folders
-	maxHiddenLen = 32 << 10 // bytes of their paths, which are told to every new sandbox
+	maxHiddenLen = 32 << 10 // limit of their paths' bytes, which every new sandbox gets
 )
 
 // findHidden searches folders of user-installed programs for private files and folders: those readable by their owner
@@ -91,7 +91,7 @@ func privateFolder(name string) bool {
 }
 
 // privateFile reports whether a name is that of a credentials file. Certificates share the extension of keys but are
-// needed, so those are inspected. Test files of programs are no secrets.
+// needed, so those are inspected. Test files of programs aren't secrets.
 func privateFile(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	ext := filepath.Ext(name)

@@ -27,7 +27,7 @@ func (b *Box) keep(spec jail.Spec) (*os.File, error) {
 	b.cmd.Env = jail.KeeperEnv(spec.User)
 	b.cmd.ExtraFiles = append(b.cmd.ExtraFiles, listening)
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	// Whoever still has its output open then is a stray.
+	// A process that still has its output open then is a stray.
 	b.cmd.WaitDelay = pool.LastWords
 	if b.group != nil {
 		b.cmd.SysProcAttr.UseCgroupFD, b.cmd.SysProcAttr.CgroupFD = true, b.group.fd

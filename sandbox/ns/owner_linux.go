@@ -157,8 +157,8 @@ func (o *Owners) release(uid int) {
 	}
 }
 
-// createHome creates the home of a thread's commands, which belongs to the disk space of the thread but is no file of
-// the user.
+// createHome creates the home of a thread's commands, which counts toward the thread's disk space but isn't one of the
+// user's files.
 func createHome(d files.Dirs, thread string) error {
 	base, err := d.Folder(thread)
 	if err != nil {

@@ -44,7 +44,7 @@ type refusalRule struct {
 	ask        bool
 }
 
-// answer is a filter's return value.
+// answer returns the return value of a filter.
 func (r refusalRule) answer() uint32 {
 	if r.ask {
 		return filterAsk
@@ -60,8 +60,8 @@ const (
 	tiocLinux       = 0x541c
 )
 
-// refusedCalls are denied with EPERM: calls that change mounts or namespaces, inspect other processes, or reach rarely
-// used and vulnerable parts of the kernel. Owners may allow some by name.
+// refusedCalls lists calls denied with EPERM: calls that change mounts or namespaces, inspect other processes, or reach
+// rarely used and vulnerable parts of the kernel. Owners may allow some by name.
 func refusedCalls() map[string]uint32 {
 	all := map[string]uint32{
 		"mount": unix.SYS_MOUNT, "umount2": unix.SYS_UMOUNT2, "pivot_root": unix.SYS_PIVOT_ROOT,
@@ -193,8 +193,7 @@ func changesIdentity(bit uint32) []refusalRule {
 	)
 }
 
-// usualBuffers leaves the buffers of sockets as they are, whatever size a program asks for, as a
-// system with low limits would.
+// usualBuffers ignores requests for other sizes of socket buffers, like a system with low limits.
 func usualBuffers() (rules []refusalRule) {
 	for _, option := range []uint32{unix.SO_SNDBUF, unix.SO_RCVBUF, unix.SO_SNDBUFFORCE, unix.SO_RCVBUFFORCE} {
 		rules = append(rules, when(unix.SYS_SETSOCKOPT, 0,
@@ -219,8 +218,8 @@ func sockets() []refusalRule {
 	}
 }
 
-// filterProgram tries the rules in turn. Calls of another architecture end the
-// process: their numbers mean something else.
+// filterProgram tries the rules in order. Calls of another architecture end the process: their numbers
+// mean something else.
 func filterProgram(rules []refusalRule) []bpf.Instruction {
 	load := func(offset uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: offset, Size: 4} }
 	p := []bpf.Instruction{

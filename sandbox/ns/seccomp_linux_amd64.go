@@ -11,12 +11,12 @@ func refusedCallsArch() map[string]uint32 {
 	}
 }
 
-// sharedCallsArch has the calls of sharedCalls that newer systems do without.
+// sharedCallsArch returns the calls of sharedCalls that newer architectures lack.
 func sharedCallsArch() map[string]uint32 {
 	return map[string]uint32{"inotify_init": unix.SYS_INOTIFY_INIT}
 }
 
-// changesIdentityArch has the calls that newer systems do without.
+// changesIdentityArch adds the calls that newer architectures lack.
 func changesIdentityArch(mode, creates, unnamed func(int) condition) []refusalRule {
 	return []refusalRule{
 		when(unix.SYS_CHMOD, unix.EPERM, mode(1)),

@@ -15,10 +15,10 @@ import (
 	"syscall"
 )
 
-// Bounds of the search in the contents of files.
+// Limits of the search in the contents of files.
 const (
 	maxHead = 64 << 10  // bytes of one file
-	maxRead = 512 << 20 // bytes of all files in each folder of programs
+	maxRead = 512 << 20 // limit of bytes read per program folder
 )
 
 // holdsSecret reports whether the beginning of a file contains a secret: a private key, a token of a known service, an
@@ -60,8 +60,8 @@ func secretIn(b []byte, script bool) bool {
 var tokenStarts = []string{"AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "rk_live_",
 	"sk_live_", "AIza", "npm_", "pypi-", "hf_", "dop_v1_", "SG.", "ya29.", "eyJ"}
 
-// tokenIn tells whether a text has a token of a beginning that is no placeholder. Matching at these places only is several
-// times as fast as a search by the expression, and this is done with each file when the server starts.
+// tokenIn reports whether a text contains a token with a prefix that isn't a placeholder. Matching at these places only is
+// several times as fast as searching with the expression, and this is done for each file when the server starts.
 func tokenIn(b []byte, start string, token *regexp.Regexp) bool {
 	for at := 0; ; at++ {
 		next := bytes.Index(b[at:], []byte(start))
@@ -77,8 +77,8 @@ func tokenIn(b []byte, start string, token *regexp.Regexp) bool {
 	}
 }
 
-// loginIn tells whether a text has an address with a password that is no placeholder. As with tokens, the expression sees
-// only places where one may be, with more room in front and behind than it can match.
+// loginIn reports whether a text contains an address with a password that isn't a placeholder. As with tokens, the
+// expression only sees possible places, with more context than it can match.
 func loginIn(b []byte, login *regexp.Regexp) bool {
 	for at := 0; ; at += 3 {
 		next := bytes.Index(b[at:], []byte("://"))
@@ -161,10 +161,11 @@ func settingValue(b []byte) []byte {
 	return b
 }
 
-// joined takes out of a name whatever joins its words.
+// joined removes the separators between the words of a name.
 var joined = strings.NewReplacer("_", "", "-", "", ".", "")
 
-// secretName tells whether a setting of a name should be secret. Words of names are joined by _, -, . or a capital.
+// secretName reports whether a setting with this name should be secret. Words of names are joined by _, -, . or a
+// capital.
 func secretName(name []byte) bool {
 	end := bytes.TrimRight(name, "_-.")
 	if len(end) == 0 || !strings.ContainsRune("denstyh", rune(end[len(end)-1]|0x20)) { // the last letters of all words below

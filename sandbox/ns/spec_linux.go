@@ -22,7 +22,7 @@ type System struct {
 	Binds   []jail.Bind
 	links   map[string]string
 	Secrets []string // resolved paths of the host
-	Hidden  []string // other exceptions in the program folders
+	Hidden  []string // other hidden paths in program folders
 	Shell   string   // path of bash, inside and outside
 	bound   []string // the program folders' paths on the host
 }
@@ -65,7 +65,7 @@ func findSystem(ctx context.Context, cfg sandbox.Config, own int) (System, error
 		for _, name := range names {
 			real, err := filepath.EvalSymlinks(name)
 			if err != nil {
-				continue // a link to something that is not installed
+				continue // a link to something not installed
 			}
 			s.Binds = append(s.Binds, jail.Bind{Src: real, Dst: name, Optional: true})
 		}

@@ -37,7 +37,7 @@ func TasksOf(uid, except int) (sum int64) {
 	return sum
 }
 
-// notBelow reports whether a process is surely not below another one.
+// notBelow reports whether a process is certainly not a descendant of another one.
 func notBelow(parents map[int]int, pid, other int) bool {
 	for range len(parents) {
 		if pid == other {

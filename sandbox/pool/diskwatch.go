@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// Free space of the disk is looked at this often while any process of a sandbox lives.
+	// The disk's free space is checked this often while any process of a sandbox lives.
 	diskLook = 250 * time.Millisecond
 	// Files are counted when as much is gone from the disk as the thread may still write,
 	// and this often in any case: at first, and after a while without growth.
@@ -36,17 +36,17 @@ type diskWatch struct {
 	thread string
 	limit  int64
 	meter  *files.Meter
-	shelf  string // where the files of the project are, if commands may write to them
+	shelf  string // folder of the project's files, if commands may write to them
 	stored *files.Meter
 
 	mu      sync.Mutex
-	blind   bool            // the box doesn't know the open files
+	blind   bool            // open files of the box are unknown
 	next    int             // guarded by mu, as all here
 	calls   map[int]watched // running commands
 	base    int64           // usage when the last command started
 	full    int64           // the project's usage at that time
-	deep    bool            // that could not be counted
-	running bool            // the loop
+	deep    bool            // too deep to be counted
+	running bool            // the loop is running
 	notes   []string        // for the next result
 }
 
@@ -153,7 +153,7 @@ func (w *diskWatch) loop() {
 			continue
 		}
 		if err != nil && !errors.Is(err, files.ErrNesting) {
-			continue // a file that went away meanwhile
+			continue // a file removed meanwhile
 		}
 		pause = min(2*pause, diskRest)
 		if used > before {

@@ -50,7 +50,7 @@ type Job struct {
 	Env     []string
 	Cwd     string
 	Stdin   []byte
-	In      *os.File // in place of Stdin; may be nil
+	In      *os.File // replaces Stdin; may be nil
 	Out     *os.File
 	Errs    *os.File
 }
@@ -71,14 +71,14 @@ func (j Job) Close() error {
 type Usage struct {
 	Procs    int   // processes of commands
 	Mem, Tmp int64 // bytes
-	Gone     int64 // bytes of files that were deleted but are still open; -1 means unknown
+	Gone     int64 // bytes of deleted files that are still open; -1 means unknown
 }
 
 // Cleared counts the ended processes.
 type Cleared struct {
 	Procs int
-	Names string // names of their programs
-	Call  bool   // a running command writes; it was ended unless it began after the count
+	Names string // names of the writing programs
+	Call  bool   // a running command is the writer; it was ended unless it began after the count
 }
 
 // Exit is the outcome of a job.
@@ -87,11 +87,11 @@ type Exit struct {
 	Signal     string
 	Background int
 	OOM        string // actions of the memory guard
-	Crowded    int    // the limit of processes, if it was reached
+	Crowded    int    // the process limit, if it was reached
 	Refused    string // why the program could not start
-	Lost       string // why the box is lost with it
+	Lost       string // why the box was lost, too
 	Quota      bool   // ended for exceeding the quota
-	Cleared    int    // processes that filled the sandbox and were ended for it
+	Cleared    int    // number of processes ended because they filled the sandbox
 	Notes      []string
 	Usage      sandbox.Rusage
 }

@@ -21,13 +21,13 @@ type member struct {
 	mu         sync.Mutex
 	gone       string         // why it was destroyed; guarded by mu, as all below
 	owner      string         // owner it works for
-	policy     sandbox.Policy // for the next start
+	policy     sandbox.Policy // policy of the next start
 	box        Box            // nil before the first command and after the end
-	with       sandbox.Policy // the machine's available memory
-	single     map[Box]bool   // boxes that live for one call
+	with       sandbox.Policy // policy with the machine's available memory
+	single     map[Box]bool   // boxes used for one call
 	starting   chan struct{}  // closed when a start has ended
 	calls      int
-	lost       string // why the box before is gone, to be told to the model
+	lost       string // why the previous box is gone, for the model
 	background int
 	started    time.Time
 	lastUsed   time.Time
@@ -91,7 +91,7 @@ func (m *member) take(ctx context.Context, apart *sandbox.Policy) (b Box, p sand
 	if apart != nil {
 		p = *apart
 		m.mu.Lock()
-		p.Limits.Memory = m.policy.Limits.Memory // what this machine has to give
+		p.Limits.Memory = m.policy.Limits.Memory // limited by this machine's memory
 		p.Project = m.policy.Project
 		m.mu.Unlock()
 		b, err = m.once(ctx, p)
@@ -205,7 +205,7 @@ func ended(b Box) bool {
 	}
 }
 
-// leave counts a call out, unless it had a box apart.
+// leave ends a call, unless it had a separate box.
 func (m *member) leave(b Box, res sandbox.ExecResult, p sandbox.Policy, apart bool) {
 	m.mu.Lock()
 	if !apart {
@@ -214,7 +214,7 @@ func (m *member) leave(b Box, res sandbox.ExecResult, p sandbox.Policy, apart bo
 		m.background += res.Background
 	}
 	if res.SandboxRestarted && m.box == b {
-		// The model was told with this result.
+		// The model was told in this result.
 		m.drop("")
 		m.restarts++
 	}
@@ -229,7 +229,7 @@ func (m *member) leave(b Box, res sandbox.ExecResult, p sandbox.Policy, apart bo
 	}
 }
 
-// end is for good.
+// end closes the member permanently.
 func (m *member) end(why string) {
 	m.mu.Lock()
 	m.gone = why
@@ -255,7 +255,7 @@ func (m *member) restart(why string) bool {
 		m.restarts++
 	}
 	if m.calls > 0 {
-		m.lost = "" // they are told themselves
+		m.lost = "" // these commands get the message themselves
 	}
 	m.mu.Unlock()
 	for _, b := range all {
@@ -295,7 +295,7 @@ func (m *member) sweep() {
 	defer cancel()
 	u, err := b.Stat(ctx, false)
 	if time.Since(used) <= cfg.BackgroundTimeout {
-		if err != nil && !ended(b) { // a busy host: it may well have jobs
+		if err != nil && !ended(b) { // assume a busy host still has jobs
 			return
 		}
 		if u.Procs > 0 {

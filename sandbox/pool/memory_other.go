@@ -2,5 +2,5 @@
 
 package pool
 
-// machineMemory is unknown here.
+// machineMemory returns 0: the size is unknown here.
 func machineMemory(string) int64 { return 0 }

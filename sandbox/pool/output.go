@@ -12,9 +12,9 @@ const maxKept = 4 << 20
 type keeper struct {
 	chars int // characters kept, half of them from the beginning; 0 keeps maxKept bytes
 	head  []byte
-	left  int // characters that head still takes
+	left  int // characters left in head
 	tail  []byte
-	next  int // where tail is written next, once it is full
+	next  int // write position in tail, once it is full
 	full  bool
 	bytes int64
 	total int64 // characters
@@ -76,7 +76,8 @@ func (k *keeper) keepTail(p []byte) {
 	}
 }
 
-// text returns at most so many characters of the output, valid UTF-8 with a line about the omitted part.
+// text returns a limited number of characters of the output, valid UTF-8 with a line about the omitted
+// part.
 func (k *keeper) text(most int) (out []byte, truncated bool) {
 	most = min(most, k.chars)
 	tail := k.tail

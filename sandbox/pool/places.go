@@ -16,7 +16,7 @@ type places struct {
 // waiter is a caller waiting for a place.
 type waiter struct {
 	owner string
-	turn  chan struct{} // closed when the place is theirs
+	turn  chan struct{} // closed when the place is granted
 }
 
 // share returns the limit of an owner. The nameless server itself may have all.
@@ -30,7 +30,7 @@ func (p *places) share(owner string) int {
 // full reports whether an owner has all places that it may have.
 func (p *places) full(owner string) bool { return p.used[owner] >= p.share(owner) }
 
-// join is in line.
+// join joins the queue.
 func (p *places) join(owner string) *waiter {
 	w := &waiter{owner, make(chan struct{})}
 	p.line = append(p.line, w)

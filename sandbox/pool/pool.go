@@ -30,7 +30,7 @@ type Pool struct {
 	Env    func(sandbox.Policy) map[string]string
 	start  Starter
 	quota  *files.Quota
-	memory int64          // of the machine, in bytes; 0 is unknown
+	memory int64          // memory of the machine, in bytes; 0 is unknown
 	work   sync.WaitGroup // calls, pumps and the sweeper
 	quit   chan struct{}
 
@@ -38,7 +38,7 @@ type Pool struct {
 	closed  bool               // guarded by mu
 	members map[string]*member // guarded by mu
 	places  places             // guarded by mu
-	failed  int                // starts that failed in a row; guarded by mu
+	failed  int                // consecutive failed starts; guarded by mu
 }
 
 // New returns the pool of a provider. Its work ends with Close.
@@ -334,7 +334,7 @@ type leased struct {
 	Box
 	over chan struct{}
 	disk *diskWatch
-	why  atomic.Pointer[string] // why it was stopped while commands ran
+	why  atomic.Pointer[string] // reason for stopping it while commands ran
 }
 
 func (l *leased) Run(ctx context.Context, j Job) (Exit, error) {

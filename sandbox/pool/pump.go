@@ -30,10 +30,10 @@ type pump struct {
 	detach time.Time // guarded by limit; set when the command has ended
 
 	mu      sync.Mutex
-	clean   *replacer    // masks texts that span both outputs; guarded by mu, like all below
+	clean   *replacer    // masks texts that span both outputs; guarded by mu, like the fields below
 	show    func([]byte) // may be nil
 	all     io.Writer    // may be nil
-	budget  int64        // bytes that may still be shown
+	budget  int64        // bytes left to show
 	pending []byte
 	flushAt time.Time // zero while nothing is pending
 }
@@ -107,7 +107,7 @@ func (u *pump) collect(s *stream) {
 		u.take(s, buf[:n], false)
 		late := errors.Is(err, os.ErrDeadlineExceeded)
 		if err != nil && !late {
-			break // all writers are gone
+			break // all writers have closed it
 		}
 		if !last.IsZero() && !time.Now().Before(last) {
 			u.rest(s, buf)
@@ -212,7 +212,7 @@ func (u *pump) flushLocked() {
 	u.pending = nil
 }
 
-// finish is called when the command has ended, and waits for its last words.
+// finish waits for the remaining output after the end of the command.
 func (u *pump) finish() {
 	u.limit.Lock()
 	u.detach = time.Now().Add(LastWords)

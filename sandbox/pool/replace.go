@@ -10,7 +10,7 @@ import (
 const (
 	// Shorter values occur by chance; masking them would spoil the output.
 	minSecret     = 4
-	minSecretLine = 8 // of single lines of longer ones
+	minSecretLine = 8 // the same for single lines of longer values
 	masked        = "****"
 )
 
@@ -19,7 +19,7 @@ type replacement struct{ from, to string }
 
 // replacer replaces texts in a stream, wherever its pieces are cut.
 type replacer struct {
-	list    []replacement // the longest first
+	list    []replacement // longest first
 	pending []byte        // may be the start of one
 }
 

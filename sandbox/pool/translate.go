@@ -17,7 +17,7 @@ func (samePaths) Out(text string) string { return text }
 
 // Translator replaces virtual paths by host paths, and back.
 type Translator struct {
-	in  []replacement // the longest first
+	in  []replacement // longest first
 	out *replacer
 }
 
@@ -101,7 +101,7 @@ func nameByte(b byte) bool {
 		b >= 0x80
 }
 
-// PlainPath reports whether a shell takes a path as it is, quoted or not.
+// PlainPath reports whether a shell takes a path literally, quoted or not.
 func PlainPath(p string) bool {
 	return p != "" && !strings.ContainsFunc(p, func(r rune) bool {
 		return r >= 0x80 || !nameByte(byte(r)) && !strings.ContainsRune("/+,@%:=", r)

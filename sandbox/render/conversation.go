@@ -38,7 +38,7 @@ type conversation struct {
 	in   chan message
 	quit chan struct{}
 	work sync.WaitGroup
-	err  error // why in has ended
+	err  error // reason for the end of in
 	last int
 
 	frame, session string

@@ -40,7 +40,7 @@ type process struct {
 	from *os.File
 	in   *bufio.Reader
 
-	over  atomic.Bool // it was ended for taking too much memory
+	over  atomic.Bool // ended for using too much memory
 	quit  chan struct{}
 	watch sync.WaitGroup
 }
@@ -61,7 +61,7 @@ func flags(dir string, more ...string) []string {
 		"--password-store=basic", "--use-mock-keychain", "--window-size=1280,1600"}, more...), "about:blank")
 }
 
-// launch starts a browser that may take so many bytes of memory, with further flags.
+// launch starts a browser with a memory limit in bytes and further flags.
 func launch(program string, memory int64, more ...string) (_ wire, err error) {
 	p := &process{quit: make(chan struct{})}
 	defer func() {
@@ -78,7 +78,7 @@ func launch(program string, memory int64, more ...string) (_ wire, err error) {
 	}
 	defer func() {
 		for _, f := range theirs {
-			_ = f.Close() // the browser has its own
+			_ = f.Close() // the browser has its own copy
 		}
 	}()
 	p.cmd = &exec.Cmd{Path: program, Args: append([]string{program}, flags(p.dir, more...)...), Dir: p.dir,

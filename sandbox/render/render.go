@@ -24,12 +24,12 @@ import (
 // Limits of one page.
 const (
 	maxTime   = 30 * time.Second
-	settle    = 6 * time.Second // for scripts to continue after the page's load event
+	settle    = 6 * time.Second // how long scripts may continue after the page's load event
 	maxHTML   = 8 << 20         // characters
-	maxIn     = 64 << 20        // bytes from the network
-	maxOut    = 2 << 20         // bytes to it
+	maxIn     = 64 << 20        // bytes received per page
+	maxOut    = 2 << 20         // bytes sent per page
 	maxPages  = 2               // at a time
-	maxMemory = 1 << 30         // bytes of all processes of a browser of our own
+	maxMemory = 1 << 30         // memory of all processes of our own browser
 )
 
 var (
@@ -69,9 +69,9 @@ type Request struct {
 
 // Page is the result of rendering.
 type Page struct {
-	Address string // where redirects and scripts led
+	Address string // final address after redirects and scripts
 	HTML    string
-	Status  int // of the HTTP answer; 0 if it isn't known
+	Status  int // status of the HTTP answer; 0 if it isn't known
 }
 
 // Ready reports whether there is a browser.
@@ -157,7 +157,7 @@ func serve(ctx context.Context, r Request) (string, func(), error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = proxy.Serve(ctx, l, "page") // the page lacks what failed
+		_ = proxy.Serve(ctx, l, "page") // failures show as missing parts of the page
 	}()
 	return "http://" + l.Addr().String(), func() {
 		cancel()
@@ -221,7 +221,7 @@ func (c *conversation) show(ctx context.Context, address, proxy string) (p Page,
 		return p, err
 	}
 	switch {
-	case gone.Error != "" && c.status >= http.StatusBadRequest: // with nothing to show
+	case gone.Error != "" && c.status >= http.StatusBadRequest: // nothing to show
 		return Page{Address: address, Status: c.status}, nil
 	case gone.Error != "":
 		return p, fmt.Errorf("%w: %s", ErrPage, strings.TrimPrefix(gone.Error, "net::"))
@@ -250,7 +250,7 @@ func (c *conversation) show(ctx context.Context, address, proxy string) (p Page,
 	return p, nil
 }
 
-// rest waits until the page is there and its requests have ended, which some never do.
+// rest waits until the page has loaded and its requests have ended, which some never do.
 func (c *conversation) rest(ctx context.Context) error {
 	for !c.loaded {
 		if err := c.next(ctx); err != nil {
@@ -284,7 +284,7 @@ func (c *conversation) event(ctx context.Context, session, method string, raw js
 		} `json:"response"`
 	}
 	switch method {
-	case "Page.javascriptDialogOpening": // it would wait for a person
+	case "Page.javascriptDialogOpening": // a dialog would wait for a person
 		return c.send(ctx, session, "Page.handleJavaScriptDialog", map[string]any{"accept": false})
 	case "Page.lifecycleEvent", "Network.responseReceived":
 		if err := json.Unmarshal(raw, &e); err != nil || e.Frame != c.frame {
@@ -294,7 +294,7 @@ func (c *conversation) event(ctx context.Context, session, method string, raw js
 	switch {
 	case method == "Network.responseReceived" && e.Type == "Document":
 		c.status = e.Response.Status
-	case e.Name == "init": // a page leads on to another one
+	case e.Name == "init": // a page led to another one
 		c.loaded, c.idle = false, false
 	case e.Name == "load":
 		c.loaded = true

@@ -12,10 +12,10 @@ import (
 // seatbeltRules are the rules for commands on macOS; the last match wins. File rules don't cover socket connections, so
 // those are denied.
 type seatbeltRules struct {
-	read    []string // folders and files of the host that may be read
+	read    []string // readable folders and files of the host
 	secrets []string // secrets below them, not readable
 	own     []string // folders of the thread
-	closed  []string // the read-only ones among them
+	closed  []string // read-only ones among them
 }
 
 // seatbeltSystem returns the parts of the system that programs need: no accounts' folders, no keychains, no service

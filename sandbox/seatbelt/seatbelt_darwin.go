@@ -27,8 +27,8 @@ const seatbeltProgram = "/usr/bin/sandbox-exec"
 
 const seatbeltTmp = "/tmp"
 
-// provider runs commands with a profile of macOS: files, signals and the network
-// are kept apart. They are processes of the server's user all the same.
+// provider runs commands with a macOS profile that isolates files, signals and the network. The
+// processes still belong to the server's user.
 type provider struct {
 	*host.Host
 	mu     sync.Mutex

@@ -63,7 +63,7 @@ func value(b []byte, depth int) (v any, rest []byte, err error) {
 		return split(msgp.ReadUint64Bytes(b))
 	case msgp.Float32Type, msgp.Float64Type:
 		f, rest, err := msgp.ReadFloat64Bytes(b)
-		if math.IsNaN(f) || math.IsInf(f, 0) { // JSON has no word for them
+		if math.IsNaN(f) || math.IsInf(f, 0) { // JSON can't express them
 			return nil, rest, err
 		}
 		return f, rest, err
@@ -147,7 +147,7 @@ func extension(b []byte, depth int) (any, []byte, error) {
 // extensionType returns the extension type at the start of b. The library isn't used because it interprets some of
 // LangGraph's numbers itself.
 func extensionType(b []byte) (int8, bool) {
-	at := 1 // fixext has the type after the lead byte, the others have a size in between
+	at := 1 // fixext has the type after the lead byte, the others a size in between
 	switch b[0] {
 	case 0xc7:
 		at = 2

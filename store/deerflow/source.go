@@ -33,7 +33,7 @@ type Thread struct {
 	ID       string
 	User     string // "" in a database without users
 	Title    string
-	Metadata map[string]any // as DeerFlow keeps it
+	Metadata map[string]any // DeerFlow's metadata
 	Agent    string         // custom agent that answered last, "" for the lead agent
 	Created  time.Time      // zero if not recorded
 	Updated  time.Time
@@ -280,7 +280,7 @@ func (s *Source) Runs(ctx context.Context, thread string) (out []Run, err error)
 	return out, nil
 }
 
-// stamp reads a time as SQLAlchemy and LangGraph write it: UTC, where nothing else is said.
+// stamp reads a time in the form of SQLAlchemy and LangGraph: UTC unless specified.
 func stamp(s string) time.Time {
 	s = strings.Replace(s, " ", "T", 1)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {

@@ -39,7 +39,7 @@ func Check(ctx context.Context, db *store.DB, in Checked, deep bool, tell func(s
 		behind, n = list[len(list)-1].Name, n+len(list)
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(checkAtOnce)
-		var mu sync.Mutex // one is told at a time
+		var mu sync.Mutex // one report at a time
 		for _, o := range list {
 			group.Go(func() error {
 				wrong, err := check(ctx, in, o, deep)

@@ -32,7 +32,7 @@ type entry struct {
 	Kind   byte
 	Mode   uint32 // permissions
 	Size   int64
-	Time   int64 // time of the last content change, which by itself makes no version
+	Time   int64 // last content change; it alone makes no new version
 	Hash   [sha256.Size]byte
 	Object string // object with the content, "" for none
 	Offset int64  // in the object
@@ -90,7 +90,7 @@ func (m manifest) apply(b body) {
 	}
 }
 
-// whole is m as one body.
+// whole returns m as one body.
 func (m manifest) whole() (b body) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		b.Changes = append(b.Changes, change{Path: name, Entry: m[name]})
@@ -130,7 +130,7 @@ type known struct {
 // index is the content of a thread's folder, with its version.
 type index struct {
 	Version int64
-	At      int64 // when it began to be taken
+	At      int64 // start time of taking it
 	Files   map[string]known
 	Since   int64 // bytes of the versions since the last whole one
 	Whole   int64 // bytes of that

@@ -45,7 +45,7 @@ func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, k
 		case clean && k.Entry.same(e):
 			next.Files[name] = known{e, k.Stat}
 		case i.there && !clean && (there || was) && keep(name):
-			next.Files[name] = known{Entry: e} // which the next version changes
+			next.Files[name] = known{Entry: e} // changed by the next version
 		default:
 			want = append(want, name)
 		}

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	holdTime = 10 * time.Minute // a copy may take to be brought up to date
-	dropTime = time.Minute      // a thread may take to be forgotten
+	holdTime = 10 * time.Minute // time limit of updating a copy
+	dropTime = time.Minute      // time limit of forgetting a thread
 )
 
 // ErrObjects wraps failures of the object store.
@@ -54,11 +54,11 @@ type Trees struct {
 type local struct {
 	thread string
 	held   int       // guarded by Trees.mu: number of users
-	run    string    // guarded by Trees.mu: that works on it here
+	run    string    // guarded by Trees.mu: active run on this server
 	used   time.Time // guarded by Trees.mu
 
-	mu      sync.Mutex // one at a time brings it up to date or saves it
-	version int64      // guarded by mu: of the copy, where that is known
+	mu      sync.Mutex // one goroutine at a time updates or saves it
+	version int64      // guarded by mu: version of the copy, if known
 	known   bool       // guarded by mu
 	drop    bool       // guarded by mu: unsaved changes belong to a reverted run
 }
@@ -152,7 +152,7 @@ func (t *Trees) Version(ctx context.Context, thread string) (int64, error) {
 	return t.cfg.DB.TreeVersion(ctx, thread)
 }
 
-// refresh brings a copy that the caller has taken up to date.
+// refresh updates a copy taken by the caller.
 func (t *Trees) refresh(ctx context.Context, c *local) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -283,7 +283,7 @@ func (t *Trees) CopyVersion(ctx context.Context, from string, version int64, to 
 	return t.cfg.DB.CopyTrees(ctx, from, to, version)
 }
 
-// put makes m the newest version of a thread.
+// put stores m as the newest version of a thread.
 func (t *Trees) put(ctx context.Context, thread string, parent int64, m manifest) error {
 	all := m.whole()
 	data, err := all.pack()

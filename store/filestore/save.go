@@ -23,8 +23,8 @@ import (
 
 const (
 	small    = 256 << 10 // files up to this size share packs
-	packSize = 4 << 20   // when a pack is full
-	atOnce   = 4         // objects on their way
+	packSize = 4 << 20   // size of a full pack
+	atOnce   = 4         // concurrent uploads
 	retries  = 8
 )
 
@@ -142,7 +142,7 @@ type upload struct {
 	folder *folder
 	group  *errgroup.Group
 	ctx    context.Context
-	have   map[[sha256.Size]byte]entry // contents that are stored, or are about to be
+	have   map[[sha256.Size]byte]entry // contents stored, or about to be
 	read   map[string]*known           // read files
 	pack   []byte
 	packed []*known                    // files with contents in the pack
@@ -227,7 +227,7 @@ func (u *upload) content(name string, k *known) (err error) {
 
 // has reports whether and where a content is stored.
 func (u *upload) has(k *known) bool {
-	if at, ok := u.places[k.Entry.Hash]; ok { // of an object without a name yet
+	if at, ok := u.places[k.Entry.Hash]; ok { // in an object without a name yet
 		k.Entry.Offset = at
 		u.packed = append(u.packed, k)
 		return true

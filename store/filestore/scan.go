@@ -50,7 +50,7 @@ func scan(ctx context.Context, user *os.Root) (look, error) {
 			return fs.SkipDir
 		}
 		info, err := d.Info()
-		if err != nil { // it went away
+		if err != nil { // removed meanwhile
 			return nil
 		}
 		kind, ok := kindOf(info.Mode())
@@ -100,7 +100,7 @@ func (i *index) unchanged(name string, f found) bool {
 	return f.kind == kindDir || k.Stat == f.stat && (f.kind == kindLink || k.Stat.Changed < i.At-coarse)
 }
 
-// clean is unchanged, but reads a file again that was written when the index was taken.
+// clean is unchanged, but rereads a file that was written when the index was taken.
 func (i *index) clean(user *os.Root, name string, f found) bool {
 	if i.unchanged(name, f) {
 		return true

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	idle      = 30 * time.Minute // an unused copy may be removed after it
-	spareTime = 24 * time.Hour   // objects that nothing names stay for
+	idle      = 30 * time.Minute // unused copies may be removed after it
+	spareTime = 24 * time.Hour   // unreferenced objects stay this long
 	sweepStep = 200
 	every     = 10 * time.Minute
 )
@@ -124,7 +124,7 @@ func (t *Trees) Trim(ctx context.Context, before time.Time) error {
 			sum += r.size
 			list = append(list, r)
 		}
-		return nil // another is looked at all the same
+		return nil // failures don't stop the next check
 	})
 	if err != nil {
 		return err

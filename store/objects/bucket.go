@@ -26,22 +26,22 @@ const (
 	MaxSize = 5 << 30
 )
 
-// ErrNotFound is an object that the store does not have.
+// ErrNotFound means that the store lacks the object.
 var ErrNotFound = errors.New("no such object")
 
 // Config selects the bucket and the credentials.
 type Config struct {
-	Bucket, Prefix string // names of objects begin with Prefix and a slash, where it is not ""
+	Bucket, Prefix string // a non-empty Prefix and a slash begin the names of objects
 	Endpoint       string // https://host[:port]; "" is AWS's in Region
 	Region         string // "" is us-east-1
 	PathStyle      bool   // the bucket is in the path, not in the host's name
 	Key, Secret    string
-	Session        string            // of temporary keys
+	Session        string            // session token of temporary keys
 	Transport      http.RoundTripper // nil creates one
 	Meter          Meter             // may be nil
 }
 
-// Meter is told of each request, with repeated ones, and of the bytes of contents that were sent or received.
+// Meter is called for each request, including retries, and with the bytes of contents sent or received.
 type Meter interface {
 	// Request reports a request that was answered after took, or failed with err. what is put, get, head or remove.
 	Request(what string, took time.Duration, err error)
@@ -166,7 +166,7 @@ func (b *Bucket) Head(ctx context.Context, name string) (int64, error) {
 	return res.ContentLength, nil
 }
 
-// Remove removes an object; a missing one is no error.
+// Remove removes an object; a missing one isn't an error.
 func (b *Bucket) Remove(ctx context.Context, name string) error {
 	_, err := b.repeat(ctx, "remove", name, func() (*http.Request, error) {
 		req, err := b.request(ctx, http.MethodDelete, name, nil)
@@ -257,7 +257,7 @@ func (b *Bucket) tell(what string, took time.Duration, err error, sent int64) {
 	if b.cfg.Meter == nil {
 		return
 	}
-	if errors.Is(err, ErrNotFound) { // which is an answer
+	if errors.Is(err, ErrNotFound) { // a missing object is an answer, too
 		err = nil
 	}
 	b.cfg.Meter.Request(what, took, err)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// server is whom PostgreSQL belongs to where tests run as root, as which it does not run.
+// server returns the user of PostgreSQL if tests run as root, which PostgreSQL refuses.
 func server() (uid, gid int, ok bool) {
 	if os.Getuid() != 0 {
 		return 0, 0, false

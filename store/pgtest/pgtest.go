@@ -32,7 +32,7 @@ func URL(tb testing.TB) string {
 	return Storage(tb)
 }
 
-// Storage is URL for the tests of the store itself, which `make test` runs, too.
+// Storage is URL for the tests of the store itself, which also run in `make test`.
 func Storage(tb testing.TB) string {
 	tb.Helper()
 	if url := os.Getenv("FAWN_TEST_PG"); url != "" {
@@ -108,7 +108,7 @@ func Start(tb testing.TB) *Server {
 	return StartAlways(tb)
 }
 
-// StartAlways is Start for tests that `make test` runs, too.
+// StartAlways is Start for tests that also run in `make test`.
 func StartAlways(tb testing.TB) *Server {
 	tb.Helper()
 	return startWith(tb, installed(tb), "off")
@@ -166,7 +166,7 @@ func (s *Server) address(database string) string {
 
 func (s *Server) endWith(tb testing.TB) {
 	tb.Cleanup(func() {
-		s.cmd.Process.Signal(os.Interrupt) // which ends connections
+		s.cmd.Process.Signal(os.Interrupt) // it closes all connections
 		s.cmd.Wait()
 	})
 }
@@ -196,7 +196,7 @@ func (s *Server) Run(tb testing.TB) {
 			return
 		}
 		if time.Now().After(deadline) {
-			out, _ := os.ReadFile(s.log) // helps, if it is there
+			out, _ := os.ReadFile(s.log) // the log helps, if it exists
 			tb.Fatalf("PostgreSQL does not start: %v\n%s", err, out)
 		}
 	}

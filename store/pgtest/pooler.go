@@ -107,7 +107,7 @@ func Pooler(tb testing.TB, address string, size int) string {
 			return through.String()
 		}
 		if time.Now().After(deadline) {
-			out, _ := os.ReadFile(logs) // helps, if it is there
+			out, _ := os.ReadFile(logs) // the log helps, if it exists
 			tb.Fatalf("PgBouncer does not start: %v\n%s", err, out)
 		}
 	}

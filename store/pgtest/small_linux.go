@@ -57,7 +57,7 @@ func StartSmall(tb testing.TB, bytes int) *Small {
 	return s
 }
 
-// Fill takes all the room there is.
+// Fill uses up all free space.
 func (s *Small) Fill() error {
 	f, err := os.Create(filepath.Join(s.disk, "filler"))
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Wire stands between a client and a server, and can be cut.
+// Wire connects a client and a server, and can be cut.
 type Wire struct {
-	URL string // of the server, through the wire
+	URL string // address of the server, through the wire
 
 	listen net.Listener
 	work   sync.WaitGroup
@@ -27,7 +27,7 @@ type Wire struct {
 	delay  time.Duration
 	loses  float64
 	marks  string // responses are held back after these bytes
-	eats   string // an answer that does not arrive
+	eats   string // an answer that is dropped
 	closed bool
 	conns  map[net.Conn]bool
 }
@@ -94,7 +94,7 @@ func (w *Wire) change(f func()) {
 	w.moved.Broadcast()
 }
 
-// Lead has connections that begin from now on end at another server's address.
+// Lead makes new connections end at another server's address.
 func (w *Wire) Lead(tb testing.TB, address string) {
 	tb.Helper()
 	u, err := url.Parse(address)

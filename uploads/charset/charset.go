@@ -24,10 +24,10 @@ import (
 // UTF8 is the name of the encoding that needs no decoding.
 const UTF8 = "UTF-8"
 
-// ErrBinary is for bytes that are no text in any encoding.
+// ErrBinary means that bytes aren't text in any encoding.
 var ErrBinary = errors.New("not a text file")
 
-// ErrName is for an encoding that isn't in Names.
+// ErrName means that an encoding isn't in Names.
 var ErrName = errors.New("unknown text encoding")
 
 // Text is a decoded text.
@@ -35,7 +35,7 @@ type Text struct {
 	String   string
 	Encoding string // one of Names
 	Guessed  bool   // the bytes alone don't prove the encoding
-	Bad      int    // bytes or sequences that the encoding doesn't have; U+FFFD stands for each
+	Bad      int    // bytes or sequences invalid in the encoding; U+FFFD replaces each
 }
 
 // sample limits the bytes of a text used for guessing.

@@ -16,7 +16,7 @@ import (
 // tongue is a language with its letters beyond ASCII.
 type tongue struct {
 	letters string // lower case, by frequency
-	rare    string // seen now and then, as in names and loanwords
+	rare    string // rare, as in names and loanwords
 	weight  float64
 }
 
@@ -198,7 +198,7 @@ func latinScore(text string, t tongue) float64 {
 	return score
 }
 
-// outside prices a character that is no letter of the language.
+// outside scores a character that isn't a letter of the language.
 func outside(c, last rune) float64 {
 	switch {
 	case c == utf8.RuneError || unicode.IsControl(c) || unicode.Is(unicode.Co, c):

@@ -65,7 +65,7 @@ func article(d *draft, data []byte) error {
 	if at := found.PublishedTime; at != nil && !at.IsZero() {
 		d.block("Published " + at.Format("2006-01-02"))
 	}
-	d.wrote = false // a title alone is no text
+	d.wrote = false // a title alone doesn't count as text
 	text, err := markdownOf(body)
 	d.block(text)
 	return err

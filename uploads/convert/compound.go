@@ -35,7 +35,7 @@ func compound(d *draft, data []byte) error {
 	if c.streams["WordDocument"] != nil {
 		return oldWord(d, c)
 	}
-	for _, name := range []string{"Workbook", "Book"} { // as Excel names it; others do in capitals
+	for _, name := range []string{"Workbook", "Book"} { // Excel's spelling; other programs use capitals
 		for _, n := range []string{name, strings.ToUpper(name), strings.ToLower(name)} {
 			if b := c.streams[n]; b != nil {
 				return oldWorkbook(d, b)

@@ -15,14 +15,14 @@ type Reason string
 const (
 	Encrypted   Reason = "encrypted"   // it needs a password
 	Damaged     Reason = "damaged"     // truncated, or not of the type its name suggests
-	Limits      Reason = "limits"      // it unpacks to more than is taken
-	Long        Reason = "long"        // its text is cut where the limit is
+	Limits      Reason = "limits"      // unpacked it exceeds the limits
+	Long        Reason = "long"        // its text exceeds the limit and is cut
 	Scanned     Reason = "scanned"     // its pages are pictures
-	Empty       Reason = "empty"       // there is no text in it
+	Empty       Reason = "empty"       // it contains no text
 	Unsupported Reason = "unsupported" // no reader for this format
-	BinaryBook  Reason = "xlsb"        // it is a workbook in Excel's binary format, for which there is no kept reader in Go
+	BinaryBook  Reason = "xlsb"        // a binary Excel workbook, which no maintained Go library reads
 	Timeout     Reason = "timeout"     // it took too long
-	Crashed     Reason = "crashed"     // the reader died of it
+	Crashed     Reason = "crashed"     // the reader crashed on it
 )
 
 func (r Reason) Error() string { return string(r) }
@@ -33,12 +33,11 @@ const (
 	maxPart  = 64 << 20  // bytes of one unpacked part
 	maxAll   = 256 << 20 // bytes of all of them
 	maxParts = 10_000
-	maxDepth = 256 // of nested elements
+	maxDepth = 256 // limit of nested elements
 	maxNodes = 1_000_000
 )
 
-// Result is a document as Markdown. A line like "<!-- page 7 -->" stands before each page,
-// slide and sheet.
+// Result is a document as Markdown. A line like "<!-- page 7 -->" precedes each page, slide and sheet.
 type Result struct {
 	Markdown string
 	// Partial is the reason for omissions, empty if there are none.
@@ -66,7 +65,7 @@ func ConvertAs(name string, data []byte, encoding string, progress func(done, of
 	if read == nil {
 		return Result{}, Unsupported
 	}
-	if !IsPDF(data) { // its reader has to start before
+	if !IsPDF(data) { // the PDF reader must start first
 		d.step(0, 0)
 	}
 	if err := read(d, data); err != nil {
@@ -101,11 +100,11 @@ func extensions() map[string]format {
 // texts are the endings of plain text that people keep in old encodings.
 const texts = " .txt .text .csv .tsv .md .log .srt .vtt .ini .xml .json .tex .bib "
 
-// Wants reports whether a file with this beginning is one to convert. Text that can be read as it is needs nothing.
+// Wants reports whether a file with this beginning should be converted. Plain text needn't be.
 func Wants(name string, head []byte) bool {
 	ext := strings.ToLower(path.Ext(name))
 	if extensions()[ext] != nil {
-		return ext != PageExt // never uploaded
+		return ext != PageExt // that kind is never uploaded
 	}
 	if !strings.Contains(texts, " "+ext+" ") || len(head) == 0 {
 		return false

@@ -12,7 +12,7 @@ type draft struct {
 	partial  Reason
 	progress func(done, of int)
 	chosen   string // the encoding selected for the text
-	encoding string // in which it was read, where that needs saying
+	encoding string // encoding it was read in, if worth a note
 	inside   int    // documents within documents that are being read
 }
 

@@ -68,7 +68,7 @@ func prune(top *html.Node, links bool) {
 		}
 		w := all[n]
 		switch {
-		case 2*w.text > all[top].text: // a name that everything has means nothing
+		case 2*w.text > all[top].text: // a name that every entry has means nothing
 		case decorates(attribute(n, "class")), decorates(attribute(n, "id")), attribute(n, "role") == "navigation",
 			attribute(n, "role") == "complementary", attribute(n, "role") == "search":
 			gone = append(gone, n)
@@ -136,7 +136,7 @@ func (all weights) of(n *html.Node) (w weight) {
 	return w
 }
 
-// visible counts characters that are no space.
+// visible counts non-space characters.
 func visible(s string) int {
 	count := 0
 	for _, r := range s {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Bounds of a chart.
+// Limits of a chart.
 const (
 	maxSeries = 50
-	maxPoints = 1_000 // of a series
+	maxPoints = 1_000 // limit per series
 )
 
 // graphics writes the text of charts and diagrams (SmartArt) below an element as Markdown. Each chart is a table with a

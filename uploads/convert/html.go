@@ -31,8 +31,8 @@ func page(d *draft, data []byte) error {
 	return err
 }
 
-// parsePage reads a page in the chosen encoding, in that which it declares, or else in that which it
-// looks like.
+// parsePage reads a page in the chosen encoding, otherwise in the declared one, otherwise in the
+// detected one.
 func (d *draft) parsePage(data []byte) (*html.Node, error) {
 	head := data[:min(len(data), 1024)]
 	_, name, _ := charset.DetermineEncoding(head, "")
@@ -84,7 +84,7 @@ func markdownOf(doc *html.Node) (string, error) {
 
 func shorten(n *html.Node) {
 	for at := range n.Descendants() {
-		if at.DataAtom == atom.A && attribute(at, "href") == "" { // a place that links lead to
+		if at.DataAtom == atom.A && attribute(at, "href") == "" { // an anchor that links refer to
 			at.Data, at.DataAtom = "span", atom.Span
 		}
 		for i, a := range at.Attr {
@@ -105,7 +105,7 @@ func oneLineCells(doc *html.Node) {
 		}
 	}
 	for _, t := range tables {
-		if t.Parent == nil { // was within another one
+		if t.Parent == nil { // it was inside another one
 			continue
 		}
 		inner, all := innermost(t), 0

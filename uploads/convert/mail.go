@@ -59,7 +59,7 @@ type mailPart struct {
 	text, page string
 	files      []string
 	seen       int
-	pages      *[]*html.Node // where all web pages are wanted, and nothing else
+	pages      *[]*html.Node // collects only web pages, if set
 }
 
 func (p *mailPart) read(kind, coding string, r io.Reader, depth int) error {
@@ -135,8 +135,8 @@ func (p *mailPart) parse(b []byte, label string) (*html.Node, error) {
 	return parsed(b, "text/html; charset="+label)
 }
 
-// webArchive reads a page that was saved with all it needs in one file (MHTML), or all pages that are in
-// there, as of a workbook. The text in front, for programs, is no part of it.
+// webArchive reads a page saved with its resources in one file (MHTML), or all pages in it, as for a
+// workbook. It ignores the leading text, which is for programs.
 func webArchive(d *draft, data []byte, sheets bool) error {
 	m, err := mail.ReadMessage(bytes.NewReader(data))
 	if err != nil {

@@ -97,7 +97,7 @@ func child(in, out, name string, w io.Writer) error {
 		if now := time.Now(); now.Sub(said) >= sayEvery {
 			said = now
 			if say.Encode(Line{Done: done, Pages: of}) != nil {
-				os.Exit(1) // the parent is gone
+				os.Exit(1) // the parent has exited
 			}
 		}
 	})

@@ -103,7 +103,7 @@ func texElement(k *node) string {
 		}
 		return `\begin{matrix}` + strings.Join(rows, ` \\ `) + `\end{matrix}`
 	case "eqArr":
-		rows := strings.ReplaceAll(texCells(k.named("e"), ` \\ `), `\&`, "") // which aligns them
+		rows := strings.ReplaceAll(texCells(k.named("e"), ` \\ `), `\&`, "") // they align them
 		return `\begin{matrix}` + rows + `\end{matrix}`
 	}
 	if strings.HasSuffix(k.name, "Pr") {

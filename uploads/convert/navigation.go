@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// dropNavigation takes lines out of a page that lead to the pages around it, as manuals of latex2html, Texinfo and
-// DocBook have them: "Next: … Up: … Previous: …", as text or as pictures with these words.
+// dropNavigation removes lines with links to neighbouring pages, as in manuals of latex2html, Texinfo and DocBook:
+// "Next: … Up: … Previous: …", as text or as pictures with these words.
 func dropNavigation(doc *html.Node) {
 	var gone []*html.Node
 	for n := range doc.Descendants() {

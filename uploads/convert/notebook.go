@@ -19,7 +19,7 @@ func (l *lines) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &one) == nil {
 		*l = lines(one)
 	}
-	return nil // data of another kind is no text
+	return nil // other data isn't text
 }
 
 // maxOutput limits one output of a cell.

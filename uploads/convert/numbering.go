@@ -7,7 +7,7 @@ import (
 
 // numbering counts the numbered paragraphs of a Word document: "1.2", "(a)", "第一条".
 type numbering struct {
-	lists  map[string]*numberedList // by the number that paragraphs name
+	lists  map[string]*numberedList // by the number used in paragraphs
 	counts map[string]*[listLevels]int
 	begun  map[string]bool // list levels that restart, by list and level
 }
@@ -22,12 +22,12 @@ type numberedList struct {
 
 type listLevel struct {
 	start   int
-	restart bool // start is meant for this list alone
+	restart bool // start applies to this list only
 	format  string
 	text    string // with %1 for the number of the first level
 	legal   bool   // all numbers in it are decimal
-	again   int    // the level below which it begins again; -1 never
-	tight   bool   // nothing stands between number and text
+	again   int    // level below which it restarts; -1 never
+	tight   bool   // number and text are adjacent
 	style   string // style of this level's paragraphs
 	known   bool
 }
@@ -45,7 +45,7 @@ func (w *wordReader) readNumbering(t *node) {
 	}
 	for _, num := range t.all("num") {
 		kind := num.kid("abstractNumId").attr("val")
-		if link := kinds[kind]; link != nil { // a list may be that of a style
+		if link := kinds[kind]; link != nil { // a list may take its levels from a style
 			if style := link.kid("numStyleLink").attr("val"); style != "" {
 				if to := targets[w.looks[style].list]; kinds[to] != nil {
 					kind = to
@@ -127,7 +127,7 @@ func (n *numbering) next(list string, level int) (label string, tight bool) {
 		n.counts[l.shared] = c
 	}
 	at := l.levels[level]
-	for i := range level { // a level that was left out is at its first number
+	for i := range level { // omitted levels count as their first number
 		if c[i] < l.levels[i].start {
 			c[i] = l.levels[i].start
 		}

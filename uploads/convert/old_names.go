@@ -346,7 +346,7 @@ func xmlWorkbook(d *draft, data []byte) error {
 	return nil
 }
 
-// xmlCell returns a cell as it is shown.
+// xmlCell returns a cell as displayed.
 func xmlCell(c *node, code string) string {
 	data := c.kid("Data")
 	value := data.content()

@@ -57,12 +57,12 @@ type oldBook struct {
 	version int // 2, 3, 4, 5 (which is 95, too) or 8
 	page    string
 	texts   []string
-	codes   map[int]string // of formats
-	styles  []int          // numbers of formats
+	codes   map[int]string // format codes
+	styles  []int          // format numbers
 	formats map[int]workbook.Format
 	epoch   bool
 	cells   int
-	sheets  int // that were begun
+	sheets  int // number of sheets begun
 }
 
 // isRawBook reports whether data is a workbook of Excel 2 to 95 without a container around it.
@@ -260,7 +260,7 @@ func unicodeText(b []byte, n int) string {
 	return narrowText(part(b, 1, n))
 }
 
-// narrowText has the first 256 characters of Unicode.
+// narrowText decodes text in the first 256 characters of Unicode.
 func narrowText(b []byte) string {
 	s := make([]rune, len(b))
 	for i, c := range b {

@@ -12,16 +12,16 @@ type oldWordReader struct {
 	d     *draft
 	main  []byte
 	runs  []paragraphRun
-	cells []string // of the row that is open
+	cells []string // cells of the row that is open
 	rows  [][]string
-	size  int // of the table that is open
+	size  int // size of the table that is open
 }
 
 // paragraphRun describes the paragraphs between two offsets of the file.
 type paragraphRun struct {
 	from, to   uint32
 	style      int
-	row, table bool // it ends a row, it is in a table
+	row, table bool // it ends a row; it is in a table
 }
 
 const (

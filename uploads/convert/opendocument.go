@@ -213,8 +213,7 @@ func (o *odf) table(t *node) {
 	o.d.table(rows)
 }
 
-// unshown returns the value of a cell that the program which wrote it doesn't show as text, or its formula where it has
-// no value either.
+// unshown returns the value of a cell that its program doesn't show as text, or its formula if it has no value either.
 func unshown(cell *node) string {
 	for _, name := range []string{"string-value", "date-value", "time-value", "boolean-value", "value"} {
 		if v := cell.attr("office:" + name); v != "" {

@@ -33,7 +33,7 @@ func outlookMessage(d *draft, c *compoundFile, at string, depth int) error {
 	}
 	d.gap()
 	from := m.text("0C1A")
-	for _, p := range []string{"5D01", "0C1F", "0065"} { // an address, rather than an internal name
+	for _, p := range []string{"5D01", "0C1F", "0065"} { // an SMTP address rather than an internal name
 		if address := m.text(p); strings.Contains(address, "@") && address != from {
 			from = strings.TrimSpace(from + " <" + address + ">")
 			break
@@ -77,7 +77,7 @@ func outlookMessage(d *draft, c *compoundFile, at string, depth int) error {
 type outlook struct {
 	c     *compoundFile
 	at    string
-	page  string // of texts that are not Unicode
+	page  string // code page of non-Unicode texts
 	times map[uint16]time.Time
 }
 
@@ -179,7 +179,7 @@ func (m *outlook) text(id string) string {
 	return ""
 }
 
-// body writes the text of a message: as text where it has that, or else of its page or its rich text.
+// body writes the text of a message: its plain text, otherwise its page or its rich text.
 func (m *outlook) body(d *draft) error {
 	if text := strings.TrimSpace(m.text("1000")); text != "" {
 		d.block(strings.ReplaceAll(text, "\r\n", "\n"))

@@ -25,7 +25,7 @@ const Cache = "FAWN_CONVERT_CACHE"
 const (
 	pdfPages     = 10_000
 	pdfMemory    = 4096            // pages of WebAssembly, 64 KiB each
-	pdfStart     = 2 * time.Minute // to compile the reader on a busy machine
+	pdfStart     = 2 * time.Minute // time limit of compiling the reader on a busy machine
 	sparse       = 20              // letters on a page below which it looks scanned
 	maxPageChars = 200_000
 	maxPageLinks = 1_000
@@ -135,7 +135,7 @@ type piece struct {
 // textLine is a line of adjacent pieces, or a whole table.
 type textLine struct {
 	pieces []piece
-	rows   [][]string // of a table that is drawn with lines
+	rows   [][]string // rows of a table that is drawn with lines
 }
 
 // linesOf joins the words of a page to lines. They keep the file's order, in which programs write text in reading
@@ -159,7 +159,7 @@ func (l textLine) takes(p piece) bool {
 		(!p.fresh || p.left > last.left && p.left > last.right-2*p.size)
 }
 
-// cells returns the parts of a line with wide gaps between them, with their links if they are wanted.
+// cells returns the parts of a line separated by wide gaps, with their links if links is set.
 func (l textLine) cells(links bool) (cells []piece) {
 	link := ""
 	end := func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/klippa-app/go-pdfium/structs"
 )
 
-// Bounds on the drawn objects of a page that are read. Reading takes time, and pages with more are plans and
+// Limits of the drawn objects of a page that are read. Reading takes time, and pages with more are plans and
 // charts rather than tables.
 const (
 	maxObjects  = 3000
@@ -24,7 +24,7 @@ type rule struct{ at, from, to float64 }
 // drawn holds the non-text drawings of a page.
 type drawn struct {
 	flat, upright []rule  // lines
-	marks         []piece // small shapes, as stand before the items of lists
+	marks         []piece // small shapes, such as bullets
 }
 
 // drawn reads a page's drawings.
@@ -89,7 +89,7 @@ const (
 	largeMark = 9
 )
 
-// path takes the lines of one.
+// path reads the lines of a path.
 func (r *pageReader) path(d *drawn, o references.FPDF_PAGEOBJECT, m structs.FPDF_FS_MATRIX, left *int) {
 	b, err := r.pdf.FPDFPageObj_GetBounds(&requests.FPDFPageObj_GetBounds{PageObject: o})
 	if err != nil {
@@ -170,7 +170,7 @@ func (r *pageReader) segments(d *drawn, o references.FPDF_PAGEOBJECT, m structs.
 	}
 }
 
-// merged joins lines that continue one another, or stand so close that they are the sides of one.
+// merged joins lines that continue one another, or that are so close that they are the sides of one.
 func merged(all []rule) (out []rule) {
 	slices.SortFunc(all, func(a, b rule) int {
 		if math.Abs(a.at-b.at) > 1.5 {

@@ -18,7 +18,7 @@ type pageReader struct {
 	pdf    pdfium.Pdfium
 	doc    references.FPDF_DOCUMENT
 	scales map[[2]float64]float64 // factors of font sizes, by size and height
-	font   font                   // of the last word
+	font   font                   // font of the last word
 }
 
 func (r *pageReader) page(i int) ([]textLine, error) {
@@ -118,7 +118,7 @@ func (r *pageReader) words(text references.FPDF_TEXTPAGE) (words []piece, err er
 		case unicode.IsSpace(c):
 			flush()
 			space = true
-		case c == 2, c == 0xFFFE: // a hyphen at the end of a line, which is not told otherwise
+		case c == 2, c == 0xFFFE: // a hyphen at the end of a line, not marked otherwise
 			word = append(word, char{'-', i})
 			flush()
 			line = true
@@ -247,8 +247,7 @@ func rightToLeft(r rune) bool {
 	return r >= 0x590 && r < 0x900 || r >= 0xFB1D && r < 0xFE00 || r >= 0xFE70 && r < 0xFF00
 }
 
-// compatible reports whether a character stands for others, as ligatures and the forms of letters do that only fonts
-// need.
+// compatible reports whether a character only represents others, such as ligatures and letter forms for fonts.
 func compatible(r rune) bool {
 	return r >= 0xFB00 && r < 0xFE00 || r >= 0xFE70 && r < 0xFEFF || r >= 0x2E80 && r < 0x2FE0
 }

@@ -111,7 +111,7 @@ func (s *setter) heading(lines []textLine, level int) int {
 	return n
 }
 
-// near reports whether a line stands right below another.
+// near reports whether a line is right below another.
 func near(above, below textLine) bool {
 	a, b := above.pieces[0], below.pieces[0]
 	gap := a.bottom - b.top

@@ -101,7 +101,7 @@ func attachMarks(words, marks []piece) []piece {
 		begins := best >= 0
 		if begins {
 			target := kept[best]
-			for _, w := range kept { // nothing stands further left on its line
+			for _, w := range kept { // it is the first on its line
 				if overlaps(w, target) && w.right < m.left && w.right > m.left-6*target.size {
 					begins = false
 				}
@@ -112,7 +112,7 @@ func attachMarks(words, marks []piece) []piece {
 			m.bottom, m.top, m.size, m.fresh, m.spaced = w.bottom, w.top, w.size, true, true
 			w.spaced, w.fresh = true, false
 			kept = slices.Insert(kept, best, m)
-		} else if m.spaced || m.fresh { // a word of the file
+		} else if m.spaced || m.fresh { // the file separates the words
 			kept = append(kept, m)
 		}
 	}
@@ -161,7 +161,7 @@ func ruledTables(words []piece, d drawn) (tables []*ruled) {
 // crossed are lines that meet.
 type crossed struct {
 	flat, upright []rule
-	numbers       []int // of the flat ones
+	numbers       []int // numbers of the flat ones
 }
 
 // crossing groups lines that meet, the largest group first.
@@ -357,8 +357,8 @@ func (t *ruled) columnsIn(words []piece, from, to float64) (n int, cut bool) {
 	return len(found), cut
 }
 
-// columnsByText finds the columns of a table that has lines between its rows only: where no word of any
-// row stands. Between more lines of text a narrower gap is no accident.
+// columnsByText finds the columns of a table with lines between its rows only: gaps without words in all
+// rows. With more rows, a narrower gap is significant.
 func columnsByText(t *ruled, words []piece) *ruled {
 	var inside []piece
 	letters, lines := 0, map[int]bool{}
@@ -390,7 +390,7 @@ func columnsByText(t *ruled, words []piece) *ruled {
 	return t
 }
 
-// rows returns the texts of the cells, nil if this is no table.
+// rows returns the texts of the cells, nil if this isn't a table.
 func (t *ruled) rows(words []piece, numbers []int) [][]string {
 	wide, high := len(t.xs)-1, len(t.ys)-1
 	cells := make([][][]piece, high)
@@ -442,7 +442,7 @@ func (t *ruled) rows(words []piece, numbers []int) [][]string {
 	return out
 }
 
-// cell returns where a word stands. In cells that span others there is no line between these.
+// cell returns the position of a word. Merged cells have no lines between them.
 func (t *ruled) cell(w piece) (row, column int) {
 	x, y := (w.left+w.right)/2, (w.bottom+w.top)/2
 	for column < len(t.xs)-2 && x > t.xs[column+1] {
@@ -470,8 +470,8 @@ func crosses(rules []rule, at, through float64) bool {
 	})
 }
 
-// split divides a row that stands for several, without lines between them: where the texts of most of
-// its cells have as many lines, three or more, at the same heights.
+// split divides a row without inner lines that represents several: the texts of most of its cells have
+// the same number of lines, three or more, at the same heights.
 func split(row [][]piece) [][][]piece {
 	lines := make([][]textLine, len(row))
 	most, with := 0, 0

@@ -11,7 +11,7 @@ import (
 // rtfState is the inherited state of a group in rich text.
 type rtfState struct {
 	skip    bool // not text of the document
-	unicode int  // characters that stand in for one of Unicode
+	unicode int  // number of fallback characters per Unicode one
 }
 
 // rtfReader walks over control words.
@@ -21,9 +21,9 @@ type rtfReader struct {
 	state  rtfState
 	stack  []rtfState
 	out    strings.Builder
-	bytes  []byte // of the code page, not yet decoded
+	bytes  []byte // bytes of the code page, not yet decoded
 	page   string
-	ignore int // characters still to be left out after a Unicode one
+	ignore int // fallback characters still to skip
 }
 
 // richText reads the words of an RTF file: paragraphs and the cells of tables.

@@ -11,8 +11,8 @@ import (
 // Limits of a workbook.
 const (
 	maxCells = 2_000_000
-	maxRows  = 200_000 // of one sheet
-	maxWide  = 1_000   // columns
+	maxRows  = 200_000 // limit per sheet
+	maxWide  = 1_000   // limit of columns
 )
 
 // workbookOf reads all sheets of an Excel workbook with formatted values. Empty rows and those beyond the limits are
@@ -70,7 +70,7 @@ func workbookOf(d *draft, a *archive) error {
 	return nil
 }
 
-// shownRow returns a row of cells with empty ones between them, nil where none is shown.
+// shownRow returns a row of cells with empty ones in between, nil if none is visible.
 func shownRow(d *draft, cells []workbook.Cell) (row []string) {
 	for _, c := range cells {
 		text := c.Shown()

@@ -98,7 +98,7 @@ func shapes(d *draft, a *archive, n *node, rel relations) error {
 	return nil
 }
 
-// paragraphs returns the lines of a shape, as list items where it has several.
+// paragraphs returns the lines of a shape, as list items if there are several.
 func paragraphs(sp *node, rel relations) (lines []string) {
 	var levels []int
 	for _, p := range sp.all("p") {

@@ -6,7 +6,7 @@ import (
 	"fawn/uploads/charset"
 )
 
-// plain reads text in whatever encoding it is.
+// plain reads text in any encoding.
 func plain(d *draft, data []byte) error {
 	if len(data) > maxPart {
 		return Limits
@@ -16,8 +16,8 @@ func plain(d *draft, data []byte) error {
 	return err
 }
 
-// decode decodes a text in the chosen encoding, or in that it looks like, and notes which it was
-// unless that is beyond doubt. Bytes that are no text are Unsupported.
+// decode decodes a text in the chosen or detected encoding, and records it unless it is certain. Bytes
+// that aren't text are Unsupported.
 func (d *draft) decode(data []byte) (string, error) {
 	var t charset.Text
 	var err error

@@ -13,7 +13,7 @@ type wordReader struct {
 	d       *draft
 	a       *archive
 	rel     relations
-	looks   map[string]look // of paragraphs, by style
+	looks   map[string]look // looks of paragraphs, by style
 	numbers numbering
 	notes   []string // footnotes in the order they are met
 	known   map[string]string
@@ -139,7 +139,7 @@ func (w *wordReader) blocks(n *node) {
 	}
 }
 
-// place returns where a paragraph stands: the level of its heading, its list and the level in that.
+// place returns the level of a paragraph's heading, its list and its level there.
 func (w *wordReader) place(p *node) (heading int, list string, level int) {
 	props := p.kid("pPr")
 	style := props.kid("pStyle").attr("val")
@@ -169,7 +169,7 @@ func (w *wordReader) place(p *node) (heading int, list string, level int) {
 	return heading, list, min(level, listLevels-1)
 }
 
-// paragraph writes a paragraph with the number that it has in its list.
+// paragraph writes a paragraph with its number in its list.
 func (w *wordReader) paragraph(p *node) {
 	text := strings.TrimSpace(w.inline(p))
 	heading, list, level := w.place(p)

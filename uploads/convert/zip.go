@@ -18,7 +18,7 @@ import (
 // archive is an open container with a size budget, which doesn't rely on declared sizes.
 type archive struct {
 	files map[string]*zip.File
-	other map[string]*zip.File // by names in small letters
+	other map[string]*zip.File // by lower-case names
 	left  int64
 }
 
@@ -122,7 +122,7 @@ func parseXML(b []byte) (*node, error) {
 	dec.Strict = false
 	dec.CharsetReader = func(label string, r io.Reader) (io.Reader, error) {
 		if strings.HasPrefix(strings.ToLower(label), "utf-16") {
-			return r, nil // decoded by its mark
+			return r, nil // decoded by its byte order mark
 		}
 		return charset.NewReaderLabel(label, r)
 	}
@@ -178,7 +178,7 @@ func number(s string) int {
 	return n
 }
 
-// kid returns the first child with a name; an empty element if there is none.
+// kid returns the first child with one of the names; an empty element if there is none.
 func (n *node) kid(names ...string) *node {
 	for _, name := range names {
 		next := &node{}

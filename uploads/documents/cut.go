@@ -13,8 +13,8 @@ import (
 	"fawn/uploads"
 )
 
-// Sizes of a passage in bytes. It ends at a heading unless it is very short, at an empty line
-// once it is long enough, and anywhere when it is too long.
+// Sizes of a passage in bytes. It ends at a heading unless it is very short, at an empty line once it
+// is long enough, and anywhere if it is too long.
 const (
 	passageLeast  = 300
 	passageEnough = 900
@@ -22,7 +22,7 @@ const (
 	maxHeading    = 200
 )
 
-// cutter cuts a text into passages, none of which goes over the end of a page.
+// cutter cuts a text into passages, none of which crosses the end of a page.
 type cutter struct {
 	file string
 	take func(uploads.Passage) error
@@ -34,7 +34,7 @@ type cutter struct {
 
 	b           strings.Builder
 	first, last int
-	above       string // the heading where the passage began
+	above       string // heading at the passage's start
 }
 
 // Cut cuts the text of a file into passages, which have its name, and passes each to take.
@@ -43,7 +43,7 @@ func Cut(file string, text io.Reader, take func(uploads.Passage) error) error {
 	return c.read(bufio.NewReaderSize(text, 64<<10))
 }
 
-// anchors are the lines that begin pages.
+// anchors matches the lines that begin pages.
 var anchors = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^<!-- (page|slide|sheet|chapter) (\d{1,9}) -->`)
 })
@@ -82,14 +82,14 @@ func lastStart(s []byte) int {
 	return max(i, 0)
 }
 
-// line takes a line or, when it is not its begin, more of one.
+// line adds a line or, unless begin is set, the continuation of one.
 func (c *cutter) line(n int, s string, begin bool) error {
 	trimmed := strings.TrimSpace(s)
 	if begin {
 		if m := anchors().FindStringSubmatch(s); m != nil {
 			err := c.end()
 			c.kind = m[1]
-			c.page, _ = strconv.Atoi(m[2]) // digits, and few
+			c.page, _ = strconv.Atoi(m[2]) // a few digits
 			return err
 		}
 		if strings.HasPrefix(trimmed, "```") {
@@ -134,7 +134,7 @@ func (c *cutter) line(n int, s string, begin bool) error {
 	return nil
 }
 
-// cutText returns the beginning of a text up to n bytes, to a space where there is one near the end.
+// cutText returns the beginning of a text up to n bytes, cut at a space if there is one near the end.
 func cutText(s string, n int) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
@@ -145,7 +145,7 @@ func cutText(s string, n int) string {
 	return s[:n]
 }
 
-// heading returns the title of a line that is one.
+// heading returns the title of a heading line, and false for other lines.
 func heading(line string) (string, bool) {
 	title := strings.TrimLeft(line, "#")
 	if depth := len(line) - len(title); depth < 1 || depth > 6 || !strings.HasPrefix(title, " ") {

@@ -28,7 +28,7 @@ import (
 type Store interface {
 	// Values returns the values with a key prefix, by key.
 	Values(ctx context.Context, prefix string) (map[string][]byte, error)
-	// Put keeps a value; a nil one is deleted.
+	// Put stores a value; a nil one deletes the key.
 	Put(ctx context.Context, key string, body []byte) error
 }
 
@@ -43,9 +43,10 @@ type Dir interface {
 type Job struct {
 	Name string
 	File *os.File
-	// Progress hears of pages done of all pages. 0 of 0 says that the document is about to be read.
+	// Progress is called with the pages done and the total. 0 of 0 means that reading is about to
+	// begin.
 	Progress func(done, of int)
-	// Encoding is the one somebody chose for the text, empty where nobody did.
+	// Encoding is the encoding chosen by a person, empty if none was.
 	Encoding string
 }
 
@@ -62,15 +63,13 @@ type Config struct {
 	Store Store
 	// Index is the search index; without one nothing is found.
 	Index Index
-	// Cache is a folder for the texts of documents that are no uploads; without one they are not
-	// shown.
+	// Cache is a folder for the texts of documents outside the uploads; without it they aren't shown.
 	Cache string
 	// Open opens the files of a thread.
 	Open func(thread string) (Dir, error)
 	// Save saves changes of a thread's files; nil if unnecessary.
 	Save func(ctx context.Context, thread string) error
-	// Convert converts one document apart from this process. An error means that it could
-	// not be tried.
+	// Convert converts one document outside this process. An error means that it couldn't be tried.
 	Convert func(ctx context.Context, j Job) (Outcome, error)
 	// Server is this server's id among several that share the documents, 0 for a single one.
 	Server int64
@@ -79,9 +78,9 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// A document that is begun again and again and never comes to an end may be what ends the server. maxTries bounds how
-// often in a row nothing of it is read, maxAgain how often no more than before, and maxStarts how often in a row the
-// server ends before it is looked into, which is hardly its fault.
+// A document that is started repeatedly without ending may crash the server. maxTries limits consecutive attempts that
+// read nothing, maxAgain those that read no more than before, and maxStarts those that ended before reading, which is
+// hardly the document's fault.
 const (
 	maxTries  = 3
 	maxAgain  = 10
@@ -91,13 +90,13 @@ const (
 // record is the stored state of a document.
 type record struct {
 	uploads.Conversion
-	Markdown string `json:"markdown,omitempty"` // name of the upload that is its text
-	Starts   int    `json:"starts,omitempty"`   // attempts in a row that didn't look into it, with the one under way
-	Tries    int    `json:"tries,omitempty"`    // attempts in a row that read no page, with the one under way once it reads
-	Again    int    `json:"again,omitempty"`    // attempts in a row that read some, and none beyond Most
-	Most     int    `json:"most,omitempty"`     // pages that any attempt has read
+	Markdown string `json:"markdown,omitempty"` // name of the upload with its text
+	Starts   int    `json:"starts,omitempty"`   // consecutive attempts that ended before reading, including the current one
+	Tries    int    `json:"tries,omitempty"`    // consecutive attempts that read no page, including the current one once it reads
+	Again    int    `json:"again,omitempty"`    // consecutive attempts that read pages but none beyond Most
+	Most     int    `json:"most,omitempty"`     // most pages read by any attempt
 	Asked    int64  `json:"asked"`              // distinguishes files with the same name
-	Server   int64  `json:"server,omitempty"`   // which converts it, of several
+	Server   int64  `json:"server,omitempty"`   // converting server, if there are several
 }
 
 // Service converts documents.
@@ -161,7 +160,7 @@ func (s *Service) put(ctx context.Context, k string, r *record) error {
 	return nil
 }
 
-// Add takes files that were just stored and has the documents among them converted.
+// Add registers files that were just stored and schedules converting the documents among them.
 func (s *Service) Add(ctx context.Context, thread string, names ...string) error {
 	defer s.Refresh(thread)
 	s.mu.Lock()
@@ -176,7 +175,7 @@ func (s *Service) Add(ctx context.Context, thread string, names ...string) error
 	}
 	defer dir.Close()
 	for _, name := range names {
-		// A file with the name of an older document's text takes that away.
+		// A file with the name of an older document's text replaces that text.
 		for other, r := range all {
 			if r.Markdown == name && !slices.Contains(names, other) {
 				names = append(names, other)
@@ -210,7 +209,7 @@ func (s *Service) Add(ctx context.Context, thread string, names ...string) error
 	return nil
 }
 
-// ReadAs has a text read again, in the named encoding; without a name in that which it looks like.
+// ReadAs schedules reading a text in the given encoding; without one, in the detected encoding.
 func (s *Service) ReadAs(ctx context.Context, thread, name, encoding string) error {
 	name = norm.NFC.String(name)
 	known := charset.Known(encoding)
@@ -353,8 +352,8 @@ func (s *Service) Copy(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Await waits until no document among the named uploads of a thread is pending, or until
-// ctx ends. No names mean all.
+// Await waits until no document among the named uploads of a thread is pending, or until ctx ends.
+// Without names it waits for all.
 func (s *Service) Await(ctx context.Context, thread string, names ...string) error {
 	for {
 		s.mu.Lock()

@@ -24,7 +24,7 @@ type Index interface {
 	Files(ctx context.Context, thread string) (stamps map[string]string, size int64, err error)
 	// Threads returns the threads with indexed files.
 	Threads(ctx context.Context) ([]string, error)
-	// Add adds passages of a file, the last of them with the stamp.
+	// Add adds passages of a file; the last call has the stamp.
 	Add(ctx context.Context, thread, file, stamp string, list []uploads.Passage) error
 	Remove(ctx context.Context, thread, file string) error
 	Find(ctx context.Context, thread string, q uploads.Query) ([]uploads.Passage, error)
@@ -33,14 +33,13 @@ type Index interface {
 // Limits of the index.
 const (
 	maxIndexed    = 64 << 20 // bytes of a thread's texts
-	maxPlain      = 8 << 20  // bytes of an upload that is text itself, as of a converted one
+	maxPlain      = 8 << 20  // byte limit of a text upload, as of a converted one
 	addedTogether = 16       // passages
 
-	forgetTime = time.Minute // a thread with more than can be forgotten in that is tried again at the next start
+	forgetTime = time.Minute // a thread that takes longer to forget is retried at the next start
 )
 
-// Refresh has the index of a thread compared with its files, soon and in the background. The
-// thread may be gone.
+// Refresh schedules comparing the index of threads with their files. A thread may be gone.
 func (s *Service) Refresh(threads ...string) {
 	if s.cfg.Index == nil {
 		return
@@ -73,13 +72,13 @@ func (s *Service) forgetIndex(thread string) error {
 	return err
 }
 
-// keepIndex refreshes threads as they ask for it, at first all that are in the index: a server
-// that was killed may have left more or less of their files there.
+// keepIndex refreshes threads on request, at first all in the index: a killed server may have left
+// their files partially indexed.
 func (s *Service) keepIndex(ctx context.Context) {
 	if s.cfg.Index == nil {
 		return
 	}
-	if s.cfg.Server != 0 { // each is brought up to date before it is searched anyway
+	if s.cfg.Server != 0 { // each is updated before a search anyway
 		s.cfg.Log.Debug("document index updates on use")
 	} else if threads, err := s.cfg.Index.Threads(ctx); err == nil {
 		s.Refresh(threads...)

@@ -57,7 +57,7 @@ func (s *Service) Resume(ctx context.Context, servers []int64) {
 	}
 }
 
-// resume queues them in the order they came.
+// resume queues them in order of their arrival.
 func (s *Service) resume(ctx context.Context, servers []int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +115,8 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 		if r.Chosen {
 			chosen = r.Encoding
 		}
-		// The name is written down before the text, so that the next server, should this one
-		// end in between, writes it to the same place.
+		// The name is stored before the text, so that after a crash the next server writes to the same
+		// place.
 		if r.Markdown != "" {
 			return nil
 		}
@@ -139,7 +139,7 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 		out, err = s.try(ctx, thread, name, chosen, began.Asked)
 	}
 	if ctx.Err() != nil {
-		// The next server takes it up. That this one was told to stop is not the document's fault.
+		// The next server continues. A stopping server isn't the document's fault.
 		err := s.change(context.WithoutCancel(ctx), thread, name, began.Asked, func(r *record) error {
 			r.Starts, r.Tries, r.Again = began.Starts, began.Tries, began.Again
 			return nil
@@ -215,14 +215,14 @@ func (s *Service) try(ctx context.Context, thread, name, encoding string, asked 
 			noted = time.Now()
 		}
 		err := s.change(ctx, thread, name, asked, func(r *record) error {
-			if !reading { // from here on it may be what ends the server
+			if !reading { // from here on the document may crash the server
 				reading = true
 				r.Starts, r.Tries = 0, r.Tries+1
 			}
 			if done > 0 {
 				r.Done, r.Pages = done, of
 			}
-			if done > 0 && !alive { // what ends the server now is hardly the document
+			if done > 0 && !alive { // a crash now is hardly the document's fault
 				alive = true
 				r.Tries, r.Again = 0, r.Again+1
 			}

@@ -31,18 +31,18 @@ const (
 // and their texts are cached by the document's hash. Requests lost with the server are repeated by the page.
 type shown struct {
 	mu    sync.Mutex
-	open  bool     // the folder is there and empty but for list
-	list  []*entry // the one used last at the end
+	open  bool     // the folder exists, empty except for list
+	list  []*entry // last used at the end
 	bytes int64
-	wake  chan struct{} // one token: one was added
+	wake  chan struct{} // one token: an entry was added
 }
 
-// entry is a document of shown. Fields without a note are never changed.
+// entry is a document of shown. Fields without a comment are immutable.
 type entry struct {
 	thread, path string
-	name         string // of its text in the folder of the thread
+	name         string // name of its text in the folder of the thread
 	uploads.Conversion
-	size int64 // of its text; guarded by shown.mu, like Conversion
+	size int64 // size of its text; guarded by shown.mu, like Conversion
 }
 
 // Show implements [uploads.Documents].
@@ -80,7 +80,7 @@ func (s *Service) Show(ctx context.Context, dir uploads.Opener, thread,
 	return &c, text, nil
 }
 
-// ask queues a document unless the queue is full; the caller asks again. It must be called with mu held.
+// ask queues a document unless the queue is full; then the caller asks again. mu must be held.
 func (w *shown) ask(e *entry) *uploads.Conversion {
 	pending := 0
 	for _, other := range w.list {
@@ -199,7 +199,7 @@ func (s *Service) read(ctx context.Context, e *entry) (Outcome, error) {
 		return out, err
 	}
 	if sum, err := hashOf(ctx, dir, e.path); err != nil || sum != e.name {
-		return Outcome{}, errChanged // the text may be that of the file as it is now
+		return Outcome{}, errChanged // the text may belong to the file's new content
 	}
 	return out, nil
 }
@@ -211,7 +211,7 @@ func (s *Service) keep(e *entry, out Outcome) error {
 	w := &s.shown
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Contains(w.list, e) { // its thread is gone
+	if !slices.Contains(w.list, e) { // its thread was deleted
 		return nil
 	}
 	e.Conversion = uploads.Conversion{State: uploads.Failed, Reason: string(out.Reason), Encoding: out.Encoding}
@@ -241,7 +241,7 @@ func (s *Service) keep(e *entry, out Outcome) error {
 	return err
 }
 
-// write keeps a text. Called with mu held.
+// write stores a text. Called with mu held.
 func (s *Service) write(e *entry, text []byte) error {
 	if w := &s.shown; !w.open { // files of earlier servers aren't counted yet
 		if err := os.RemoveAll(s.cfg.Cache); err != nil {

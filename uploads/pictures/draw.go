@@ -12,7 +12,7 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// Quality of pictures as they were, and of small ones.
+// JPEG quality of full-size and small pictures.
 const (
 	fullQuality  = 92
 	smallQuality = 82

@@ -21,7 +21,7 @@ import (
 	"fawn/uploads"
 )
 
-// MaxBytes is the size of a picture that is looked at.
+// MaxBytes limits the size of pictures that are read.
 const MaxBytes = 50 << 20
 
 // Limits of the cache, in bytes and files.
@@ -45,8 +45,8 @@ type Service struct {
 	turn chan struct{} // holds one token for each picture being drawn
 
 	mu    sync.Mutex
-	open  bool    // Dir is there and empty but for kept
-	kept  []entry // the one used last at the end
+	open  bool    // Dir exists, empty except for kept
+	kept  []entry // last used at the end
 	bytes int64
 }
 
@@ -113,7 +113,7 @@ func (s *Service) Thumbnail(ctx context.Context, thread string, from io.ReaderAt
 	return uploads.Thumbnail{Data: data, Type: kindOf(data), Hash: hash + "-" + strconv.Itoa(side)}, err
 }
 
-// drawn returns a picture as it is kept, or as it is drawn now.
+// drawn returns a picture from the cache, or draws it.
 func (s *Service) drawn(ctx context.Context, thread, hash string, side int, from func() io.Reader) ([]byte, error) {
 	name := hash + "-" + strconv.Itoa(side)
 	if data := s.get(thread, name); data != nil {

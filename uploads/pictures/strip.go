@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// errDamaged is a picture of a known kind that does not follow its rules.
+// errDamaged means that a picture of a known format is invalid.
 var errDamaged = errors.New("it is damaged")
 
 // strip removes an image's metadata: place, time, device, author, previews and any data after its end. Data that
@@ -144,7 +144,7 @@ func scanEnd(data []byte, from int) int {
 	}
 }
 
-// orientationOf reads the orientation from EXIF data, 1 where it has none.
+// orientationOf reads the orientation from EXIF data, 1 without one.
 func orientationOf(exif []byte) int {
 	if len(exif) < 8 {
 		return 1

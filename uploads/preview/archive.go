@@ -17,10 +17,10 @@ import (
 
 // Limits of an archive.
 const (
-	MaxEntries   = 1000     // that are listed
-	maxCounted   = 20_000   // that are looked at
+	MaxEntries   = 1000     // limit of listed entries
+	maxCounted   = 20_000   // limit of examined entries
 	maxDirectory = 2 << 20  // bytes of a zip's directory
-	maxUnpacked  = 64 << 20 // bytes of a compressed tar that are unpacked, and kept nowhere
+	maxUnpacked  = 64 << 20 // bytes unpacked from a compressed tar, and not kept
 	maxName      = 500      // bytes of a name
 )
 
@@ -34,16 +34,16 @@ var (
 type Entry struct {
 	Name     string
 	Bytes    int64
-	Modified time.Time // zero where it is not known
+	Modified time.Time // zero if unknown
 }
 
 // Archive is a list of the files in an archive.
 type Archive struct {
 	Entries []Entry // by name, at most MaxEntries
 	Files   int     // number of files, total or seen
-	Bytes   int64   // of all of them, unpacked
+	Bytes   int64   // total unpacked size
 	Cut     bool    // there are more, which weren't read
-	Outside bool    // a name leads out of the folder that it would be unpacked to
+	Outside bool    // a name leads outside the target folder
 }
 
 // File is an archive to look into.

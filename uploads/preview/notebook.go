@@ -12,12 +12,12 @@ import (
 const (
 	MaxNotebook = 16 << 20 // bytes that are read
 	maxCells    = 300
-	maxSource   = 64 << 10 // bytes of a cell
-	maxOutput   = 20_000   // bytes of an output
-	maxOutputs  = 20       // of a cell
+	maxSource   = 64 << 10 // bytes per cell
+	maxOutput   = 20_000   // bytes per output
+	maxOutputs  = 20       // outputs per cell
 	maxWords    = 512 << 10
-	maxPicture  = 3 << 20 // bytes of one, packed for the page
-	maxPictures = 8 << 20 // of all
+	maxPicture  = 3 << 20 // bytes of one picture, encoded for the page
+	maxPictures = 8 << 20 // bytes of all pictures
 )
 
 // Kinds of cells.
@@ -28,17 +28,17 @@ const (
 
 // Notebook is a Jupyter notebook.
 type Notebook struct {
-	Language string // of the code, empty where it is not known
+	Language string // language of the code, empty if unknown
 	Cells    []Cell
-	More     int  // cells that are left out
-	Cut      bool // something in the cells is left out
+	More     int  // cells left out
+	Cut      bool // parts of the cells are left out
 }
 
 // Cell is text, code with its output, or raw content.
 type Cell struct {
 	Kind    string
 	Source  string
-	Count   int // the number of its last run, 0 where that is not known
+	Count   int // number of its last run, 0 if unknown
 	Outputs []Output
 }
 
@@ -46,7 +46,7 @@ type Cell struct {
 type Output struct {
 	Text     string
 	Markdown string
-	Picture  string // as an address with the data in it
+	Picture  string // data URL
 	Error    string
 }
 
@@ -59,7 +59,7 @@ func (l *lines) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &list) == nil {
 		one = strings.Join(list, "")
 	} else if json.Unmarshal(b, &one) != nil {
-		one = "" // data of another kind is no text
+		one = "" // other data isn't text
 	}
 	*l = lines(one)
 	return nil
@@ -146,7 +146,7 @@ func (a *allowance) take(s string, most int) string {
 	return s
 }
 
-// output takes the best there is to show. Pages and drawings are not: they have their words.
+// output selects the best representation. Pages and drawings aren't supported: their text is shown.
 func (a *allowance) output(o output) Output {
 	for _, kind := range []string{"image/png", "image/jpeg", "image/gif", "image/webp"} {
 		if address, ok := a.picture(kind, string(o.Data[kind])); ok {

@@ -10,8 +10,8 @@ import (
 
 // Limits of a workbook.
 const (
-	MaxSheets  = 100 // that are listed
-	MaxRows    = 500 // of the sheet that is shown, besides its head
+	MaxSheets  = 100 // limit of listed sheets
+	MaxRows    = 500 // row limit of the shown sheet, besides its head
 	MaxColumns = 60
 	maxCell    = 2 << 10 // bytes
 	maxTitle   = 100
@@ -19,18 +19,18 @@ const (
 
 // Sheet is one of a workbook.
 type Sheet struct {
-	N     int // counted from 1, as its anchor has it
+	N     int // from 1, as in its anchor
 	Title string
 }
 
-// Workbook is the list of its sheets, and the rows of one.
+// Workbook is a list of sheets with the rows of one.
 type Workbook struct {
 	Sheets []Sheet
-	More   int // sheets that are not listed
+	More   int // sheets not listed
 	Shown  Sheet
-	Rows   [][]string // of the sheet that is shown; the first is its head
-	Total  int        // rows it has in all
-	Width  int        // columns it has in all
+	Rows   [][]string // rows of the shown sheet, the head first
+	Total  int        // rows of the sheet
+	Width  int        // columns of the sheet
 }
 
 // ReadWorkbook takes the text converted from a workbook, and the number of the sheet to show; an unknown number shows

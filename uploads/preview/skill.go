@@ -63,8 +63,8 @@ func ReadSkill(f io.ReaderAt, size int64) (Skill, error) {
 
 func depth(name string) int { return strings.Count(name, "/") }
 
-// frontMatter takes the fields off the beginning of a text. Where they are no YAML, they stay
-// in the text as they are.
+// frontMatter splits the fields off the beginning of a text. Without valid YAML, they stay in the
+// text.
 func frontMatter(text string) (fields [][2]string, rest string) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n")
 	inside, ok := strings.CutPrefix(text, "---\n")

@@ -22,12 +22,12 @@ func (f Format) Show(v float64, since1904 bool) string { return f.f.show(v, sinc
 type format struct {
 	date, clock, seconds bool
 	elapsed              bool // hours that continue beyond a day
-	plain                bool // nothing in particular
+	plain                bool // the general format
 	percent, thousands   bool
 	scientific           bool
 	least, most          int // decimals
-	digits               int // before the decimals, filled up with zeros
-	scale                int // how often to divide by 1000
+	digits               int // least digits before the decimals, zero-padded
+	scale                int // number of divisions by 1000
 	before, after        string
 }
 
@@ -171,7 +171,7 @@ func (f format) show(v float64, from1904 bool) string {
 // 1.01, and halves are rounded up.
 func fixed(v float64, places int) string {
 	x := v * math.Pow10(places)
-	if math.Abs(x) < 1e12 && math.Abs(x-math.Floor(x)-0.5) > 1e-3 { // not near the middle
+	if math.Abs(x) < 1e12 && math.Abs(x-math.Floor(x)-0.5) > 1e-3 { // not close to a half
 		return strconv.FormatFloat(v, 'f', places, 64)
 	}
 	if short := general(v); !strings.Contains(short, "E") {
@@ -209,7 +209,7 @@ func (f format) moment(v float64, from1904 bool) string {
 	case from1904:
 		begin = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 	case v < 60:
-		begin = begin.AddDate(0, 0, 1) // the file believes that 1900 was a leap year
+		begin = begin.AddDate(0, 0, 1) // the file treats 1900 as a leap year
 	}
 	days := math.Floor(v)
 	at := begin.AddDate(0, 0, int(days)).Add(time.Duration(math.Round((v-days)*86400)) * time.Second)

@@ -21,7 +21,7 @@ func Separator(text string) (table string, comma rune) {
 	return text, best
 }
 
-// Shown returns a number, written as programs do, in a format. Text that is no number is returned unchanged.
+// Shown returns a number in a format. Text that isn't a number is returned unchanged.
 func Shown(value, code string) string {
 	v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 	if err != nil {

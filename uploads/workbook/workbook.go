@@ -18,7 +18,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Bounds on the texts that sheets share.
+// Limits of the texts that sheets share.
 const (
 	maxTexts     = 2_000_000
 	maxTextBytes = 64 << 20
@@ -294,7 +294,7 @@ func (c Cell) Value() string {
 	return c.text()
 }
 
-// number returns the value of a cell that is no text.
+// number returns the value of a cell that isn't text.
 func (c Cell) number() (float64, bool) {
 	if c.uncalculated() {
 		return 0, false
@@ -334,7 +334,7 @@ func (c Cell) text() string {
 			return "TRUE"
 		}
 		return "FALSE"
-	case "d": // as ISO 8601 has it
+	case "d": // an ISO 8601 date
 		if day, clock, both := strings.Cut(c.value, "T"); both {
 			clock = strings.TrimSuffix(strings.TrimSuffix(clock, "Z"), ".000")
 			return strings.TrimSuffix(strings.TrimSpace(day+" "+clock), " 00:00:00")
@@ -366,7 +366,7 @@ func (b *Book) stream(part string, do func(xml.Token) bool) error {
 	dec.Strict = false
 	dec.CharsetReader = func(label string, r io.Reader) (io.Reader, error) {
 		if strings.HasPrefix(strings.ToLower(label), "utf-16") {
-			return r, nil // decoded by its mark
+			return r, nil // decoded by its byte order mark
 		}
 		return charset.NewReaderLabel(label, r)
 	}
@@ -387,7 +387,7 @@ func (b *Book) stream(part string, do func(xml.Token) bool) error {
 	}
 }
 
-// failing remembers the error of a source, which is no damage of XML.
+// failing remembers the error of a source, which doesn't mean damaged XML.
 type failing struct {
 	io.Reader
 	err error

@@ -40,7 +40,7 @@ func (c *Converter) seat(jail sandbox.Provider, job string) (s seat, err error) 
 		if self, err = c.program.path(self); err != nil {
 			return s, fmt.Errorf("copy the program: %w", err)
 		}
-		// Relative to the folder in which it starts, a path is left as it is.
+		// A path relative to the starting folder isn't changed.
 		if s.program, err = c.from(job, self); err != nil {
 			return s, err
 		}
@@ -57,7 +57,7 @@ func (c *Converter) seat(jail sandbox.Provider, job string) (s seat, err error) 
 	return s, nil
 }
 
-// from returns the way to a file from the folder in which a job starts.
+// from returns the path of a file relative to the folder in which a job starts.
 func (c *Converter) from(job, file string) (string, error) {
 	start, err := filepath.EvalSymlinks(filepath.Join(c.dirs.Root, "threads", job, "user-data", "workspace"))
 	if err == nil {

@@ -37,20 +37,20 @@ const (
 	maxDrawn      = 64 << 20 // of a picture
 )
 
-// Converter starts this program for each document or image: in a sandbox without network, or else as a plain process
+// Converter starts this program for each document or image: in a sandbox without network, otherwise as a plain process
 // that limits itself. The job's folders belong to a reserved thread.
 type Converter struct {
 	dirs  files.Dirs
-	cache string // of the compiled PDF reader
+	cache string // folder of the compiled PDF reader
 	log   *slog.Logger
 	// before returns when commands have a sandbox: that of jobs may need the way to the data
 	// folder which it opens.
 	before   func()
-	provider string // empty takes the best
+	provider string // empty selects the best
 	program  copied
 
 	warming sync.Once
-	warm    bool // there is a cache; guarded by warming
+	warm    bool // the cache is filled; guarded by warming
 
 	once sync.Once
 	jail sandbox.Provider // guarded by once
@@ -117,7 +117,7 @@ func (c *Converter) Convert(ctx context.Context, j documents.Job) (out documents
 	return c.run(ctx, jail, task{convert.Role, j.Name, j.Encoding, maxMarkdown}, j.File, &report{progress: j.Progress})
 }
 
-// Draw has a picture drawn with no side longer than side pixels; 0 leaves it as large as it is.
+// Draw draws a picture with no side longer than side pixels; 0 keeps its size.
 func (c *Converter) Draw(ctx context.Context, data io.Reader, side int) ([]byte, error) {
 	if !convert.Answers() {
 		return nil, errors.New("this program does not call convert.Main")
@@ -210,7 +210,7 @@ func (c *Converter) compile(ctx context.Context) {
 	})
 }
 
-// command is this program as a converter, without our environment, which holds keys.
+// command returns this program as a converter, without our environment, which contains keys.
 func (c *Converter) command(ctx context.Context, temp, role, in, out, arg string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {

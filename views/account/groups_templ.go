@@ -16,7 +16,7 @@ import (
 	"strconv"
 )
 
-// Groups is the section of groups and what they may use.
+// Groups renders the section of groups and their permissions.
 func Groups(g views.Groups) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -349,7 +349,7 @@ func Groups(g views.Groups) templ.Component {
 	})
 }
 
-// groupForm is the form of a group. Names of its fields begin with the id of the group.
+// groupForm renders the form of a group. Its field names begin with the id of the group.
 func groupForm(g views.Group, action templ.SafeURL) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -947,7 +947,7 @@ func groupForm(g views.Group, action templ.SafeURL) templ.Component {
 	})
 }
 
-// Announcements is the section of announcements.
+// Announcements renders the section of announcements.
 func Announcements(a views.Announcements) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,7 +16,7 @@ import (
 	"strconv"
 )
 
-// Sessions is the section of the browsers that are signed in.
+// Sessions renders the section of signed-in browsers.
 func Sessions(list []views.Session) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -277,7 +277,7 @@ func Sessions(list []views.Session) templ.Component {
 	})
 }
 
-// newToken is the form that makes one.
+// newToken renders the form for a new token.
 func newToken(t views.Tokens) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -477,7 +477,7 @@ func newToken(t views.Tokens) templ.Component {
 	})
 }
 
-// Tokens is the section of API tokens.
+// Tokens renders the section of API tokens.
 func Tokens(t views.Tokens) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,7 +16,7 @@ import (
 	"strconv"
 )
 
-// Self is the section of one's own account.
+// Self renders the section of the reader's own account.
 func Self(a views.Account) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -312,7 +312,7 @@ func Self(a views.Account) templ.Component {
 	})
 }
 
-// said tells what came of a form.
+// said renders the outcome of a form.
 func said(a views.Account, form string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -358,7 +358,7 @@ func said(a views.Account, form string) templ.Component {
 	})
 }
 
-// current asks for the password, which somebody at an open browser does not know.
+// current asks for the password, which a stranger at an unlocked browser doesn't know.
 func current(id string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -423,7 +423,7 @@ func current(id string) templ.Component {
 	})
 }
 
-// confirm stands where something could be done by who proves who they are.
+// confirm replaces an action that requires proof of identity first.
 func confirm(v views.Confirm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,7 +17,7 @@ import (
 	"fawn/views/part"
 )
 
-// more is what the pages and sections of this package load.
+// more loads the assets of the pages and sections of this package.
 func more() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -60,7 +60,7 @@ func more() templ.Component {
 	})
 }
 
-// door is a page with one card, for people who are not signed in.
+// door renders a page with one card, for people who aren't signed in.
 func door(s views.Shell, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1033,7 +1033,7 @@ func link(p views.LinkPage) templ.Component {
 	})
 }
 
-// newPassword is a field for a password that is chosen.
+// newPassword renders a field for a new password.
 func newPassword(id string, shortest int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,7 +15,7 @@ import (
 	"fawn/views/part"
 )
 
-// Users is the section of everybody's accounts.
+// Users renders the section of all accounts.
 func Users(u views.Users) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -21,7 +21,7 @@ func Edit(p views.AgentPage) templ.Component { return i18n.In(p.Shell.Lang, edit
 // Skills lists the agents' skills.
 func Skills(p views.SkillsPage) templ.Component { return i18n.In(p.Shell.Lang, skills(p)) }
 
-// Skill renders one of them in full.
+// Skill renders a skill in full.
 func Skill(p views.SkillPage) templ.Component { return i18n.In(p.Shell.Lang, skill(p)) }
 
 // InstallSkill asks whether to install a skill from a chat.
@@ -29,7 +29,7 @@ func InstallSkill(p views.SkillInstallPage) templ.Component {
 	return i18n.In(p.Shell.Lang, installSkill(p))
 }
 
-// Missing renders the page of an agent or a skill that is not there.
+// Missing renders the page of a missing agent or skill.
 func Missing(p views.MissingPage) templ.Component { return i18n.In(p.Shell.Lang, missing(p)) }
 
 func missingKey(p views.MissingPage) string {

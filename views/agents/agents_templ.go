@@ -1243,7 +1243,7 @@ func edit(p views.AgentPage) templ.Component {
 	})
 }
 
-// missing is the page of an agent or a skill that is not there.
+// missing renders the page of a missing agent or skill.
 func missing(p views.MissingPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

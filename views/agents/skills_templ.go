@@ -1232,7 +1232,7 @@ func skill(p views.SkillPage) templ.Component {
 	})
 }
 
-// installSkill asks before a skill with something to run is installed.
+// installSkill asks before it installs a skill with executable files.
 func installSkill(p views.SkillInstallPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

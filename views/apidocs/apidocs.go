@@ -7,5 +7,5 @@ import (
 	"fawn/views/i18n"
 )
 
-// Page is GET /docs.
+// Page renders GET /docs.
 func Page(p views.ReferencePage) templ.Component { return i18n.In(p.Shell.Lang, page(p)) }

@@ -16,8 +16,8 @@ import (
 	"strconv"
 )
 
-// actions is the line below a finished turn: what can be done with it, and what it took.
-// What is wanted often shows, the rest is behind a button.
+// actions renders the line below a finished turn: its actions and its cost. Frequent actions are
+// visible, the rest is behind a button.
 func actions(threadID string, t views.Turn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -440,7 +440,7 @@ func moreActions(threadID string, t views.Turn) templ.Component {
 	})
 }
 
-// Rating says what the reader thinks of an answer: element rate-{message}.
+// Rating shows the reader's rating of an answer: element rate-{message}.
 func Rating(threadID string, t views.Turn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -677,7 +677,7 @@ func thumb(t views.Turn, rating int, key, icon string) templ.Component {
 	})
 }
 
-// versions leads through the tellings of a turn.
+// versions switches between the versions of a turn.
 func versions(threadID string, v views.Version) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -771,7 +771,7 @@ func versions(threadID string, v views.Version) templ.Component {
 	})
 }
 
-// act is one action on a turn: a form with a single button.
+// act renders one action on a turn: a form with a single button.
 func act(threadID, action, field, value, key, icon, shortcut string, can bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -893,7 +893,7 @@ func act(threadID, action, field, value, key, icon, shortcut string, can bool) t
 	})
 }
 
-// ownActions is the line below one of the reader's messages.
+// ownActions renders the line below one of the reader's messages.
 func ownActions(threadID string, u views.UserMessage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -979,7 +979,7 @@ func ownActions(threadID string, u views.UserMessage) templ.Component {
 	})
 }
 
-// editForm sends a message again in other words.
+// editForm renders the form that sends an edited message.
 func editForm(threadID string, u views.UserMessage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

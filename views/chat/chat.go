@@ -39,7 +39,7 @@ func MenuPage(p views.MenuPage) templ.Component {
 	return i18n.In(p.Shell.Lang, menuPage(p))
 }
 
-// TagsPage has the tags of a chat: the inside of a dialog or a whole page.
+// TagsPage renders the tags of a chat: the inside of a dialog or a whole page.
 func TagsPage(p views.TagsPage) templ.Component {
 	if p.Modal {
 		return i18n.In(p.Shell.Lang, tagsModal(p))
@@ -184,8 +184,8 @@ func ratingAfter(now, thumb int) string {
 // Source is a page that an answer cites.
 type Source struct {
 	markdown.Source
-	Number int  // in the thread; 0 where no result gave it one
-	Opened bool // a tool has opened it, so the answer can rest on it
+	Number int  // number in the thread; 0 if no result gave it one
+	Opened bool // a tool opened it, so the answer may rely on it
 }
 
 // Name returns the title of the page, or its address.

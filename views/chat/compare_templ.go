@@ -18,7 +18,7 @@ import (
 	"strconv"
 )
 
-// comparePage has a column for each model; on a narrow screen the columns are tabs.
+// comparePage renders a column for each model; on a narrow screen the columns are tabs.
 func comparePage(p views.ComparePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -357,7 +357,7 @@ func comparePage(p views.ComparePage) templ.Component {
 	})
 }
 
-// columnPage is a chat as a column of that page shows it.
+// columnPage renders a chat for a column of that page.
 func columnPage(p views.ThreadPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -422,7 +422,7 @@ func columnPage(p views.ThreadPage) templ.Component {
 	})
 }
 
-// compareModels chooses the models of a comparison in the menu of models.
+// compareModels selects the models of a comparison in the model menu.
 func compareModels(c views.Composer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -60,7 +60,7 @@ func current(c views.Composer) views.ModelChoice {
 	return views.ModelChoice{}
 }
 
-// mode returns the chosen mode, as far as the model can have it.
+// mode returns the chosen mode, limited to what the model supports.
 func mode(c views.Composer) views.Mode {
 	if c.Mode == "" || !current(c).Thinks {
 		return views.ModeFlash

@@ -15,13 +15,13 @@ const maxDetail = 256 << 10
 
 // detail is a call as a person reads it.
 type detail struct {
-	command string          // of bash
-	plan    []views.Todo    // of write_todos
-	lines   []linediff.Line // of str_replace
-	content string          // of write_file
-	lang    string          // that content is written in, as the highlighter calls it
-	fields  []field         // of a tool without a custom view
-	silent  bool            // the tool's answer adds nothing
+	command string          // command of bash
+	plan    []views.Todo    // plan of write_todos
+	lines   []linediff.Line // lines of str_replace
+	content string          // content of write_file
+	lang    string          // language of content, by the highlighter's name
+	fields  []field         // fields of a tool without a custom view
+	silent  bool            // the result adds nothing
 }
 
 type field struct{ name, value string }

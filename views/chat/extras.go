@@ -23,7 +23,7 @@ func Resources(p views.ResourcesPage) templ.Component {
 	return i18n.In(p.Shell.Lang, resourcesPage(p))
 }
 
-// boxURL returns the page with the message box of a chat.
+// boxURL returns the address of the page with the message box of a chat.
 func boxURL(thread string, fresh bool) string {
 	if fresh {
 		return views.NewChatURL + "?thread=" + thread

@@ -863,7 +863,7 @@ func resourcesBody(p views.ResourcesPage) templ.Component {
 	})
 }
 
-// boxSidePage is a page that leads back to a message box.
+// boxSidePage renders a page that leads back to a message box.
 func boxSidePage(shell views.Shell, title, back string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -971,7 +971,7 @@ func boxSidePage(shell views.Shell, title, back string) templ.Component {
 	})
 }
 
-// boxSideModal is the inside of a dialog, with a way to close it.
+// boxSideModal renders the inside of a dialog, with a button to close it.
 func boxSideModal(title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

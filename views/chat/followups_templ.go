@@ -14,9 +14,9 @@ import (
 	"fawn/views/i18n"
 )
 
-// Followups are what the reader may want to say next, under the last answer: element
-// next-{turn}. Each button sends its words. While none were looked for yet the script
-// asks for them, when the run is over and nobody waits for it.
+// Followups suggests next messages under the last answer: element next-{turn}. Each button sends
+// its text. If there are none yet, the script requests them once the run is over; nothing waits
+// for them.
 func Followups(threadID string, t views.Turn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

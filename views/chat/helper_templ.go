@@ -17,7 +17,7 @@ import (
 	"fawn/views/part"
 )
 
-// helperTitle is what a helper is there for. That it is one shows.
+// helperTitle renders a helper's purpose. Other parts of the card show that it is a helper.
 func helperTitle(l line) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -67,7 +67,7 @@ func helperTitle(l line) templ.Component {
 	})
 }
 
-// helper is what the card of a helper tells below its title.
+// helper renders the lines below the title of a helper's card.
 func helper(s views.Step) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -127,7 +127,7 @@ func helper(s views.Step) templ.Component {
 	})
 }
 
-// helperDetails is what a helper was told and what came of it. The page of a call has its steps.
+// helperDetails renders a helper's task and result. The page of a call has its steps.
 func helperDetails(b views.StepBody) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -280,8 +280,8 @@ func helperDetails(b views.StepBody) templ.Component {
 	})
 }
 
-// helperActions are what a reader can do with a helper at work: see its steps, or stop it. The
-// stop belongs to the message box, as the one that stops all does.
+// helperActions renders the actions on an active helper: show its steps, or stop it. The stop
+// button belongs to the message box, like the one that stops the run.
 func helperActions(s views.Step) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -362,7 +362,7 @@ func helperActions(s views.Step) templ.Component {
 	})
 }
 
-// trailLink opens what a helper does in the panel.
+// trailLink opens a helper's steps in the panel.
 func trailLink(thread, step string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -427,7 +427,7 @@ func trailLink(thread, step string) templ.Component {
 	})
 }
 
-// HelperPanel is the trail of a helper in the panel.
+// HelperPanel renders the trail of a helper in the panel.
 func HelperPanel(t views.HelperTrail) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -551,7 +551,7 @@ func HelperPanel(t views.HelperTrail) templ.Component {
 	})
 }
 
-// HelperTrail is what a helper has done so far. Where it is still at work a script looks for more.
+// HelperTrail renders the steps of a helper so far. While it is active, a script loads more.
 func HelperTrail(t views.HelperTrail) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -252,7 +252,7 @@ func chatsPage(p views.ChatsPage) templ.Component {
 	})
 }
 
-// shelves chooses between the usual chats, the archived ones, and those with a tag.
+// shelves switches between usual chats, archived ones, and those with a tag.
 func shelves(p views.ChatsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -417,7 +417,7 @@ func shelves(p views.ChatsPage) templ.Component {
 	})
 }
 
-// tagsPage is the same as the dialog for browsers without script.
+// tagsPage is the dialog's page for browsers without script.
 func tagsPage(p views.TagsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -818,7 +818,7 @@ func tagsBody(p views.TagsPage) templ.Component {
 	})
 }
 
-// fromFilter narrows the list down to what began in chat apps, or in one of several.
+// fromFilter restricts the list to chats from all chat apps, or from one of several.
 func fromFilter(p views.ChatsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -962,7 +962,7 @@ func fromFilter(p views.ChatsPage) templ.Component {
 	})
 }
 
-// ChatList is what is inside element list: the rows, or why there are none.
+// ChatList renders the content of element list: the rows, or why there are none.
 func ChatList(l views.ChatList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1118,7 +1118,7 @@ func ChatList(l views.ChatList) templ.Component {
 	})
 }
 
-// ChatRows are the rows of one page and the way to the next.
+// ChatRows renders the rows of one page and the link to the next.
 func ChatRows(l views.ChatList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1570,7 +1570,7 @@ func marked(text, query string) templ.Component {
 	})
 }
 
-// menuPage is the menu of a chat for browsers without script.
+// menuPage renders the menu of a chat for browsers without script.
 func menuPage(p views.MenuPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,7 +17,7 @@ import (
 	"fawn/views/part"
 )
 
-// usedMemories leads to the memories that an answer used.
+// usedMemories links to the memories that an answer used.
 func usedMemories(threadID string, t views.Turn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -175,7 +175,7 @@ func threadMemoryPage(p views.ThreadMemoryPage) templ.Component {
 	})
 }
 
-// threadMemoryModal is the inside of the dialog: the same with a way to close it.
+// threadMemoryModal renders the inside of the dialog: the same with a button to close it.
 func threadMemoryModal(p views.ThreadMemoryPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

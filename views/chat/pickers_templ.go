@@ -16,8 +16,8 @@ import (
 	"fawn/views/part"
 )
 
-// pickers choose mode and model. They are radio buttons in popovers, so they belong to the
-// form and need no script.
+// pickers selects mode and model. They are radio buttons in popovers, so they belong to the form
+// and need no script.
 func pickers(c views.Composer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -497,7 +497,7 @@ func pickers(c views.Composer) templ.Component {
 	})
 }
 
-// memorySwitch says whether the chat uses memory.
+// memorySwitch shows and sets whether the chat uses memory.
 func memorySwitch(m views.MemoryUse) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -571,7 +571,7 @@ func memorySwitch(m views.MemoryUse) templ.Component {
 	})
 }
 
-// memorySign stands in the row while the chat uses no memory.
+// memorySign is shown in the row while the chat uses no memory.
 func memorySign(m views.MemoryUse) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -633,7 +633,7 @@ func memorySign(m views.MemoryUse) templ.Component {
 	})
 }
 
-// effort is how hard the model reasons, where it can be told.
+// effort selects the model's reasoning effort, if it is adjustable.
 func effort(c views.Composer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,8 +18,8 @@ import (
 	"strconv"
 )
 
-// Question is a card with what the agent asks: element ask-{message}. While it is open
-// it is a form whose answer is the next message; then it shows the answer.
+// Question renders a card with a question of the agent: element ask-{message}. While it is open it
+// is a form whose answer is the next message; then it shows the answer.
 func Question(q views.Question) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -881,9 +881,9 @@ func askLabel(f views.Field) templ.Component {
 	})
 }
 
-// Plan is the agent's plan on the message box: element todos. It is empty without one. A plan
-// of which all is done is folded to its count, also where it was open: the other id makes it
-// another element.
+// Plan renders the agent's plan on the message box: element todos. It is empty without one. A
+// completed plan is folded to its count, even if it was open: a different id makes it another
+// element.
 func Plan(threadID string, list []views.Todo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1075,7 +1075,7 @@ func Plan(threadID string, list []views.Todo) templ.Component {
 	})
 }
 
-// planList are the items of the plan. Each opens to what can be done with it.
+// planList renders the items of the plan. Each opens its actions.
 func planList(threadID string, list []views.Todo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

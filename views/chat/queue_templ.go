@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Queue are the messages that were sent while a run works: element queue.
+// Queue renders the messages sent during a run: element queue.
 func Queue(threadID string, list []views.Queued, running bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,8 +15,8 @@ import (
 	"fawn/views/part"
 )
 
-// retry is the line of a wait for the model's provider: a countdown, and a way to end the
-// wait. The button belongs to the message box, whose stop button does the same.
+// retry renders the wait for the model's provider: a countdown, and a button to end the wait. The
+// button belongs to the message box, whose stop button does the same.
 func retry(s views.Step) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

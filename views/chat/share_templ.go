@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// ShareButton leads to the link of a chat and shows whether there is one: element share-btn.
+// ShareButton links to a chat's share link and shows whether there is one: element share-btn.
 func ShareButton(threadID string, shared bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -234,8 +234,8 @@ func sharePage(p views.SharePage) templ.Component {
 	})
 }
 
-// shareModal is the inside of the dialog: the same with a way to close it, and the button
-// as it is now, which the script puts into its place when the dialog closes.
+// shareModal renders the inside of the dialog: the same with a button to close it, and the current
+// share button, which the script swaps in when the dialog closes.
 func shareModal(p views.SharePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -443,7 +443,7 @@ func shareBody(p views.SharePage) templ.Component {
 	})
 }
 
-// shareReach says who can open a link to an address that only this computer has.
+// shareReach explains who can open a link to an address that only this computer has.
 func shareReach(p views.SharePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -745,8 +745,8 @@ func sharedLink(threadID string, s views.Share, now time.Time) templ.Component {
 	})
 }
 
-// sharedPage is a thread for readers of its link: nothing on it can be changed or asks the
-// server for more than the files that were handed over.
+// sharedPage renders a thread for readers of its link: it allows no changes, and requests only
+// files that were shared.
 func sharedPage(p views.SharedPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,8 +16,8 @@ import (
 	"strconv"
 )
 
-// Commands is the list that opens with a slash in the message box, or with an @, which agents and
-// resources have: element slash. Skills and prompts stand behind the commands.
+// Commands renders the list that opens with a slash in the message box, or with an @ for agents
+// and resources: element slash. Skills and prompts follow the commands.
 func Commands(c views.Commands) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

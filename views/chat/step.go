@@ -17,7 +17,7 @@ import (
 
 const (
 	previewLines = 8 // lines of a command's output shown initially
-	shownSites   = 6 // of a search have a chip of their own
+	shownSites   = 6 // sites of a search shown as separate chips
 )
 
 // line is a step in plain words.
@@ -255,7 +255,7 @@ func textID(s views.Step) string {
 	return "rt-" + s.ID
 }
 
-// count is "12 entries", or nothing while the number is not known.
+// count returns for example "12 entries", or nothing while the number is unknown.
 func count(ctx context.Context, s views.Step, what string) []string {
 	if stateOf(s) != views.StepDone || s.Lines == 0 {
 		return nil

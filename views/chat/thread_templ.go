@@ -256,7 +256,7 @@ func threadPage(p views.ThreadPage) templ.Component {
 	})
 }
 
-// Turns is the list of turns with the address of the stream: element turns.
+// Turns renders the list of turns with the address of the stream: element turns.
 func Turns(t views.Thread) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -339,7 +339,7 @@ func Turns(t views.Thread) templ.Component {
 	})
 }
 
-// TurnList is what is inside element turns; a reset sends it anew.
+// TurnList renders the content of element turns; a reset sends it again.
 func TurnList(t views.Thread) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -386,8 +386,8 @@ func TurnList(t views.Thread) templ.Component {
 	})
 }
 
-// gap stands for turns that are left out. The script fills it when the reader comes near;
-// its links lead to the same turns.
+// gap represents omitted turns. The script fills it when the reader comes near; its links lead to
+// the same turns.
 func gap(threadID string, g views.Gap) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -543,7 +543,7 @@ func gap(threadID string, g views.Gap) templ.Component {
 	})
 }
 
-// Heading is the title in the bar: element title.
+// Heading renders the title in the bar: element title.
 func Heading(title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -582,7 +582,7 @@ func Heading(title string) templ.Component {
 	})
 }
 
-// partner names the agent that a chat is with, unless it is the lead agent.
+// partner names the agent of a chat, unless it is the lead agent.
 func partner(p views.Partner) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -717,7 +717,7 @@ func partner(p views.Partner) templ.Component {
 	})
 }
 
-// inProject names the project that a chat is in.
+// inProject names the project of a chat.
 func inProject(p *views.ProjectLink) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -805,7 +805,7 @@ func inProject(p *views.ProjectLink) templ.Component {
 	})
 }
 
-// shelf is the sign of a chat that the usual lists don't show.
+// shelf marks a chat that the usual lists don't show.
 func shelf(r views.ThreadRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -931,7 +931,7 @@ func temporarySign() templ.Component {
 	})
 }
 
-// temporaryNotice says what becomes of a temporary chat, and keeps it.
+// temporaryNotice explains that the chat is temporary, and offers to keep it.
 func temporaryNotice(threadID string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1004,7 +1004,7 @@ func temporaryNotice(threadID string) templ.Component {
 	})
 }
 
-// source names the chat app that a chat goes on in.
+// source names the chat app in which a chat continues.
 func source(s views.Source) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1229,8 +1229,8 @@ func threadMenu(t views.Thread, restart bool) templ.Component {
 	})
 }
 
-// Menu renames, pins, archives, tags, exports or deletes a chat and restarts its sandbox: a popover that
-// needs no script.
+// Menu renames, pins, archives, tags, exports or deletes a chat and restarts its sandbox: a
+// popover without script.
 func Menu(id string, r views.ThreadRow, restart bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1810,7 +1810,7 @@ func menuItems(id string, r views.ThreadRow, restart bool, remove templ.Attribut
 	})
 }
 
-// menuPlaces changes where lists show a chat.
+// menuPlaces changes the lists that show a chat.
 func menuPlaces(r views.ThreadRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -19,7 +19,8 @@ func ThreadTools(p views.ThreadTools) templ.Component {
 	return i18n.In(p.Shell.Lang, toolsPage(p))
 }
 
-// resourcesURL returns the page of attachable resources, which keeps the message box's text.
+// resourcesURL returns the address of the page of attachable resources, which keeps the message box's
+// text.
 func resourcesURL(p views.ThreadTools) string {
 	return views.ActionURL(p.ThreadID, "resources") + "?text=" + url.QueryEscape(p.Text)
 }

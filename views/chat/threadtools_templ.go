@@ -18,8 +18,8 @@ import (
 	"strconv"
 )
 
-// ToolsButton opens the menu with the tools of MCP servers: element tools-btn. Without a script it takes
-// the text of the box along to their page.
+// ToolsButton opens the menu with the tools of MCP servers: element tools-btn. Without a script it
+// passes the text of the box to their page.
 func ToolsButton(threadID string, off bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -366,7 +366,7 @@ func toolsPage(p views.ThreadTools) templ.Component {
 	})
 }
 
-// toolSwitches are one form. What it shows stands in had, and what is switched on in on.
+// toolSwitches renders one form. The field had lists the shown tools, and on the enabled ones.
 func toolSwitches(p views.ThreadTools) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

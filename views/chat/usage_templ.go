@@ -19,7 +19,7 @@ import (
 	"strconv"
 )
 
-// Gauge is how full the model's window is, in the bar: element gauge.
+// Gauge shows how full the model's window is, in the bar: element gauge.
 func Gauge(threadID string, g views.Gauge) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -143,8 +143,8 @@ func Gauge(threadID string, g views.Gauge) templ.Component {
 	})
 }
 
-// Cut is the line that says from where on the model reads the conversation word for word:
-// what is inside element cut-{turn}.
+// Cut renders the line after which the model reads the conversation verbatim: the content of
+// element cut-{turn}.
 func Cut(threadID string, c views.Shortened) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -325,7 +325,7 @@ func usagePage(p views.UsagePage) templ.Component {
 	})
 }
 
-// usageModal is the inside of the dialog: the same with a way to close it.
+// usageModal renders the inside of the dialog: the same with a button to close it.
 func usageModal(p views.UsagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -819,7 +819,7 @@ func compactForm(p views.UsagePage) templ.Component {
 	})
 }
 
-// spentTree lists the runs, each with what it was made of.
+// spentTree lists the runs, each with its parts.
 func spentTree(p views.UsagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,8 +16,8 @@ import (
 	"strconv"
 )
 
-// webDetails are the pages that a search found, or the one that was read, as a person reads them.
-// Nothing in it makes the browser ask those sites.
+// webDetails renders the results of a search, or the page that was read. Nothing in it makes the
+// browser contact those sites.
 func webDetails(b views.StepBody) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -222,7 +222,7 @@ func webDetails(b views.StepBody) templ.Component {
 	})
 }
 
-// siteSign stands for a site: a letter in a colour, made here.
+// siteSign represents a site by a letter on a colour, without a request.
 func siteSign(host string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -29,7 +29,7 @@ func starters(ids []string) []starter {
 	return out
 }
 
-// starterURL returns a new chat with the idea in its message box.
+// starterURL returns the address of a new chat with the idea in its message box.
 func starterURL(ctx context.Context, s starter) templ.SafeURL {
 	return templ.SafeURL(views.NewChatURL + "?q=" + url.QueryEscape(i18n.C(ctx, "starter."+s.key+".text")))
 }

@@ -16,7 +16,7 @@ import (
 	"fawn/views/part"
 )
 
-// archive is what is in an archive or a skill: the text of a skill first, then all files.
+// archive renders the content of an archive or a skill: the text of a skill first, then all files.
 func archive(p views.Panel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

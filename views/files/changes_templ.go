@@ -17,7 +17,7 @@ import (
 	"strconv"
 )
 
-// Changed leads to what a run did to files.
+// Changed links to a run's changes to files.
 func Changed(threadID string, c views.RunChanges) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -169,7 +169,7 @@ func counted(added, removed int) templ.Component {
 	})
 }
 
-// changes is what a run did to files, with the lines of texts.
+// changes renders a run's changes to files, with the lines of texts.
 func changes(c views.Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,8 +14,8 @@ import (
 	"fawn/views/i18n"
 )
 
-// Diagram is the document of the frame that draws a diagram; the source comes
-// behind the # of its address.
+// Diagram renders the document of the frame that draws a diagram; the source is in the fragment of
+// its address.
 func Diagram() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,7 +16,7 @@ import (
 	"path"
 )
 
-// text is a file's Markdown: its own, or what was made of a document.
+// text renders a file's Markdown: its own, or that of a converted document.
 func text(p views.Panel, name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -107,7 +107,7 @@ func text(p views.Panel, name string) templ.Component {
 	})
 }
 
-// book is one sheet of a workbook, with tabs for all.
+// book renders one sheet of a workbook, with tabs for all.
 func book(p views.Panel, page bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -340,7 +340,7 @@ func book(p views.Panel, page bool) templ.Component {
 	})
 }
 
-// wordsTabs switch between the pages of a PDF and its text, where both do not fit.
+// wordsTabs switches between the pages of a PDF and its text if both don't fit.
 func wordsTabs(p views.Panel, page bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

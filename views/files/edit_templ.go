@@ -16,8 +16,8 @@ import (
 	"fawn/views/part"
 )
 
-// edit is the text of a file in a form. What stands behind a newline is all of the text: the
-// first one is not part of it.
+// edit renders the text of a file in a form. The text begins after a newline, which isn't part of
+// it.
 func edit(p views.Panel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -22,7 +22,7 @@ func Panel(p views.Panel) templ.Component {
 	return panel(normal(views.FilePage{Panel: p}).Panel)
 }
 
-// Content renders one file of a panel without the bar above it, for pages that have one of their own.
+// Content renders one file of a panel without the bar above it, for pages with their own bar.
 func Content(p views.Panel) templ.Component {
 	return body(normal(views.FilePage{Panel: p}).Panel, true)
 }

@@ -2,7 +2,7 @@ package files
 
 import "strings"
 
-// fenced is code between marks that are longer than any inside.
+// fenced returns code in a fence longer than any inside.
 func fenced(language, code string) string {
 	if strings.TrimSpace(code) == "" {
 		return ""

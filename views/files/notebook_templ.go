@@ -16,7 +16,7 @@ import (
 	"strconv"
 )
 
-// notebook is the cells of a notebook, with what came of them.
+// notebook renders the cells of a notebook, with their outputs.
 func notebook(p views.Panel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,7 +14,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// picture fits into its room; the script of previews makes it larger and smaller.
+// picture fits into its area; the preview script zooms it.
 func picture(f *views.FileView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

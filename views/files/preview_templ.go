@@ -61,7 +61,7 @@ func body(p views.Panel, page bool) templ.Component {
 	})
 }
 
-// encoding says in which encoding a text was read, and lets a reader choose another one.
+// encoding shows the encoding of a text and lets the reader choose another one.
 func encoding(p views.Panel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -635,7 +635,7 @@ func content(p views.Panel, page bool) templ.Component {
 	})
 }
 
-// pages is a PDF in the viewer of the browser.
+// pages renders a PDF in the browser's viewer.
 func pages(f *views.FileView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -816,8 +816,8 @@ func cutNote(cut bool) templ.Component {
 	})
 }
 
-// source is the text with line numbers. The numbers are a column of their own
-// and not selectable, so that copying takes the text alone.
+// source renders text with line numbers. The numbers are a separate column that isn't selectable,
+// so that copying takes the text alone.
 func source(f *views.FileView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

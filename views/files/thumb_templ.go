@@ -14,8 +14,8 @@ import (
 	"fawn/views/part"
 )
 
-// Thumb is a small version of a picture over the icon of its kind, which is what is left where
-// the picture cannot be shown; for other files it is the icon.
+// Thumb renders a small version of a picture over the icon of its type, which remains visible if
+// the picture can't be shown; other files only have the icon.
 func Thumb(f views.File) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// versions lists the versions of a file, below what the chosen one differs in.
+// versions lists the versions of a file, below the differences of the selected one.
 func versions(p views.Panel, page bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -549,7 +549,7 @@ func differences(h views.FileHistory, v views.FileVersion) templ.Component {
 	})
 }
 
-// madeBy says what made a version.
+// madeBy names the author of a version.
 func madeBy(ctx context.Context, by string) string {
 	switch by {
 	case "":
@@ -576,7 +576,7 @@ func versionLink(f *views.FileView, v views.FileVersion, page bool) templ.Attrib
 	return templ.Attributes{"data-panel": f.PanelVersionsURL(v.ID), "data-push": views.PanelPageURL(f.ThreadID, f.Path)}
 }
 
-// runLink lets the script load what a run changed into the panel.
+// runLink lets the script load a run's changes into the panel.
 func runLink(p views.Panel, v views.FileVersion, page bool) templ.Attributes {
 	if page {
 		return nil

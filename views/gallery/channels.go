@@ -6,7 +6,7 @@ import (
 	"fawn/views"
 )
 
-// channels are chat apps in all their states.
+// channels returns chat apps in all their states.
 func channels() views.Channels {
 	token := []views.ChannelField{{Name: "bot_token", Label: "Bot token", Secret: true, Saved: true},
 		{Name: "bot_username", Label: "Bot username", Optional: true}}

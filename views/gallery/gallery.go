@@ -31,7 +31,7 @@ type Look struct {
 	Lang  string
 }
 
-// Pages are whole sample pages by name.
+// Pages returns whole sample pages by name.
 func Pages(l Look) map[string]templ.Component {
 	base := views.Shell{Theme: l.Theme, Lang: l.Lang}
 	with := func(nav views.Nav, current string) views.Shell {
@@ -130,7 +130,7 @@ func asking(t views.Thread) views.Thread {
 	return t
 }
 
-// webServices are two that searches ask, and one without a key.
+// webServices returns two services that searches use, and one without a key.
 func webServices() views.WebServices {
 	return views.WebServices{Fallback: true, Wrong: "searxng", Problem: "an address looks like http://host:8080",
 		List: []views.WebService{

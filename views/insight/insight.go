@@ -69,7 +69,7 @@ func number(n int) string { return strconv.Itoa(n) }
 // width returns the width of a bar's part, with a visible minimum.
 func width(from, to int) string { return strconv.Itoa(max(to-from, 4)) }
 
-// callURL returns the page with one call open.
+// callURL returns the address of the page with one call open.
 func callURL(p views.InspectPage, c views.Call) templ.SafeURL {
 	return templ.SafeURL(views.InspectURL(p.ThreadID, p.RunID) + "?call=" + c.ID + "#call")
 }
@@ -130,7 +130,7 @@ type tableRow struct {
 	Name  string
 	Runs  int
 	Spent views.Spent
-	URL   templ.SafeURL // where its name leads, "" for nowhere
+	URL   templ.SafeURL // link of its name, "" for none
 }
 
 // dayRows returns the days with something in them, newest first.

@@ -15,7 +15,7 @@ import (
 // ListPage renders the page of all collections.
 func ListPage(p views.KnowledgePage) templ.Component { return i18n.In(p.Shell.Lang, listPage(p)) }
 
-// Page renders the page of one.
+// Page renders the page of a collection.
 func Page(p views.CollectionPage) templ.Component { return i18n.In(p.Shell.Lang, page(p)) }
 
 // TextPage renders the page of a document.

@@ -17,14 +17,14 @@ import (
 	"strconv"
 )
 
-// Frame says how a page is laid out.
+// Frame configures the layout of a page.
 type Frame struct {
 	Shell views.Shell
 	Title string // of the document
 	Skip  string // id the skip link leads to; empty means "main"
 	Bare  bool   // no side bar
-	// Public is a page for readers who may see nothing else: search engines are told to leave
-	// it, pages it links to do not learn its address, and its script can only copy.
+	// Public is a page for readers who may see nothing else: search engines are asked to ignore it,
+	// linked pages don't learn its address, and its script can only copy.
 	Public bool
 	Panel  bool   // a file panel is open
 	Mark   string // extra class of the frame
@@ -36,8 +36,8 @@ type Frame struct {
 	Pages bool
 }
 
-// Page is a whole document. Its children are the content of the main column
-// and, when there is one, the panel.
+// Page renders a whole document. Its children are the content of the main column and, if there is
+// one, the panel.
 func Page(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -529,7 +529,7 @@ func Page(f Frame) templ.Component {
 	})
 }
 
-// banner is an announcement, which the reader can dismiss.
+// banner renders an announcement, which the reader can dismiss.
 func banner(s views.Shell, a views.Announcement) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -679,7 +679,7 @@ func banner(s views.Shell, a views.Announcement) templ.Component {
 	})
 }
 
-// undo offers to have deleted chats back. It stays without script.
+// undo offers to restore deleted chats. It stays without script.
 func undo(s views.Shell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -799,8 +799,8 @@ func undo(s views.Shell) templ.Component {
 	})
 }
 
-// Sidebar is the navigation with the list of chats. On small screens the same
-// element is shown as a sheet.
+// Sidebar renders the navigation with the list of chats. On small screens the same element is
+// shown as a sheet.
 func Sidebar(s views.Shell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1438,7 +1438,7 @@ func Sidebar(s views.Shell) templ.Component {
 	})
 }
 
-// projects leads to the page of projects; with some there, it folds their list out.
+// projects links to the page of projects; if there are any, it unfolds their list.
 func projects(s views.Shell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1688,7 +1688,7 @@ func projects(s views.Shell) templ.Component {
 	})
 }
 
-// who is the menu of the account.
+// who renders the account menu.
 func who(w views.Who) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1816,7 +1816,7 @@ func who(w views.Who) templ.Component {
 	})
 }
 
-// PanelLine is the line between a chat and the panel beside it.
+// PanelLine renders the divider between a chat and the panel beside it.
 func PanelLine(c views.Columns) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1842,7 +1842,7 @@ func PanelLine(c views.Columns) templ.Component {
 	})
 }
 
-// line lies between two columns; it is moved by pointer and by arrow keys.
+// line renders a divider between two columns, moved by pointer and arrow keys.
 func line(g grip, c views.Columns) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1986,7 +1986,7 @@ func line(g grip, c views.Columns) templ.Component {
 	})
 }
 
-// ThreadList is the first page of chats, grouped by day.
+// ThreadList renders the first page of chats, grouped by day.
 func ThreadList(s views.Shell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2187,7 +2187,7 @@ func ThreadList(s views.Shell) templ.Component {
 	})
 }
 
-// ThreadRow is one chat in the side bar: element tl-{id}.
+// ThreadRow renders one chat in the side bar: element tl-{id}.
 func ThreadRow(r views.ThreadRow, isCurrent bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,13 +14,13 @@ import (
 type command struct {
 	Label string // key of the catalogue
 	Icon  string
-	URL   string // where it leads, or
-	Do    string // the script's action
-	Keys  string // as they are shown; the script writes ⌘ for Ctrl where that is the key
-	Chat  bool   // means something in a chat only
+	URL   string // link, or
+	Do    string // action of the script
+	Keys  string // displayed keys; the script replaces Ctrl by ⌘ where that is used
+	Chat  bool   // only useful in a chat
 
-	Also    string // key of the other words it is found by
-	Section bool   // of the settings, not mentioned in its label
+	Also    string // catalogue key of further search words
+	Section bool   // a settings section that its label doesn't mention
 	Lang    string // the language it switches to
 
 	Operator bool // only for administrators of the server
@@ -63,7 +63,8 @@ func commands() []command {
 	}
 }
 
-// more are commands listed only by a search. Those of the chat press the page's buttons; the script omits missing ones.
+// more returns commands listed only by a search. Those of the chat press the page's buttons; the script omits missing
+// ones.
 func more() []command {
 	return []command{
 		{Label: "skills.title", Icon: "graduation-cap", URL: views.SkillsURL, Also: "also.skills"},
@@ -116,7 +117,8 @@ func more() []command {
 	}
 }
 
-// sections are the sections of the settings. They come after the commands, which keeps the list without a query short.
+// sections returns the sections of the settings. They come after the commands, which keeps the list without a query
+// short.
 func sections(who *views.Who) (list []command) {
 	for _, s := range views.SectionsOf(views.Shell{Who: who}) {
 		list = append(list, command{Label: views.SectionKey(views.Shell{Who: who}, s), Icon: SectionIcon(s),
@@ -162,7 +164,7 @@ func SectionIcon(section string) string {
 	return "info"
 }
 
-// typed are keys that are no commands.
+// typed returns keyboard shortcuts that aren't commands.
 func typed() []command {
 	return []command{
 		{Label: "cmd.palette", Keys: "Ctrl K"},
@@ -177,15 +179,15 @@ func typed() []command {
 	}
 }
 
-// offered are the commands that fit the query, those first whose names say best what was asked for. Where no command
-// has all its words, they are the few that have at least half of them, and whole is false.
+// offered returns the commands that match the query, best matches first. If no command has all its words, it returns
+// the few with at least half of them, and whole is false.
 func offered(ctx context.Context, p views.Palette) (list []command, whole bool) {
 	query := strings.ToLower(strings.TrimSpace(p.Query))
 	all := commands()
 	if query != "" {
 		all = append(append(all, more()...), sections(p.Who)...)
 	}
-	fits := map[string]int{} // by what is done
+	fits := map[string]int{} // scores by action
 	var part []command
 	for _, c := range all {
 		if c.Chat && !p.InChat || c.Lang != "" && c.Lang == i18n.Lang(ctx) || c.Operator && p.Who != nil && !p.Who.Operator {
@@ -217,7 +219,7 @@ func offered(ctx context.Context, p views.Palette) (list []command, whole bool) 
 	return list, whole
 }
 
-// someCommands is how many commands are offered that have only some of the words.
+// someCommands limits the offered commands that match only some of the words.
 const someCommands = 4
 
 func (c command) key() string { return c.Label + c.Do + c.URL }
@@ -232,11 +234,11 @@ const (
 	beginsAlso = 5
 	insideAlso = 2
 	sameName   = 40 // the query is the name
-	samePhrase = 16 // the query stands among the other words as it is
+	samePhrase = 16 // the query occurs verbatim among the other words
 )
 
-// fit tells how well a command fits a query, 0 for not at all, and how many of its words were not found: at most half.
-// Small words need not be found.
+// fit returns how well a command matches a query, 0 for not at all, and the number of missed words: at most half. Small
+// words may be missing.
 func fit(query, name, also string) (n, missed int) {
 	words := strings.Fields(query)
 	if rest := slices.DeleteFunc(slices.Clone(words), small); len(rest) > 0 {
@@ -266,16 +268,16 @@ func fit(query, name, also string) (n, missed int) {
 	case len(words) > 1 && strings.Contains(also, bare):
 		n += samePhrase / 2
 	}
-	if strings.HasSuffix(name, ": "+bare) { // a section of the settings by its own name
+	if strings.HasSuffix(name, ": "+bare) { // a settings section with the same name
 		n += sameName / 2
 	}
-	if n *= 4; strings.Contains(name, words[0]) { // of two names with the word, the shorter one is meant
+	if n *= 4; strings.Contains(name, words[0]) { // the shorter of two names with the word wins
 		n -= min(len(strings.Fields(name)), 3)
 	}
 	return n, missed
 }
 
-// small are words without significance for a search.
+// small reports whether a word is insignificant for a search.
 func small(w string) bool {
 	return slices.Contains([]string{"the", "a", "an", "my", "to", "of", "in", "on", "as", "for", "this", "how", "do", "i",
 		"with", "and", "from", "is", "are", "it", "you", "your", "what", "where", "can", "did", "does", "much", "many",
@@ -302,8 +304,8 @@ func hasHan(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
 }
 
-// fitHan is the same for Chinese, which has no spaces between words: the whole counts most, else each two signs that
-// are found, of which there must be half.
+// fitHan is the same for Chinese, which has no spaces between words: the whole query counts most, otherwise each pair
+// of characters found, of which at least half are required.
 func fitHan(w, name, also string) int {
 	best := 0
 	switch {

@@ -17,7 +17,7 @@ import (
 	"strconv"
 )
 
-// Palette is what is inside the dialog that finds chats and commands.
+// Palette renders the content of the dialog that finds chats and commands.
 func Palette(p views.Palette) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -99,7 +99,7 @@ func Palette(p views.Palette) templ.Component {
 	})
 }
 
-// PaletteList is what the palette offers for a query: element pal-list.
+// PaletteList renders the palette's results for a query: element pal-list.
 func PaletteList(p views.Palette) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -412,7 +412,7 @@ func entries(list []command) templ.Component {
 	})
 }
 
-// KeyList is what is inside the dialog that lists the keys.
+// KeyList renders the content of the dialog with keyboard shortcuts.
 func KeyList() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

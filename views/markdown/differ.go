@@ -38,10 +38,10 @@ type Differ struct {
 	o     Options
 	split splitter
 	done  []block // finished top-level blocks, for the last check
-	cut   int     // where the open tail begins
+	cut   int     // start of the open tail
 	tail  *nethtml.Node
 	seen  int
-	stop  bool // the size limit is reached: nothing more is shown until the end
+	stop  bool // size limit reached: nothing more is shown until the end
 }
 
 type block struct{ html string }
@@ -103,7 +103,7 @@ func (d *Differ) HTML() string {
 
 func (d *Differ) segment(src string, open bool) string {
 	o := d.o
-	o.Whole = "" // before the end there is no whole text to link to
+	o.Whole = "" // an unfinished text has no address
 	src, _ = capSource(src, o)
 	var b bytes.Buffer
 	w := &writer{b: &b, o: o, segment: true, open: open}
@@ -182,7 +182,7 @@ func diff(old, new *nethtml.Node, depth int, out *[]Op) {
 		case a.Type == nethtml.TextNode && b.Type == nethtml.TextNode && strings.HasPrefix(b.Data, a.Data):
 			*out = append(*out, Op{Depth: depth, Text: b.Data[len(a.Data):]})
 			drop, b = 0, b.NextSibling
-		case sameTag(a, b) && a.FirstChild != nil && a.Namespace == "": // a formula is whole or not there
+		case sameTag(a, b) && a.FirstChild != nil && a.Namespace == "": // a formula is either whole or missing
 			diff(a, b, depth+1, out)
 			drop, b = 0, b.NextSibling
 		}

@@ -28,7 +28,7 @@ type writer struct {
 	inLink  int            // number of enclosing links: a nested link would end the outer one
 	refs    map[int]string // footnote index to label
 
-	looked                int // references that were looked up
+	looked                int // references looked up
 	formulas, formulaText int // number of formulas, and their bytes
 }
 
@@ -264,7 +264,7 @@ func (w *writer) cells(row ast.Node, tag string) {
 	for c := row.FirstChild(); c != nil; c = c.NextSibling() {
 		tag := tag
 		if c.FirstChild() == nil {
-			tag = "td" // a corner is no heading
+			tag = "td" // a corner isn't a heading
 		}
 		w.raw("<" + tag)
 		if cell, ok := c.(*extast.TableCell); ok {

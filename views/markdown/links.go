@@ -12,20 +12,20 @@ import (
 
 const filesRoot = "/mnt/user-data/"
 
-// wholeDest stands for Options.Whole in the source that notes are written in.
+// wholeDest represents Options.Whole in the source of notes.
 const wholeDest = "fawn:whole"
 
 // target is the allowed target of a link.
 type target struct {
-	href     string // empty: nowhere, show the words only
+	href     string // empty shows the text only
 	external bool
 	file     string // virtual path without leading slash when it is a file of the thread
-	at       string // the place in that file, such as page-7
+	at       string // place in that file, such as page-7
 }
 
-// resolve decides about an address written by a model. Only http, https and
-// mailto leave; paths of the thread's files become addresses of this server,
-// relative ones too where they are asked for; everything else is inert.
+// resolve checks an address written by a model. Only http, https and mailto lead elsewhere; paths of
+// the thread's files become addresses of this server, also relative ones if requested; everything else
+// is inert.
 func (w *writer) resolve(dest []byte, relative bool) target {
 	if string(dest) == wholeDest && w.o.Whole != "" {
 		return target{href: w.o.Whole, external: true}
@@ -77,7 +77,7 @@ func (w *writer) resolveFile(escaped string) target {
 	return target{href: w.o.fileURL(p), file: p}
 }
 
-// fileURL returns the page of a file.
+// fileURL returns the address of the page of a file.
 func (o *Options) fileURL(p string) string {
 	if o.Share != "" {
 		return "/share/" + url.PathEscape(o.Share) + "/files/" + escapePath(p)
@@ -85,7 +85,7 @@ func (o *Options) fileURL(p string) string {
 	return "/workspace/chats/" + url.PathEscape(o.Thread) + "/files/" + escapePath(p)
 }
 
-// viewURL shows a file inside a page.
+// viewURL returns the address that shows a file inside a page.
 func (o *Options) viewURL(p string) string {
 	if o.Share != "" {
 		return "/share/" + url.PathEscape(o.Share) + "/view/" + escapePath(p)

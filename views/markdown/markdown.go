@@ -25,8 +25,8 @@ const (
 	maxSource    = 512 << 10 // bytes of source rendered
 	maxLine      = 16 << 10  // bytes of one line outside a code block; inline parsing is superlinear
 	maxParagraph = 64 << 10  // bytes of one paragraph, for the same reason
-	maxMarks     = 600       // characters that may begin a mark in one paragraph, item or row; more are plain
-	maxBars      = 64        // columns of a table
+	maxMarks     = 600       // limit of possible marks per paragraph, item or row; more are plain
+	maxBars      = 64        // limit of columns per table
 	maxRows      = 1000      // rows of one table
 	maxCells     = 60_000    // cells of all tables
 	maxDepth     = 40        // nested blocks and spans; browsers stop at 512
@@ -40,15 +40,15 @@ type Options struct {
 	// Dir is the folder of the thread that relative image addresses start from, such as mnt/user-data/outputs; empty
 	// makes them inert.
 	Dir    string
-	Links  bool            // relative addresses of links start there too
-	Whole  string          // address of the text itself, for notes that it is cut; empty: they have no link
-	Share  string          // token of the link the text is read through: its files are read through that, too
-	Shared map[string]bool // with Share: paths of the files that can be; links to others are inert
+	Links  bool            // relative links start there, too
+	Whole  string          // address of the text itself, linked in truncation notes; empty for no link
+	Share  string          // token of the share link, through which files are read, too
+	Shared map[string]bool // with Share: paths of readable files; links to others are inert
 	// Uploaded reports whether the thread has an upload with this name; references to uploads then become links.
 	// Without it they are text.
 	Uploaded func(name string) bool
-	Marks    bool   // keep where pages of a converted text begin
-	Prefix   string // makes ids of footnotes unique on the page; usually the message id
+	Marks    bool   // keep the page starts of a converted text
+	Prefix   string // unique prefix of footnote ids; usually the message id
 }
 
 // Render returns the HTML of a finished text.

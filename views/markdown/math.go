@@ -19,7 +19,7 @@ import (
 // Limits of a text's formulas. Others are shown verbatim.
 const (
 	maxFormulas    = 400
-	maxFormulaText = 48 << 10 // bytes of all of them
+	maxFormulaText = 48 << 10 // total bytes of formulas
 )
 
 var (

@@ -27,12 +27,12 @@ func mend(tail string) (out string, open bool) {
 	bare := strings.TrimSpace(last)
 	if f.open {
 		if bare != "" && strings.Trim(bare, string(f.mark)) == "" {
-			return tail[:pos], true // the closing fence is on its way
+			return tail[:pos], true // the closing fence is incomplete
 		}
 		return tail, true
 	}
 	if strings.HasPrefix(bare, "```") || strings.HasPrefix(bare, "~~~") {
-		return tail[:pos], false // the language name is on its way
+		return tail[:pos], false // the language name is incomplete
 	}
 	if isBareMark(bare) {
 		tail = tail[:pos]
@@ -47,9 +47,8 @@ func mend(tail string) (out string, open bool) {
 	return head + block[:cut] + mendInline(block[cut:]), false
 }
 
-// isBareMark reports whether a line holds nothing but the beginning of some
-// block mark; as it stands it would be read as something else, a lone dash for
-// instance turns the line above into a heading.
+// isBareMark reports whether a line holds only the beginning of some block mark; by itself it would be
+// read differently, a lone dash for instance turns the line above into a heading.
 func isBareMark(s string) bool {
 	if s == "" {
 		return false
@@ -124,7 +123,7 @@ func mendInline(s string) string {
 		return s
 	}
 	if i := strings.LastIndexByte(s, '<'); i >= 0 && len(s)-i < 64 && !strings.ContainsAny(s[i:], "> \n") {
-		s = s[:i] // a tag or an address on its way
+		s = s[:i] // a tag or an address is incomplete
 	}
 	m := mender{s: s}
 	m.scan()
@@ -169,7 +168,7 @@ func (m *mender) scan() {
 			case c == '$':
 				n = 1
 			case i+1 == len(s):
-				return // half an escape
+				return // an incomplete escape
 			default:
 				n = 2
 			}
@@ -190,7 +189,7 @@ func (m *mender) scan() {
 					i = end
 					continue
 				}
-				return // half a picture
+				return // an incomplete picture
 			}
 			m.b.WriteByte(c)
 			i++

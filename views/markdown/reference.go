@@ -22,7 +22,7 @@ import (
 // Limits of references. Excess ones are plain text.
 const (
 	maxReference  = 400 // bytes of one
-	maxReferences = 400 // of a text, as each is looked up
+	maxReferences = 400 // limit of references per text, as each is looked up
 )
 
 // uploadsFolder is the folder of files named in references.
@@ -36,16 +36,16 @@ var kindReference = ast.NewNodeKind("Reference")
 // reference is one in a line of text.
 type reference struct {
 	ast.BaseInline
-	written string // as it is in the text, with its brackets
+	written string // as written, with brackets
 	whole   *citedPlace
-	parts   []citedPlace // where there are several between the brackets
+	parts   []citedPlace // references if there are several between the brackets
 }
 
 // citedPlace is a place in a file that a reference names.
 type citedPlace struct {
 	written string
 	file    string
-	at      string // such as page-7
+	at      string // for instance page-7
 }
 
 func (*reference) Kind() ast.NodeKind       { return kindReference }
@@ -84,7 +84,7 @@ func citedIn(s string) (citedPlace, bool) {
 	return citedPlace{s, file, at}, ok && at != "" && (isFileName(file) || isDocumentPath(file))
 }
 
-// citedPlaces are several places separated by semicolons. A place without a file refers to the previous file.
+// citedPlaces returns the places separated by semicolons. A place without a file refers to the previous file.
 func citedPlaces(s string) []citedPlace {
 	if !strings.Contains(s, ";") {
 		return nil
@@ -104,7 +104,7 @@ func citedPlaces(s string) []citedPlace {
 	return all
 }
 
-// closing returns where the bracket that s begins with is closed, -1 where it is not.
+// closing returns the position of the bracket that closes the first one of s, -1 if there is none.
 func closing(s []byte) int {
 	open, shut := s[0], byte(']')
 	if open == '(' {
@@ -175,7 +175,7 @@ func IsPlace(s string) bool {
 	return ok && PlaceOf(kind+" "+n) == s
 }
 
-// cutPlace takes the place off the address of a file: "#page=7" after it.
+// cutPlace splits the place off the address of a file: "#page=7" after it.
 func cutPlace(escaped string) (file, at string) {
 	file, part, ok := cutLast(escaped, "#")
 	if !ok {
@@ -219,7 +219,7 @@ func (w *writer) reference(n *reference) {
 	}
 }
 
-// cited returns where a place that is named can be read; nowhere if there is no such upload.
+// cited returns the target of a place; nothing if there is no such upload.
 func (w *writer) cited(p citedPlace) target {
 	if w.o.Uploaded == nil || w.inLink > 0 || w.looked == maxReferences {
 		return target{}
@@ -253,8 +253,8 @@ func (t target) in(at string) target {
 	return t
 }
 
-// mark writes where a page of a converted text begins, so that links can lead there; false
-// when src is no such line.
+// mark writes where a page of a converted text begins, so that links can lead there; false if src
+// isn't such a line.
 func (w *writer) mark(src string) bool {
 	inside, ok := strings.CutPrefix(strings.TrimSpace(src), "<!-- ")
 	if !ok || !w.o.Marks {

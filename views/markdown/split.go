@@ -38,7 +38,7 @@ func (f *fence) line(l string) {
 // split it in the same places however it reached them. It errs on the side of
 // no boundary.
 type splitter struct {
-	pos    int // start of the first line not fully looked at
+	pos    int // start of the first incompletely scanned line
 	fence  fence
 	inList bool
 	blank  bool   // a blank line precedes pos, or a block ended there by itself

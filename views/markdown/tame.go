@@ -35,9 +35,9 @@ type tamer struct {
 	para  int  // bytes of the paragraph so far
 	marks int  // characters in it that may begin a mark
 	rows  int  // lines with bars in a row
-	wide  int  // most bars in one of them
-	cells int  // of all tables so far
-	full  bool // they were too many, and a note has said so
+	wide  int  // most bars in a line of it
+	cells int  // cells of all tables so far
+	full  bool // the limit was exceeded, and a note says so
 }
 
 func (t *tamer) run(src string) string {

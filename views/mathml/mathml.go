@@ -39,7 +39,7 @@ func Render(tex string, display bool) (string, error) {
 	if err := check(tex); err != nil {
 		return "", err
 	}
-	return theEngine.render(formula{strings.Clone(tex), display}) // kept, and tex may be a part of a long text
+	return theEngine.render(formula{strings.Clone(tex), display}) // rendered formulas are kept, so don't retain a long text
 }
 
 // check refuses formulas that could take superlinear time or space.
@@ -110,7 +110,7 @@ type engine struct {
 	call  goja.Callable // nil until the first formula
 	vm    *goja.Runtime
 	known map[formula]result
-	bytes int // of known
+	bytes int // bytes of known formulas
 }
 
 var theEngine engine

@@ -58,7 +58,7 @@ func rebuild(n *nethtml.Node, depth int) (*nethtml.Node, error) {
 		case nethtml.TextNode:
 			out.AppendChild(&nethtml.Node{Type: nethtml.TextNode, Data: c.Data})
 		case nethtml.ElementNode:
-			if c.Data == "span" { // the number of an equation, which only a style sheet can count
+			if c.Data == "span" { // an equation number, which needs a style sheet's counter
 				continue
 			}
 			kid, err := rebuild(c, depth+1)

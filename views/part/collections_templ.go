@@ -14,7 +14,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// Collections lets a form choose collections of documents; nothing is shown where there are none.
+// Collections lets a form choose collections of documents; it is empty if there are none.
 func Collections(all []views.ProjectChoice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,7 +17,7 @@ import (
 	"strconv"
 )
 
-// Diff shows which lines went and which came. Its style is that of the cards.
+// Diff shows removed and added lines. Its style is that of the cards.
 func Diff(lines []linediff.Line) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

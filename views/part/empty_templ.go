@@ -9,8 +9,8 @@ package part
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Empty says in a block of its own that there is nothing yet, why, and, as its
-// children, what to do about it.
+// Empty explains in a separate block that there is nothing yet, why, and, in its children, what to
+// do about it.
 func Empty(icon, title, hint string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

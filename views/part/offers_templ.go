@@ -14,7 +14,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// Offers are the models of a server on this machine: a click sets one up.
+// Offers lists the models of a server on this machine: a click sets one up.
 func Offers(s views.FoundServer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

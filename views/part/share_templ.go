@@ -14,7 +14,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// Roles lets a form choose what others may do.
+// Roles lets a form choose the role of others.
 func Roles(chosen string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -97,7 +97,7 @@ func Roles(chosen string) templ.Component {
 	})
 }
 
-// ShareWithGroup is a form that shares something with a group; nothing is shown where there are none.
+// ShareWithGroup renders a form that shares something with a group; it is empty if there are none.
 func ShareWithGroup(action string, groups []string, typed views.Refused) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

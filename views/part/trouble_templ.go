@@ -14,7 +14,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// Trouble says in a sentence why something did not work with a chat app and what to do, with what was said about it
+// Trouble explains in a sentence why a chat app failed and what to do, with the original message
 // folded below.
 func Trouble(t views.Trouble) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -58,7 +58,7 @@ func Trouble(t views.Trouble) templ.Component {
 	})
 }
 
-// TroubleNotice is Trouble in a box of its own.
+// TroubleNotice renders Trouble in a separate box.
 func TroubleNotice(t views.Trouble) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -88,7 +88,7 @@ func TroubleNotice(t views.Trouble) templ.Component {
 	})
 }
 
-// TroubleRaw is what was said about it.
+// TroubleRaw renders the original message.
 func TroubleRaw(t views.Trouble) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,7 +10,7 @@ import (
 // option is one of a select.
 type option struct{ value, text string }
 
-// same are options whose label is their value, except hidden ones.
+// same returns options whose label is their value, except hidden ones.
 func same(ctx context.Context, names []string) (all []option) {
 	for _, n := range names {
 		text := n

@@ -11,7 +11,7 @@ import (
 // ListPage renders the page of all projects.
 func ListPage(p views.ProjectsPage) templ.Component { return i18n.In(p.Shell.Lang, listPage(p)) }
 
-// Page renders the page of one.
+// Page renders the page of a project.
 func Page(p views.ProjectPage) templ.Component { return i18n.In(p.Shell.Lang, page(p)) }
 
 // MovePage renders the choice of a chat's project, as a whole page or in a dialog.

@@ -342,7 +342,7 @@ func row(p views.SavedPrompt) templ.Component {
 	})
 }
 
-// bring takes a file of prompts.
+// bring imports a file of prompts.
 func bring() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -983,7 +983,7 @@ func wrong(f views.PromptForm, field string) templ.Component {
 	})
 }
 
-// readOnly is a prompt of somebody else's.
+// readOnly renders another person's prompt.
 func readOnly(p views.SavedPrompt) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -98,7 +98,7 @@ func channelState(ctx context.Context, a views.ChannelApp) string {
 	return i18n.C(ctx, "channels.state."+string(a.State))
 }
 
-// set reports whether there is a bot to look after.
+// set reports whether a bot is configured.
 func set(a views.ChannelApp) bool { return a.State != views.ChannelNew && a.State != views.ChannelOff }
 
 func pairedURL(a views.ChannelApp) string {

@@ -18,7 +18,7 @@ import (
 	"fawn/views/part"
 )
 
-// channels are the bots of chat apps: how each does, who is connected, and what sets it up.
+// channels renders the bots of chat apps: their state, connected people, and setup.
 func channels(c views.Channels) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -545,7 +545,7 @@ func channelTime(key string, t time.Time) templ.Component {
 	})
 }
 
-// channelPeople are the reader's accounts, and the way to connect one.
+// channelPeople lists the reader's accounts, and offers to connect one.
 func channelPeople(a views.ChannelApp) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -761,7 +761,7 @@ func channelPeople(a views.ChannelApp) templ.Component {
 	})
 }
 
-// channelOffer shows a code and asks until somebody has used it.
+// channelOffer shows a code and polls until it has been used.
 func channelOffer(a views.ChannelApp) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -966,7 +966,7 @@ func channelOffer(a views.ChannelApp) templ.Component {
 	})
 }
 
-// channelGroups are the groups that the bot was let into.
+// channelGroups lists the groups that admitted the bot.
 func channelGroups(a views.ChannelApp) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1190,7 +1190,7 @@ func groupAction(g views.ChannelGroup, do, key string) templ.Component {
 	})
 }
 
-// channelSetup is the form with the credentials, folded away while the bot works.
+// channelSetup renders the form with the credentials, folded while the bot works.
 func channelSetup(a views.ChannelApp) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1999,7 +1999,7 @@ func channelTest(t views.ChannelTest) templ.Component {
 	})
 }
 
-// undelivered are answers that did not reach their chats.
+// undelivered lists answers that didn't reach their chats.
 func undelivered(list []views.Undelivered) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

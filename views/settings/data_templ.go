@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// data has what takes chats out of Fawn, keeps them safe, and brings them in.
+// data exports, backs up and imports chats.
 func data(p views.Data) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// imports takes chats from exports of other apps: a file, what would be made of it, and what was.
+// imports imports chats from exports of other apps: a file, its preview, and earlier imports.
 func imports(p *views.Imports) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

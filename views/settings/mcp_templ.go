@@ -17,7 +17,7 @@ import (
 	"fawn/views/part"
 )
 
-// servers are the MCP servers: how each is, what it offers, and how to add more.
+// servers lists the MCP servers: their state, their tools, and forms to add more.
 func servers(p views.SettingsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -665,7 +665,7 @@ func servers(p views.SettingsPage) templ.Component {
 	})
 }
 
-// knownServers are servers that need no JSON.
+// knownServers offers servers that need no JSON.
 func knownServers(list []views.KnownServer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

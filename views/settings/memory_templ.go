@@ -17,7 +17,7 @@ import (
 	"fawn/views/part"
 )
 
-// memory shows what is known, where it comes from, and what can be done about it.
+// memory lists remembered facts with their sources and actions.
 func memory(m views.Memory) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

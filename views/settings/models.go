@@ -45,7 +45,7 @@ func submitKey(f views.ModelForm) string {
 	return "models.add"
 }
 
-// shown reports whether a field of that name is on the form, so that its problem can stand there.
+// shown reports whether a field with this name is on the form, so that its problem can be shown there.
 func shown(name string) bool {
 	switch name {
 	case "name", "model", "base_url", "api_key", "display_name":

@@ -17,7 +17,7 @@ import (
 	"strconv"
 )
 
-// Models is the section of the models.
+// Models renders the section of the models.
 func Models(m views.Models) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -638,7 +638,7 @@ func modelAction(m views.ModelInfo, action, key, class string) templ.Component {
 	})
 }
 
-// found offers what this machine has, each model with one click.
+// found offers models found on this machine, each with one click.
 func found(m views.Models) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1278,8 +1278,8 @@ func wrong(f views.ModelForm, name string) templ.Component {
 	})
 }
 
-// ProbeResult says what a call to a model showed: how long it took, or in one sentence what is
-// wrong, with the provider's own words folded below.
+// ProbeResult renders the result of a call to a model: its duration, or the problem in one
+// sentence, with the provider's own message folded below.
 func ProbeResult(p views.Probe) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1386,8 +1386,8 @@ func ProbeResult(p views.Probe) templ.Component {
 	})
 }
 
-// instead are the models that the server has. On a form each is one click away: the script puts
-// it into the field, without a script it is tried.
+// instead lists the server's models. On a form one click selects one: the script fills in the
+// field; without a script the model is tried.
 func instead(p views.Probe) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

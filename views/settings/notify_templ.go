@@ -16,8 +16,8 @@ import (
 	"slices"
 )
 
-// notifications lets the reader choose what is told while no page is on screen. What the
-// browser thinks of it only its script knows: it shows one of the sentences in element notify.
+// notifications lets the reader choose notifications for when no page is visible. Only the script
+// knows the browser's permission: it shows one of the sentences in element notify.
 func notifications(p views.SettingsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -331,8 +331,8 @@ func permission(state string, kind views.NoticeKind) templ.Component {
 	})
 }
 
-// NotifyOffer asks, above the message box of a page whose run took long, whether to tell the
-// next time. It stays until it is answered.
+// NotifyOffer offers notifications above the message box of a page whose run took long. It stays
+// until it is answered.
 func NotifyOffer() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -94,7 +94,7 @@ func page(p views.SettingsPage) templ.Component {
 	})
 }
 
-// modal is the inside of the dialog: the same with a way to close it.
+// modal renders the inside of the dialog: the same with a button to close it.
 func modal(p views.SettingsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -599,7 +599,7 @@ func fact(key, value string) templ.Component {
 	})
 }
 
-// noAccounts says why there are none, and how to have them.
+// noAccounts explains why there are no accounts, and how to enable them.
 func noAccounts(p views.SettingsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

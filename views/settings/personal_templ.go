@@ -15,7 +15,7 @@ import (
 	"fawn/views/part"
 )
 
-// personal has what people tell Fawn about themselves, and how it should be.
+// personal holds the reader's texts about themselves and about Fawn's behaviour.
 func personal(p views.SettingsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

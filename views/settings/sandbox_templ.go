@@ -15,7 +15,7 @@ import (
 	"fawn/views/part"
 )
 
-// badge is the provider in the colour of how well it protects.
+// badge names the provider in a colour for its level of protection.
 func badge(s views.Sandbox) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -325,7 +325,7 @@ func sandbox(p views.SettingsPage) templ.Component {
 	})
 }
 
-// hosts are those that are open to every chat, for whoever may close them.
+// hosts lists the hosts open to every chat, for people who may close them.
 func hosts(p views.SettingsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,7 +16,7 @@ import (
 	"strconv"
 )
 
-// channelScan signs a bot in by a QR code. Scripts ask for news by themselves; others have a button for it.
+// channelScan signs a bot in by QR code. Scripts poll; without them there is a button.
 func channelScan(a views.ChannelApp) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

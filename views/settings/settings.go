@@ -32,7 +32,7 @@ func memoryCategory(ctx context.Context, category string) string {
 	return views.Safe(category)
 }
 
-// memoryDraft is what the form of the fact with an id, or of a new one, holds.
+// memoryDraft returns the content of the form for an existing or new fact.
 func memoryDraft(m views.Memory, text string) string {
 	if m.Draft != "" && (text == "") == (m.Edit == "") {
 		return m.Draft
@@ -54,7 +54,7 @@ func size(p views.SettingsPage) int {
 	return p.Size
 }
 
-// toolName is what people call a tool; one without words keeps its own name.
+// toolName returns a tool's name for people, by default its own.
 func toolName(ctx context.Context, name string) string {
 	key := "settings.toolname." + name
 	if s := i18n.C(ctx, key); s != key {
@@ -80,7 +80,7 @@ func readyKey(s views.WebService) string {
 	return "settings.off"
 }
 
-// serviceDoes reports what a service is good for, and what it lacks.
+// serviceDoes describes a service's strengths and limits.
 func serviceDoes(ctx context.Context, s views.WebService) string {
 	var parts []string
 	if s.Search {
@@ -112,7 +112,7 @@ func serviceKeyHint(ctx context.Context, s views.WebService) string {
 	return i18n.C(ctx, "models.key.hint")
 }
 
-// toolText reports what a tool does; of one without words its name must do.
+// toolText describes a tool, by default by its name.
 func toolText(ctx context.Context, name string) string {
 	key := "settings.tool." + name
 	if s := i18n.C(ctx, key); s != key {
@@ -191,7 +191,7 @@ func langs(p views.SettingsPage) []string {
 	return i18n.Languages()
 }
 
-// langName returns the name of a language in itself.
+// langName returns the name of a language in that language.
 func langName(code string) string {
 	if code == "zh-CN" {
 		return "简体中文"
@@ -236,7 +236,7 @@ func serverVerb(s views.ServerInfo) string {
 	return "skills.off"
 }
 
-// mediaExample returns the name of a model of that kind, as providers have them.
+// mediaExample returns an example name of a model of this kind.
 func mediaExample(kind string) string {
 	switch kind {
 	case "images":
@@ -247,7 +247,7 @@ func mediaExample(kind string) string {
 	return "gpt-4o-mini-transcribe"
 }
 
-// muting is what the switch of memory does next.
+// muting returns the next action of the memory switch.
 func muting(m views.Memory) string {
 	if m.Muted {
 		return "unmute"

@@ -18,7 +18,7 @@ import (
 	"fawn/views/part"
 )
 
-// tools are the services that search the web, and the tools of all chats with a switch each.
+// tools lists the services that search the web, and the tools of all chats with a switch each.
 func tools(p views.SettingsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -162,7 +162,7 @@ func tools(p views.SettingsPage) templ.Component {
 	})
 }
 
-// toggle is a switch as a form of its own.
+// toggle renders a switch as a separate form.
 func toggle(url, label string, on, disabled bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -263,7 +263,7 @@ func toggle(url, label string, on, disabled bool) templ.Component {
 	})
 }
 
-// mediaModels are those for images, speech and transcription, with a form each.
+// mediaModels lists the models for images, speech and transcription, with a form each.
 func mediaModels(list []views.MediaModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2067,7 +2067,7 @@ func moveButton(s views.WebService, to, icon string) templ.Component {
 	})
 }
 
-// WebTrial says what a service found, or in one sentence what is wrong.
+// WebTrial shows the results of a service, or the problem in one sentence.
 func WebTrial(t views.WebTrial) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

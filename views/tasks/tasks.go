@@ -135,7 +135,7 @@ func formURL(f views.TaskForm) templ.SafeURL {
 	return templ.SafeURL(views.TaskActionURL(f.ID, "edit"))
 }
 
-// times are the repetitions that the form offers. A task that runs once stays one, and one that repeats, too.
+// times returns the offered repetitions. A single task stays single, and a repeated one repeated.
 func times(f views.TaskForm) []string {
 	if f.ID == "" {
 		return views.TaskTimes()

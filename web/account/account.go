@@ -91,7 +91,7 @@ func New(o Options) *Service {
 // Required reports whether accounts are required. Otherwise everyone is the installation's owner.
 func (s *Service) Required() bool { return s.Options.Required }
 
-// NeedsSetup reports whether accounts are required and there is none yet.
+// NeedsSetup reports whether accounts are required and none exists yet.
 func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	if !s.Required() {
 		return false, nil
@@ -100,7 +100,7 @@ func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	return !has && err == nil, err
 }
 
-// secret is 256 random bits as text.
+// secret returns 256 random bits as text.
 func secret() string {
 	var b [32]byte
 	rand.Read(b[:])

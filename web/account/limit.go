@@ -11,11 +11,11 @@ import (
 // How many wrong passwords are taken.
 const (
 	freeTries    = 5             // attempts of an address before it must wait
-	firstWait    = time.Minute   // then, and twice as long after each further one
-	longestWait  = time.Hour     // but no longer
-	accountTries = 100           // attempts of all addresses on one account; beyond it only addresses it is known from may try
-	forgetAfter  = 2 * time.Hour // without another
-	maxEntries   = 20000         // counters that are kept; the oldest go
+	firstWait    = time.Minute   // wait after that, doubled after each further attempt
+	longestWait  = time.Hour     // limit of the wait
+	accountTries = 100           // attempts of all addresses per account; beyond it only known addresses may try
+	forgetAfter  = 2 * time.Hour // time without another attempt
+	maxEntries   = 20000         // limit of counters; the oldest are removed
 )
 
 // ErrLocked means that an address has to wait before its next attempt.

@@ -90,7 +90,7 @@ func (s *Service) Link(ctx context.Context, secret string) (store.Link, error) {
 // Joined is the result of using a link.
 type Joined struct {
 	store.User      // the created or changed account
-	Enters     bool // the link signs its user in; after a reset people sign in with all that their account asks for
+	Enters     bool // the link signs its user in; after a reset, people sign in with everything their account requires
 }
 
 // UseLink carries out a link's purpose. The link is used up unless its data is rejected: a too short password, or an

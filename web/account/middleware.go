@@ -30,7 +30,7 @@ const (
 	CookieSetup = "fawn_setup"
 )
 
-// ErrEnded is the cause of a request's end after its session or token was revoked.
+// ErrEnded ends a request whose session or token was revoked.
 var ErrEnded = httpx.Errorf(http.StatusUnauthorized, "the session has ended")
 
 // Middleware authenticates requests and puts the principal into the request's context, which ends with the session or
@@ -63,7 +63,7 @@ func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 				cancel(nil)
 				continue
 			}
-			defer s.live.remove(l) // the context ends with the server's: errors are answered outside of this
+			defer s.live.remove(l) // the server's context may end it: errors are answered outside
 			c.SetRequest(r.WithContext(ctx))
 			if who.Session != "" {
 				cookie, err := r.Cookie(CookieSession)

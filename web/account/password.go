@@ -30,7 +30,7 @@ const (
 type hasher struct {
 	slots   chan struct{}
 	waiting atomic.Int32
-	dummy   string // compared with when there is no user, so that both take the same time
+	dummy   string // compared if there is no user, so that both cases take the same time
 }
 
 func newHasher() *hasher {

@@ -18,7 +18,7 @@ const (
 	shortLife    = 24 * time.Hour      // of a session that isn't remembered
 	freshFor     = 15 * time.Minute    // age up to which a session may add ways to sign in without further proof
 	touchEvery   = time.Minute         // resolution of the last use
-	maxSessions  = 100                 // of one user; the longest unused go
+	maxSessions  = 100                 // limit per user; the longest unused are removed
 	maxTokens    = 100                 // limit per user
 	maxDevice    = 200                 // bytes of a device's description
 	tokenPrefix  = "fawn_"
@@ -131,8 +131,8 @@ func (s *Service) Revoke(ctx context.Context, user, id string) error {
 	return nil
 }
 
-// RevokeOthers ends all sessions of a user but one, which may be "". With "" whatever its tokens
-// do at the moment ends too.
+// RevokeOthers ends all sessions of a user except one, which may be "". With "" it also ends active
+// requests of the user's tokens.
 func (s *Service) RevokeOthers(ctx context.Context, user, but string) error {
 	if err := s.DB.DeleteSessions(ctx, user, but); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"fawn/web/principal"
 )
 
-// Email returns an address as it is stored, or ErrEmail.
+// Email returns an address in its stored form, or ErrEmail.
 func Email(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	a, err := mail.ParseAddress(s)
@@ -27,7 +27,7 @@ func Email(s string) (string, error) {
 type NewUser struct {
 	Email, Name, Role string
 	Password          string // "" for an account with another sign-in, or one that sets it through a link
-	KeepTokens        bool   // after a reset, which else ends the API tokens of the account
+	KeepTokens        bool   // after a reset, which otherwise ends the account's API tokens
 }
 
 // Create creates an account. The first of a server becomes its owner, and owns all existing data.
@@ -188,7 +188,7 @@ func (s *Service) SetPassword(ctx context.Context, id, password, but string) err
 // Delete deletes an account with everything it owns, or with keep leaves its data. The account is disabled and its
 // activities are ended first. A failed deletion can be repeated: the account is removed last.
 func (s *Service) Delete(ctx context.Context, id string, keep bool) error {
-	ctx = context.WithoutCancel(ctx) // it may be a request of the account itself
+	ctx = context.WithoutCancel(ctx) // it may be a request from the account itself
 	if err := s.SetDisabled(ctx, id, true); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // vouched returns the user named by a trusted proxy. Unknown users get an account, once there is an owner.
 func (s *Service) vouched(r *http.Request) (principal.Principal, error) {
 	ctx := r.Context()
-	if n := len(r.Header.Values(s.UserHeader)); n != 1 { // one of them may be the visitor's own
+	if n := len(r.Header.Values(s.UserHeader)); n != 1 { // one of them may come from the visitor
 		s.Log.Warn("proxy sent several user names", "header", s.UserHeader, "times", n)
 		return principal.Stranger("token_invalid"), nil
 	}

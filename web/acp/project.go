@@ -127,14 +127,14 @@ func within(root, name string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// real follows the links in as much of a path as is there.
+// real resolves the links in the existing part of a path.
 func real(name string) string {
 	rest := ""
 	for at := name; ; {
 		if found, err := filepath.EvalSymlinks(at); err == nil {
 			return filepath.Join(found, rest)
 		} else if _, err := os.Lstat(at); err == nil {
-			return "" // a link to nothing that is there
+			return "" // a dangling link
 		}
 		up := filepath.Dir(at)
 		if up == at {
@@ -259,7 +259,7 @@ func fromDisk(at string, most int64) (_ string, err error) {
 	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 }
 
-// lines are so many lines of a text from one on, which counts from 1.
+// lines returns n lines of a text, beginning with line from, counted from 1.
 func lines(text string, from, n int) string {
 	if from <= 1 && n <= 0 {
 		return text
@@ -408,7 +408,7 @@ func (t *teller) command(ctx context.Context, c calling, at string, a arguments)
 	return strings.TrimRight(text, "\n") + "\n[" + how + "]", nil
 }
 
-// leftOut are folders skipped when reading.
+// leftOut reports whether reading skips a folder.
 func leftOut(name string) bool {
 	switch name {
 	case ".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__":
@@ -432,7 +432,7 @@ func walk(ctx context.Context, s *session, at, glob string, visit func(at, shown
 		case err != nil && name == at:
 			return err
 		case err != nil:
-			return nil // a folder that can't be read
+			return nil // an unreadable folder
 		case d.IsDir() && name != at && leftOut(d.Name()):
 			return fs.SkipDir
 		case !d.Type().IsRegular():
@@ -444,7 +444,7 @@ func walk(ctx context.Context, s *session, at, glob string, visit func(at, shown
 		}
 		shown = filepath.ToSlash(shown)
 		if glob != "" {
-			byName, _ := path.Match(glob, d.Name()) // it is a pattern, as seen above
+			byName, _ := path.Match(glob, d.Name()) // the pattern is valid, as checked above
 			byPath, _ := path.Match(glob, shown)
 			if !byName && !byPath {
 				return nil

@@ -23,10 +23,10 @@ import (
 
 const (
 	maxAttached = 64 << 20         // bytes of a file that is sent along
-	leaveTime   = 15 * time.Second // limit for a run to be canceled, and for reading its end
+	leaveTime   = 15 * time.Second // time limit of cancelling a run and reading its end
 )
 
-// Reasons for which runs stop before they have ended by themselves.
+// Reasons why runs stop early.
 const (
 	reasonLength = "model_length_capped"
 	reasonSteps  = "recursion_limit"
@@ -57,7 +57,7 @@ func (e *editor) Prompt(ctx context.Context, r sdk.PromptRequest) (out sdk.Promp
 	return out, err
 }
 
-// begin takes the place of the prompt that is under way, if it is free; nil frees it.
+// begin sets the active prompt and returns false if there is one already; nil clears it.
 func (s *session) begin(cancel context.CancelFunc) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +195,7 @@ func (t *teller) finish(ctx context.Context, before state, why string) (out sdk.
 	case run.Reason != nil && *run.Reason == reasonSafety:
 		out.StopReason = sdk.StopReasonRefusal
 	case run.Status == "interrupted" && now.question() == "":
-		out.StopReason = sdk.StopReasonCancelled // on the page
+		out.StopReason = sdk.StopReasonCancelled // cancelled on the page
 	}
 	out.Usage = &sdk.Usage{InputTokens: run.Input, OutputTokens: run.Output, TotalTokens: run.Total}
 	return out, t.failed()
@@ -348,7 +348,7 @@ func readable(at string) bool {
 		return false
 	}
 	for i := 0; i < utf8.UTFMax && len(b) > 0 && !utf8.Valid(b); i++ {
-		b = b[:len(b)-1] // a character may be cut
+		b = b[:len(b)-1] // the last character may be cut
 	}
 	return utf8.Valid(b)
 }

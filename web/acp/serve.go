@@ -15,14 +15,14 @@ import (
 
 // Options configure serving an editor.
 type Options struct {
-	Open    func(ctx context.Context) (client.Server, error) // finds the server; it is called again when that is gone
-	Agent   string                                           // of sessions that choose none; "" is the lead agent
+	Open    func(ctx context.Context) (client.Server, error) // finds the server; called again if it is gone
+	Agent   string                                           // agent of sessions that choose none; "" is the lead agent
 	Model   string                                           // the same
 	Effort  string                                           // flash, thinking, pro, ultra or ""
 	Version string
 	In      io.Reader
 	Out     io.Writer
-	Log     *slog.Logger // of protocol errors
+	Log     *slog.Logger // for protocol errors
 }
 
 // Serve speaks with an editor until it leaves or ctx ends. Then runs that are under way are cancelled.
@@ -61,7 +61,7 @@ type editor struct {
 	Options
 	ctx  context.Context
 	conn *sdk.AgentSideConnection
-	work sync.WaitGroup // prompts
+	work sync.WaitGroup // active prompts
 
 	mu       sync.Mutex
 	closed   bool
@@ -143,7 +143,7 @@ func (e *editor) Initialize(_ context.Context, r sdk.InitializeRequest) (sdk.Ini
 				AdditionalDirectories: &sdk.SessionAdditionalDirectoriesCapabilities{}}}}, nil
 }
 
-// Authenticate implements sdk.Agent. There is no method to choose: a token is given with the command.
+// Authenticate implements sdk.Agent. There is no method to choose: the command has a token.
 func (e *editor) Authenticate(context.Context, sdk.AuthenticateRequest) (sdk.AuthenticateResponse, error) {
 	return sdk.AuthenticateResponse{}, &sdk.RequestError{Code: -32602,
 		Message: "give the command a token instead, with --token or FAWN_TOKEN"}

@@ -45,11 +45,11 @@ const listed = 50
 // session is a conversation of the editor, which is a thread.
 type session struct {
 	id      sdk.SessionId
-	folder  string   // of the editor, absolute
-	roots   []string // that folder and further ones
+	folder  string   // absolute path of the editor's folder
+	roots   []string // folder and further ones
 	offered []sdk.SessionConfigOption
 
-	writes sync.Mutex // one change of the folder at a time
+	writes sync.Mutex // serializes changes of the folder
 
 	mu      sync.Mutex
 	mode    sdk.SessionModeId
@@ -318,7 +318,7 @@ func (e *editor) Cancel(_ context.Context, r sdk.CancelNotification) error {
 	if err == nil {
 		s.stop()
 	}
-	return nil // a session that isn't there has nothing to cancel
+	return nil // a missing session has nothing to cancel
 }
 
 // stop cancels the prompt that is under way.

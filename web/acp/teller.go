@@ -21,7 +21,7 @@ import (
 // maxShown limits the shown part of a result, in bytes.
 const maxShown = 32 << 10
 
-// state is a thread's, as far as it is read here.
+// state is the part of a thread's state that is read here.
 type state struct {
 	Values struct {
 		Messages  []spoken `json:"messages"`
@@ -73,7 +73,7 @@ type todo struct {
 	Status  string `json:"status"`
 }
 
-// spoken is a message, or a piece of one.
+// spoken is a message, or part of one.
 type spoken struct {
 	ID      string          `json:"id"`
 	Type    string          `json:"type"`
@@ -130,14 +130,14 @@ type teller struct {
 	ctx     context.Context // for sending updates
 	server  client.Server
 	run     string
-	working context.Context // for calls that this side carries out
+	working context.Context // for calls executed by this side
 	work    sync.WaitGroup
 
 	mu      sync.Mutex
 	err     error
 	all     strings.Builder               // the agent's text
-	growing string                        // the message that grows
-	whole   map[string]bool               // messages that were told
+	growing string                        // id of the growing message
+	whole   map[string]bool               // messages already sent
 	calls   map[sdk.ToolCallId]*performed // announced calls
 }
 
@@ -145,7 +145,7 @@ type teller struct {
 type performed struct {
 	over   bool
 	shown  bool // its content exceeds its result
-	ours   bool // this side carries it out
+	ours   bool // this side executes it
 	ids    []string
 	result *answer
 	cancel context.CancelFunc
@@ -198,7 +198,7 @@ func (t *teller) says(id, text string) {
 	t.tell(sdk.UpdateAgentMessageText(text))
 }
 
-// event is one of the run's stream.
+// event handles an event of the run's stream.
 func (t *teller) event(name string, data []byte) {
 	switch name {
 	case "messages":
@@ -229,7 +229,7 @@ func (t *teller) event(name string, data []byte) {
 	}
 }
 
-// message is a piece of an answer, or a result.
+// message handles a piece of an answer, or a result.
 func (t *teller) message(m spoken) {
 	switch m.Type {
 	case "AIMessageChunk":
@@ -417,7 +417,7 @@ type calling struct {
 	Args  json.RawMessage `json:"args"`
 }
 
-// custom is a call for this side, or a question for the person.
+// custom handles a call for this side, or a question for the person.
 func (t *teller) custom(data []byte) {
 	var e struct {
 		Type string `json:"type"`
@@ -434,7 +434,7 @@ func (t *teller) custom(data []byte) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if c := t.calls[e.calling.ID]; c != nil && c.cancel != nil && len(c.ids) > 0 && c.ids[len(c.ids)-1] == e.Board {
-			c.cancel() // no result is wanted any more
+			c.cancel() // no result is needed any more
 		}
 	case "network_question":
 		t.work.Go(func() { t.connects(t.working, e.question) })
@@ -457,7 +457,7 @@ func (t *teller) carryOut(c calling) {
 	done := known.result
 	if known.ours && done == nil {
 		t.mu.Unlock()
-		return // it goes to the newest when it is there
+		return // send it to the newest once it exists
 	}
 	known.ours = true
 	ctx, cancel := context.WithCancel(t.working)

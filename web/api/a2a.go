@@ -45,9 +45,9 @@ func rpcErrorf(code int, format string, args ...any) error {
 type a2aCall struct {
 	mount
 	c         echo.Context
-	id        json.RawMessage // of the call
+	id        json.RawMessage // id of the call
 	assistant store.Assistant
-	v1        bool // states, roles and methods have the names of version 1.0
+	v1        bool // states, roles and methods use the names of version 1.0
 }
 
 // a2aMethods maps method names of earlier versions to those of version 1.0.
@@ -140,7 +140,7 @@ func accepts(r *http.Request, streams bool) error {
 	return httpx.Errorf(http.StatusBadRequest, "The Accept header must include %s", want)
 }
 
-// asRPC words an error of the API for JSON-RPC. One of the server's own stays as it is.
+// asRPC converts an error of the API for JSON-RPC. JSON-RPC errors stay unchanged.
 func asRPC(err error) error {
 	if r := asRefusal(err); r != nil {
 		return &rpcError{rpcParams, strings.TrimSpace(r.message)}
@@ -163,7 +163,7 @@ func (k *a2aCall) envelope(result any, err error) ([]byte, error) {
 		failed = &rpcError{rpcInternal, "Internal server error"}
 		if _, detail := httpx.StatusOf(err); detail == nil {
 			k.Log.Error("A2A call failed", "assistant", k.assistant.ID, "err", err)
-		} else if said, ok := detail.(string); ok { // it is known, such as a server that stops
+		} else if said, ok := detail.(string); ok { // a known error, such as a stopping server
 			failed.Message = said
 		}
 	}

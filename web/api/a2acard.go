@@ -34,7 +34,7 @@ func (m mount) cardOf(c echo.Context, id string) error {
 		m.card(a, httpx.Root(c.Request())+strings.TrimRight(prefix, "/")+"/a2a/"+wire.Canonical(a.ID)))
 }
 
-// cardJSON is a card of A2A 0.3 that has what a client of 1.0 looks for, too.
+// cardJSON is an agent card of A2A 0.3 that also has the fields of 1.0.
 type cardJSON struct {
 	Capabilities    cardCapabilities `json:"capabilities"`
 	Input           []string         `json:"defaultInputModes"`
@@ -71,7 +71,7 @@ type cardInterface struct {
 	URL             string `json:"url"`
 }
 
-// card is how an assistant introduces itself. It speaks both versions of the protocol.
+// card returns the agent card of an assistant. It supports both versions of the protocol.
 func (m mount) card(a store.Assistant, url string) cardJSON {
 	description := a.Name + " assistant"
 	if a.Description != nil && *a.Description != "" {

@@ -34,7 +34,7 @@ type a2aPart struct {
 // a2aSend are the parameters of both methods that send a message.
 type a2aSend struct {
 	Message       json.RawMessage `json:"message"`
-	Context       json.RawMessage `json:"context"` // of the run
+	Context       json.RawMessage `json:"context"` // context of the run
 	Configuration struct {
 		History *int `json:"historyLength"`
 	} `json:"configuration"`

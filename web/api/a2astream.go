@@ -45,10 +45,10 @@ type a2aStream struct {
 	out  *httpx.Stream
 	buf  []byte
 
-	message string          // the answer that grows
+	message string          // id of the growing answer
 	text    strings.Builder // text so far
-	grown   bool            // since it was told
-	working bool            // was told
+	grown   bool            // it grew since the last event
+	working bool            // the state working was sent
 }
 
 // stream starts a run and follows it. Refusals are also sent in the stream.

@@ -57,8 +57,8 @@ func noteOf(r store.Run) a2aNote {
 	return meta.A2A
 }
 
-// find resolves the id of a task: that of its first run, with the thread in front of it or
-// given apart.
+// find resolves the id of a task: the id of its first run, with the thread in front of it or given
+// separately.
 func (k *a2aCall) find(id, thread string) (*a2aTask, error) {
 	none := rpcErrorf(a2aNoTask, "Task not found: %s", route.Cut(id, 120))
 	in, first, both := strings.Cut(id, ":")
@@ -118,7 +118,7 @@ func (k *a2aCall) standing(id string, r store.Run, newest bool) (*a2aTask, error
 	return t, nil
 }
 
-// show returns the task on the wire, with up to so many of the last messages of its context; nil is all of them.
+// show returns the JSON form of a task, with up to so many of the last messages of its context; nil includes all.
 func (k *a2aCall) show(t *a2aTask, history *int) (map[string]any, error) {
 	ctx := k.c.Request().Context()
 	snap, err := k.lastSnapshot(ctx, t.run)

@@ -16,23 +16,23 @@ import (
 type API struct {
 	*route.Parts
 	started time.Time
-	beat    time.Duration   // of streams and of answers that wait
-	waits   []time.Duration // between attempts to call a webhook
-	hooks   sync.Mutex      // guards stored webhooks against being told and kept at once
+	beat    time.Duration   // heartbeat interval of streams and waiting answers
+	waits   []time.Duration // delays between attempts to call a webhook
+	hooks   sync.Mutex      // prevents sending and storing a webhook at the same time
 	work    sync.WaitGroup
 
-	stateless readers    // of runs whose threads may go with them
-	keys      *once.Keys // of requests that may be sent again
+	stateless readers    // readers of runs whose threads are deleted with them
+	keys      *once.Keys // keys of requests that may be repeated
 }
 
-// New makes the API.
+// New creates the API.
 func New(p *route.Parts) *API {
 	return &API{Parts: p, started: time.Now().UTC(), beat: httpx.Heartbeat, waits: webhookWaits(),
 		keys: once.New(p.DB, p.Log)}
 }
 
-// mount is the API under one prefix. native chooses the manners of DeerFlow's gateway where
-// they differ from those of LangGraph.
+// mount is the API under one prefix. native selects the behaviour of DeerFlow's gateway where it
+// differs from LangGraph's.
 type mount struct {
 	*API
 	native bool
@@ -46,7 +46,7 @@ func (m mount) ok(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, okJSON{true})
 }
 
-// infoJSON is the version, and which parts of LangGraph's API there are.
+// infoJSON is the version with the supported parts of LangGraph's API.
 type infoJSON struct {
 	Flags   map[string]bool `json:"flags"`
 	Version string          `json:"version"`

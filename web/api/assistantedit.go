@@ -225,7 +225,7 @@ type versionChoice struct {
 	Version *int `json:"version"`
 }
 
-// useVersion makes an older version the current one.
+// useVersion restores an older version.
 func (m mount) useVersion(c echo.Context) error {
 	var body versionChoice
 	if err := m.Bind(c, &body); err != nil {

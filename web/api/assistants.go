@@ -164,7 +164,7 @@ func (m mount) searchAssistants(c echo.Context) error {
 		one := list[i]
 		if !wire.BuiltIn(one.ID) {
 			whole, err := m.DB.Assistant(c.Request().Context(), m.Owner(c), one.ID)
-			if err == nil { // else it was deleted meanwhile, or is a custom agent
+			if err == nil { // otherwise it was deleted meanwhile, or is a custom agent
 				one = whole
 			} else if !errors.Is(err, store.ErrNotFound) {
 				return nil, err
@@ -194,7 +194,7 @@ func (m mount) assistant(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, assistantOf(a))
 }
 
-// selected keeps the named members of v, all when none is named.
+// selected keeps the named members of v, all if none is named.
 func selected(v any, names []string) (any, error) {
 	if len(names) == 0 {
 		return v, nil

@@ -20,8 +20,8 @@ import (
 	"fawn/web/route"
 )
 
-// refusal is why a command of the thread protocol was not carried out. It is an answer of
-// its own with status 200; only what is no command at all is an HTTP error.
+// refusal is the reason why a command of the thread protocol was refused. It is sent with status 200;
+// only invalid commands are HTTP errors.
 type refusal struct{ code, message string }
 
 // Error implements error.
@@ -29,7 +29,7 @@ func (r *refusal) Error() string { return r.code + ": " + r.message }
 
 func refuse(code, message string) error { return &refusal{code, message} }
 
-// command is what a client sends to a thread.
+// command is a client's command to a thread.
 type command struct {
 	ID     *uint64         `json:"id"`
 	Method string          `json:"method"`
@@ -59,7 +59,7 @@ type commandMeta struct {
 	Thread  string `json:"thread_id"`
 }
 
-// repliedTo is the answer to a command.
+// repliedTo returns the answer to a command.
 func repliedTo(id uint64, result any, no *refusal, meta commandMeta) any {
 	if no != nil {
 		return commandRefusal{no.code, id, no.message, meta, "error"}
@@ -93,7 +93,7 @@ func (m mount) commands(c echo.Context, thread string) error {
 	return httpx.JSON(c, http.StatusOK, repliedTo(*cmd.ID, result, no, commandMeta{last, thread}))
 }
 
-// asRefusal words an error of a handler for the protocol; nil when it is the server's own.
+// asRefusal words an error of a handler for the protocol; nil if it is the server's own.
 func asRefusal(err error) *refusal {
 	if err == nil {
 		return nil
@@ -165,7 +165,7 @@ func (m mount) launch(c echo.Context, thread string, body map[string]any) (store
 	if err != nil {
 		return store.Run{}, err
 	}
-	if body["multitask_strategy"] == nil { // also natively: the protocol has one default
+	if body["multitask_strategy"] == nil { // also in native requests: the protocol has one default
 		req.Multitask = "enqueue"
 	}
 	return m.start(c, req)
@@ -204,7 +204,7 @@ func (m mount) runStart(c echo.Context, thread string, raw json.RawMessage) (any
 	return map[string]string{"run_id": run.ID}, nil
 }
 
-// openQuestions are the interrupts the thread waits with.
+// openQuestions returns the thread's open interrupts.
 func (m mount) openQuestions(ctx context.Context, thread string) ([]wire.Interrupt, error) {
 	t, err := m.DB.ThreadOf(ctx, principal.Owner(ctx), thread)
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Status == runs.Busy {
@@ -287,7 +287,7 @@ func (m mount) inputRespond(c echo.Context, thread string, raw json.RawMessage) 
 	return map[string]any{}, err
 }
 
-// root refuses namespaces below the root: subagents keep no state of their own.
+// root refuses namespaces below the root: subagents have no separate state.
 func root(ns []string) error {
 	if len(ns) > 0 {
 		return refuse("no_such_namespace", "There is no state at "+route.Cut(strings.Join(ns, "|"), 80)+".")

@@ -217,7 +217,7 @@ func (m mount) patchCron(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	base, err := overlay(assistantOnly, old.Payload) // that of a scheduled task doesn't name its assistant
+	base, err := overlay(assistantOnly, old.Payload) // a scheduled task's context doesn't name its assistant
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func Operations() []openapi.Op {
 	), mount{API: new(API)}.routes(), false)
 }
 
-// describeServer are the routes about the server itself.
+// describeServer returns the routes about the server itself.
 func describeServer() []openapi.Op {
 	const tag = "Server"
 	return []openapi.Op{

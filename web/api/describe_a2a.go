@@ -6,7 +6,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeAgents are the routes of the Agent2Agent protocol.
+// describeAgents returns the routes of the Agent2Agent protocol.
 func describeAgents() []o.Op {
 	const tag = "Agent2Agent"
 	id := o.Nullable(o.AnyOf(o.String(), o.Number()))

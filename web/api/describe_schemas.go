@@ -12,7 +12,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// Schemas are the shapes [Operations] refers to by name.
+// Schemas returns the schemas [Operations] refers to by name.
 func Schemas() map[string]o.Schema {
 	texts, object := o.List(o.String()), o.Map(nil)
 	all := map[string]o.Schema{
@@ -49,7 +49,7 @@ func Schemas() map[string]o.Schema {
 	return all
 }
 
-// describedMessage is a message of a conversation.
+// describedMessage returns the schema of a message.
 func describedMessage() o.Schema {
 	object := o.Map(nil)
 	s := o.Open(o.Of[agent.WireMessage](o.Is("type", o.Enum("human", "ai", "tool", "system", "remove")),
@@ -67,7 +67,7 @@ type shownState struct {
 	stateJSON
 }
 
-// describedSpan is a call of a run. What prompts are stored as stays inside.
+// describedSpan returns the schema of a run's call, without the stored form of prompts.
 func describedSpan(more ...o.Prop) o.Schema {
 	s := o.Of[tracestore.Span](o.And([]o.Prop{o.Is("kind", o.Enum(tracestore.KindRun, tracestore.KindModel, tracestore.KindTool,
 		tracestore.KindSide)), o.Is("usage", o.Map(nil))}, o.Without("prompt"))...)
@@ -97,7 +97,7 @@ func describedAssistant() o.Schema {
 	return o.Of[assistantJSON](o.Is("version", o.Int(1)), o.Is("config", object), o.Is("context", object), o.Is("metadata", object))
 }
 
-// describedRunBody is what all routes that begin a run read.
+// describedRunBody returns the schema of the body that starts a run.
 func describedRunBody() o.Schema {
 	object, nodes := o.Map(nil), o.AnyOf(o.String(), o.List(o.String()))
 	mode := o.Enum("values", "updates", "messages", "messages-tuple", "custom", "tasks", "checkpoints", "debug",

@@ -58,17 +58,17 @@ func describeThreads() []o.Op {
 	}
 }
 
-// threadStorage is what the checkpoints of a thread take.
+// threadStorage returns the schema of the size of a thread's checkpoints.
 func threadStorage() o.Schema {
 	return o.Of[storageJSON](o.Is("total_bytes", o.Int(0)))
 }
 
-// success is how DeerFlow's gateway tells that something was done.
+// success returns the schema with which DeerFlow's gateway reports success.
 func success() o.Schema {
 	return o.Of[route.DoneMessage]()
 }
 
-// threadFilter says more about the members that choose threads.
+// threadFilter describes the members that select threads.
 func threadFilter() []o.Prop {
 	return []o.Prop{o.Is("metadata", o.Map(nil)), o.Is("values", o.Map(nil)), o.Is("status", threadStatus())}
 }

@@ -7,7 +7,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeV2 are the routes of the thread-centric protocol.
+// describeV2 returns the routes of the thread-centric protocol.
 func describeV2() []o.Op {
 	const tag = "Thread protocol"
 	reply := o.AnyOf(o.Of[commandResult](o.Is("type", o.Enum("success")), o.Is("result", o.Map(nil))),

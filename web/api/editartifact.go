@@ -19,14 +19,14 @@ type artifactBody struct {
 	Sum     string  `json:"expected_sha256"`
 }
 
-// savedArtifact is a text as it was stored.
+// savedArtifact is a stored text.
 type savedArtifact struct {
 	Path string `json:"path"`
 	Sum  string `json:"sha256"`
 	Size int    `json:"size"`
 }
 
-// editArtifact is PUT of a text that the agent made, by the hash of what was read.
+// editArtifact handles PUT of a text made by the agent, with the hash of the version that was read.
 func (m mount) editArtifact(c echo.Context, t store.Thread) error {
 	var b artifactBody
 	if err := m.BindStrict(c, &b); err != nil {

@@ -52,7 +52,7 @@ func parsePlace(path string) ([]crumb, bool) {
 	return out, slices.Contains(roots, out[0].name)
 }
 
-// at follows a path into a decoded value; null where there is nothing.
+// at follows a path into a decoded value; null if there is nothing.
 func at(v any, path []crumb) any {
 	for _, p := range path {
 		if p.list {

@@ -21,7 +21,7 @@ type channelJSON struct {
 	Bytes    int64 `json:"bytes"`
 }
 
-// storageJSON is how many bytes the checkpoints of a thread take.
+// storageJSON is the size of a thread's checkpoints in bytes.
 type storageJSON struct {
 	Blobs       rowsJSON   `json:"blobs"`
 	Values      valuesJSON `json:"channel_values"`
@@ -38,8 +38,8 @@ type valuesJSON struct {
 	Count     int64                  `json:"count"`
 }
 
-// threadStorage tells how many bytes the checkpoints of a thread take. A step is stored whole,
-// so no writes of it are ever pending.
+// threadStorage responds with the size of a thread's checkpoints. A step is stored whole, so it never
+// has pending writes.
 func (m mount) threadStorage(c echo.Context, t store.Thread) error {
 	f, err := m.DB.Footprint(c.Request().Context(), t.ID)
 	if err != nil {

@@ -62,7 +62,7 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	if err := takeSecrets(&req.Request); err != nil {
 		return req, err
 	}
-	req.Hold = false // the page's own way to queue
+	req.Hold = false // only the page queues this way
 	if req.Trace = c.Request().Header.Get("traceparent"); len(req.Trace) > maxTraceparent {
 		req.Trace = ""
 	}
@@ -120,7 +120,7 @@ func (m mount) lifetime(req *runRequest, completion string) {
 	}
 }
 
-// threadOf decides the thread: the path's, else the one in the options, else a new one.
+// threadOf determines the thread: the path's, otherwise the one in the options, otherwise a new one.
 func (m mount) threadOf(thread string, req *runRequest) error {
 	if req.Thread = thread; thread != "" {
 		return nil
@@ -274,8 +274,7 @@ func (m mount) checkChoices(ctx context.Context, req *runRequest) error {
 	return nil
 }
 
-// checkCommand refuses a command that cannot be carried out. A command takes the place of
-// the input.
+// checkCommand refuses an invalid command. A command replaces the input.
 func (m mount) checkCommand(c echo.Context, req *runRequest) error {
 	if req.Command == nil {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"fawn/web/route"
 )
 
-// Run is a run in responses. The counters are those of DeerFlow's gateway.
+// Run is the JSON form of a run. The counters are those of DeerFlow's gateway.
 type Run struct {
 	ID               string                     `json:"run_id"`
 	Thread           string                     `json:"thread_id"`
@@ -141,8 +141,8 @@ func (m mount) contentLocation(c echo.Context, r store.Run) {
 	c.Response().Header().Set("Content-Location", prefix+"/threads/"+r.ThreadID+"/runs/"+r.ID)
 }
 
-// resumable sets the header that tells where to resume an interrupted response: stream or join. Clients append it to their own base
-// address, so it never has a prefix.
+// resumable sets the header with the address to resume an interrupted response: stream or join. Clients append it to their
+// own base address, so it never has a prefix.
 func resumable(c echo.Context, r store.Run, how string) {
 	c.Response().Header().Set("Location", "/threads/"+r.ThreadID+"/runs/"+r.ID+"/"+how)
 }
@@ -278,7 +278,7 @@ func (m mount) cancelTask(c echo.Context, t store.Thread) error {
 const keptFiles = "X-Fawn-Note"
 
 func (a *API) sayKept(c echo.Context) {
-	if a.Dirs.Keeper == nil { // which takes them back
+	if a.Dirs.Keeper == nil { // a Keeper restores files instead
 		c.Response().Header().Set(keptFiles, "files of runs that are rolled back are kept")
 	}
 }
@@ -331,7 +331,7 @@ func (m mount) cancelMany(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range slices.Backward(open) { // the newest first, so that nothing queued starts in between
+	for _, r := range slices.Backward(open) { // newest first, so that nothing queued starts in between
 		if r.Parent != "" || m.Foreign(c, r.Owner) || body.Thread != "" && r.ThreadID != body.Thread ||
 			len(body.Runs) > 0 && !slices.Contains(body.Runs, r.ID) ||
 			(body.Status == runs.Pending || body.Status == runs.Running) && r.Status != body.Status {

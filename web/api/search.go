@@ -18,7 +18,7 @@ import (
 	"fawn/web/route"
 )
 
-// threadsPage is how many threads a search gives that does not say.
+// threadsPage is the default number of threads per search.
 const threadsPage = 100
 
 type threadQuery struct {
@@ -43,7 +43,7 @@ func (m mount) searchThreads(c echo.Context) error {
 	return m.answerThreads(c, q)
 }
 
-// listThreads is the search with its filter in the query.
+// listThreads searches with a filter in the query.
 func (m mount) listThreads(c echo.Context) error {
 	values := c.QueryParams()
 	part, err := route.QueryPage(values, threadsPage, route.MaxPage)
@@ -90,7 +90,7 @@ func (m mount) answerThreads(c echo.Context, q threadQuery) error {
 		if out.Extracted, err = extract.from(out); err != nil {
 			return nil, err
 		}
-		if !slices.Contains(q.Select, "values") { // they were only looked into
+		if !slices.Contains(q.Select, "values") { // they were only needed for the search
 			out.Values = threadRow(page[i]).Values
 		}
 		if len(q.Select) == 0 {
@@ -156,7 +156,7 @@ func (m mount) countThreads(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, total)
 }
 
-// findThreads returns a page and how many there are in all.
+// findThreads returns a page of threads and their total number.
 func (a *API) findThreads(ctx context.Context, owner string, q threadQuery) ([]store.Thread, int, error) {
 	switch q.Status {
 	case "", runs.Idle, runs.Busy, runs.ThreadInterrupted, runs.ThreadError:
@@ -193,7 +193,7 @@ func (a *API) findThreads(ctx context.Context, owner string, q threadQuery) ([]s
 	if len(want) == 0 {
 		return a.DB.Threads(ctx, sq)
 	}
-	// Values are in rows of their own: every candidate has to be read.
+	// Values are in separate rows: every candidate must be read.
 	sq.Limit, sq.Offset = 0, 0
 	all, _, err := a.DB.Threads(ctx, sq)
 	if err != nil {
@@ -220,7 +220,7 @@ func (a *API) findThreads(ctx context.Context, owner string, q threadQuery) ([]s
 	return page, total, nil
 }
 
-// arrayBuffer is how much of a long answer waits in memory.
+// arrayBuffer limits the buffered part of a long response.
 const arrayBuffer = 64 << 10
 
 // array answers with a list whose elements are made one at a time: a page of full states
@@ -236,7 +236,7 @@ func array(c echo.Context, n int, element func(i int) (any, error)) error {
 	})
 }
 
-// arrayOf is array with elements that are appended to what is sent.
+// arrayOf is array with elements appended to the response.
 func arrayOf(c echo.Context, n int, element func(dst []byte, i int) ([]byte, error)) error {
 	b := []byte{'['}
 	res := c.Response()
@@ -267,7 +267,7 @@ func arrayOf(c echo.Context, n int, element func(dst []byte, i int) ([]byte, err
 	return err
 }
 
-// wanted decodes an object that things must contain, nil when it asks for nothing.
+// wanted decodes an object that things must contain, nil if it asks for nothing.
 func wanted(field string, raw json.RawMessage) (map[string]any, error) {
 	if raw = route.Given(raw); raw == nil {
 		return nil, nil
@@ -279,7 +279,7 @@ func wanted(field string, raw json.RawMessage) (map[string]any, error) {
 	return want, nil
 }
 
-// holds tells whether a JSON object contains everything want says.
+// holds reports whether a JSON object contains everything want says.
 func holds(raw json.RawMessage, want map[string]any) bool {
 	if len(want) == 0 {
 		return true

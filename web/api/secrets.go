@@ -12,7 +12,7 @@ import (
 // takeSecrets moves a run's secrets out of its stored request before anything else reads it. No response contains a
 // value.
 func takeSecrets(req *runs.Request) error {
-	req.SecretNames = nil // the server's own
+	req.SecretNames = nil // only the server sets them
 	if err := req.TakeSecrets(); err != nil {
 		return httpx.Invalid("body", "context.secrets", "%v", err)
 	}

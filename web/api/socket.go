@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	maxSubscriptions = 32               // of a socket
-	socketWrite      = 30 * time.Second // for a message to leave
-	closeRefused     = 4000             // and the HTTP status: why a socket is closed
+	maxSubscriptions = 32               // limit per socket
+	socketWrite      = 30 * time.Second // time limit of sending a message
+	closeRefused     = 4000             // plus the HTTP status: reason for closing a socket
 )
 
 // socket is a connection of the thread protocol that carries commands and events.
@@ -37,9 +37,9 @@ type socket struct {
 	conn   *websocket.Conn
 	work   sync.WaitGroup
 
-	subs map[string]wire.Filter // of the goroutine that carries commands out, as are the next two
+	subs map[string]wire.Filter // used by the goroutine that executes commands, like the next two
 	next int
-	stop func() // ends the reader, and waits for that; nil without one
+	stop func() // ends the reader and waits for it; nil without one
 }
 
 // threadSocket opens one. Other pages of a browser may not: their origin is refused.
@@ -66,7 +66,7 @@ func (m mount) threadSocket(c echo.Context, id string) error {
 	defer release()
 	conn, err := websocket.Accept(c.Response(), r, o)
 	if err != nil {
-		return nil // it has answered
+		return nil // it has responded
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(m.BodyLimit().Bytes)
@@ -83,7 +83,7 @@ func (m mount) threadSocket(c echo.Context, id string) error {
 	return nil
 }
 
-// beat keeps the connection from being taken for dead, and finds out when it is.
+// beat keeps the connection alive and detects its end.
 func (s *socket) beat(ctx context.Context) {
 	tick := time.NewTicker(s.m.beat)
 	defer tick.Stop()
@@ -98,16 +98,16 @@ func (s *socket) beat(ctx context.Context) {
 		err := s.conn.Ping(within)
 		done()
 		if err != nil {
-			_ = s.conn.CloseNow() // the reader is told
+			_ = s.conn.CloseNow() // the reader gets the error
 			return
 		}
 	}
 }
 
-// leave closes the connection, which its reader is told. One that ends as the server stops comes back elsewhere.
+// leave closes the connection and tells its reader. If the server stops, the reader reconnects elsewhere.
 func (s *socket) leave(cause error) {
 	if errors.Is(cause, runs.ErrClosed) {
-		_ = s.conn.Close(websocket.StatusGoingAway, "the server stops") // or the client has left
+		_ = s.conn.Close(websocket.StatusGoingAway, "the server stops") // the client may have left
 	}
 	_ = s.conn.CloseNow()
 }
@@ -115,7 +115,7 @@ func (s *socket) leave(cause error) {
 // serve carries out commands until the client leaves, or beat closes the connection.
 func (s *socket) serve(ctx context.Context) error {
 	for {
-		kind, data, err := s.conn.Read(context.WithoutCancel(ctx)) // one that ends would cut the connection off
+		kind, data, err := s.conn.Read(context.WithoutCancel(ctx)) // an ended context would close the connection
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (s *socket) serve(ctx context.Context) error {
 			if last, err = s.m.DB.LastSeq(ctx, s.thread); err != nil {
 				return err
 			}
-		case !errors.Is(err, store.ErrNotFound): // else it is not there yet, or somebody else's
+		case !errors.Is(err, store.ErrNotFound): // otherwise it doesn't exist yet, or belongs to someone else
 			return err
 		}
 		b, err := agent.Encode(repliedTo(*cmd.ID, result, no, commandMeta{last, s.thread}))
@@ -174,8 +174,8 @@ func (s *socket) carryOut(ctx context.Context, cmd command) (any, error) {
 	return s.m.carryOut(s.c, s.thread, cmd)
 }
 
-// subscribe begins to send events, those of the last run first. All subscriptions have one reader, so that events come in the
-// order in which they happened; with each new one it begins anew, and clients leave out what they know.
+// subscribe starts sending events, those of the last run first. All subscriptions share one reader, so that events arrive
+// in order; each new one restarts it, and clients skip known events.
 func (s *socket) subscribe(ctx context.Context, raw json.RawMessage) (any, error) {
 	var f wire.Filter
 	if err := params(raw, &f); err != nil {
@@ -237,7 +237,7 @@ func (s *socket) follow(ctx context.Context) error {
 	return nil
 }
 
-// wanted is a filter that lets everything through that any subscription wants; clients choose of it.
+// wanted returns a filter that admits everything any subscription wants; clients select from it.
 func (s *socket) wanted() (f wire.Filter) {
 	first := true
 	for _, one := range s.subs {
@@ -273,7 +273,7 @@ func (s *socket) unsubscribe(ctx context.Context, raw json.RawMessage) (any, err
 	}
 	delete(s.subs, p.ID)
 	if len(s.subs) > 0 {
-		return map[string]any{}, nil // the others go on
+		return map[string]any{}, nil // other subscriptions continue
 	}
 	return map[string]any{}, s.follow(ctx)
 }

@@ -67,7 +67,7 @@ func (r *readers) left(ctx context.Context, thread string) error {
 // deleteAfter removes the thread of a stateless run once the run has ended and its readers have left, if necessary
 // after a restart.
 func (a *API) deleteAfter(ctx context.Context, r store.Run) error {
-	ctx = context.WithoutCancel(ctx) // the run is there
+	ctx = context.WithoutCancel(ctx) // the run exists
 	err := a.DB.Commit(ctx, store.Batch{ThreadID: r.ThreadID,
 		KV: []store.KV{{Space: statelessSpace, Key: r.ThreadID, Body: []byte(r.ID)}}})
 	if err != nil {

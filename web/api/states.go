@@ -265,7 +265,7 @@ func (a *API) checkMessages(raw json.RawMessage) error {
 	}
 	msgs, err := agent.ParseMessages(raw)
 	if err != nil {
-		return nil // reported where it is used
+		return nil // reported at its use
 	}
 	for _, msg := range msgs {
 		if int64(len(msg.Content.String())) > limit {

@@ -19,7 +19,7 @@ import (
 // What names in the store may be.
 const (
 	maxLabels = 32
-	maxLabel  = 256 // bytes
+	maxLabel  = 256 // bytes per label
 	maxKey    = 512 // bytes
 	itemsPage = 10
 	namesPage = 100
@@ -31,7 +31,7 @@ type itemJSON struct {
 	Value     json.RawMessage `json:"value"`
 	CreatedAt string          `json:"created_at"`
 	UpdatedAt string          `json:"updated_at"`
-	Score     *float64        `json:"score,omitempty"` // of a search with a query
+	Score     *float64        `json:"score,omitempty"` // score of a search with a query
 }
 
 func itemOf(it store.Item) itemJSON {
@@ -39,7 +39,7 @@ func itemOf(it store.Item) itemJSON {
 		UpdatedAt: wire.Stamp(it.UpdatedAt)}
 }
 
-// checkLabels refuses labels no namespace can have. Those of a search may be "*".
+// checkLabels refuses labels that no namespace can have. A search may use "*".
 func checkLabels(where, field string, labels []string) error {
 	if len(labels) > maxLabels {
 		return httpx.Invalid(where, field, "want at most %d labels, got %d", maxLabels, len(labels))
@@ -113,7 +113,7 @@ func minutes(field string, n float64) (time.Duration, error) {
 	return time.Duration(math.Ceil(n * float64(time.Minute))), nil
 }
 
-// item answers null for one that is not there, as clients expect.
+// item responds with null if the item doesn't exist, as clients expect.
 func (m mount) item(c echo.Context) error {
 	q := c.QueryParams()
 	var namespace []string
@@ -144,7 +144,7 @@ type itemName struct {
 	Key       string   `json:"key"`
 }
 
-// deleteItem reads its body, or the query when there is none.
+// deleteItem reads its body, or without one the query.
 func (m mount) deleteItem(c echo.Context) error {
 	var b itemName
 	if err := m.Bind(c, &b); err != nil {
@@ -225,8 +225,7 @@ type namespaceList struct {
 	Namespaces [][]string `json:"namespaces"`
 }
 
-// mentions is the share of words that the key or a text inside the value has, 1 when there
-// are no words.
+// mentions returns the share of words found in the key or in texts of the value, 1 without words.
 func mentions(words []string, key string, value []byte) float64 {
 	if len(words) == 0 {
 		return 1
@@ -245,7 +244,7 @@ func mentions(words []string, key string, value []byte) float64 {
 	return float64(n) / float64(len(words))
 }
 
-// appendTexts adds every string inside v, each on a line of its own.
+// appendTexts appends every string inside v, each on its own line.
 func appendTexts(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:

@@ -53,8 +53,8 @@ func (m mount) startStream(c echo.Context, thread string) (*store.Run, *followin
 	return &r, f, nil
 }
 
-// joinStream follows a run that is there, from the cursor the client names. With an action
-// the run is cancelled first.
+// joinStream follows an existing run from the client's cursor. With an action, it cancels the run
+// first.
 func (m mount) joinStream(c echo.Context, r store.Run) error {
 	f, err := m.joining(c, &r)
 	if err != nil {
@@ -126,9 +126,9 @@ func cancelsOnLeave(c echo.Context) (bool, error) {
 type following struct {
 	modes     wire.Modes
 	subgraphs bool
-	after     httpx.ID // the last event it has
-	leave     bool     // the run is cancelled when it goes
-	release   func()   // to be called at the end
+	after     httpx.ID // last event the client has
+	leave     bool     // the run is cancelled when the client leaves
+	release   func()   // called at the end
 }
 
 // follow sends a run's frames past a cursor until it ends or the client leaves. When the server stops, the error is
@@ -178,7 +178,7 @@ func (m mount) gap(out *httpx.Stream, r store.Run, after httpx.ID) error {
 	return out.Write(httpx.AppendFrame(nil, "gap", data, httpx.ID{}), true)
 }
 
-// unlessLeft is the error that ended a stream, none when the client went.
+// unlessLeft returns the error that ended a stream, nil if the client left.
 func unlessLeft(c echo.Context, err error) error {
 	if c.Request().Context().Err() != nil || errors.Is(err, wire.ErrLeft) {
 		return nil

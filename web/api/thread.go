@@ -24,9 +24,9 @@ type threadJSON struct {
 	Values         json.RawMessage             `json:"values"`
 	Interrupts     map[string][]wire.Interrupt `json:"interrupts"`
 	Error          *runevent.Failure           `json:"error"`
-	Extracted      json.RawMessage             `json:"extracted,omitempty"`  // only in searches that ask for it
+	Extracted      json.RawMessage             `json:"extracted,omitempty"`  // only in searches that request it
 	Project        string                      `json:"project_id,omitempty"` // "" outside of projects
-	TTL            *ttlJSON                    `json:"ttl,omitempty"`        // only where it is asked for
+	TTL            *ttlJSON                    `json:"ttl,omitempty"`        // only if requested
 }
 
 // ttlJSON is the lifetime of an idle thread.
@@ -67,7 +67,7 @@ func (a *API) wholeThread(ctx context.Context, t store.Thread) (threadJSON, erro
 	return out, err
 }
 
-// failure explains why the last run of a thread failed, or nil when it did not.
+// failure explains why the last run of a thread failed, or nil if it did not.
 func (a *API) failure(ctx context.Context, t store.Thread) (*runevent.Failure, error) {
 	if t.Status != runs.ThreadError {
 		return nil, nil

@@ -20,8 +20,8 @@ import (
 	"fawn/web/route"
 )
 
-// newThreadID is the id a new thread gets: the one its client names, or one made here. No
-// name at all is told from an empty one natively only.
+// newThreadID returns the client's id for a new thread, or creates one. Only native requests
+// distinguish a missing id from an empty one.
 func (m mount) newThreadID(named *string) (string, error) {
 	switch {
 	case named == nil, *named == "" && !m.native:
@@ -106,7 +106,7 @@ func (m mount) createThread(c echo.Context) error {
 	}
 	for _, step := range body.Supersteps {
 		if err := m.superstep(c, id, step); err != nil {
-			if drop := m.Runs.DeleteThread(ctx, id); drop != nil { // half a thread is none
+			if drop := m.Runs.DeleteThread(ctx, id); drop != nil { // a partial thread is useless
 				m.Log.Error("couldn't restore a thread", "thread", id, "err", drop)
 			}
 			return err
@@ -115,7 +115,7 @@ func (m mount) createThread(c echo.Context) error {
 	return m.answerThread(c, id)
 }
 
-// answerThread sends a thread as it is now.
+// answerThread responds with the current thread.
 func (m mount) answerThread(c echo.Context, id string) error {
 	t, err := m.ThreadByID(c, id)
 	if err != nil {
@@ -137,7 +137,7 @@ func (m mount) answerThread(c echo.Context, id string) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// threadTTL reads how long a thread lives; nil when nothing is said.
+// threadTTL reads how long a thread lives; nil if nothing is said.
 func threadTTL(raw json.RawMessage) (*store.TTL, error) {
 	ttl, err := threads.ParseTTL(raw)
 	if err != nil {
@@ -146,7 +146,7 @@ func threadTTL(raw json.RawMessage) (*store.TTL, error) {
 	return ttl, nil
 }
 
-// lifetime is what a batch stores for a thread's time to live, if one is given.
+// lifetime returns the rows for a thread's time to live, if one is given.
 func lifetime(thread string, ttl *store.TTL) ([]store.KV, error) {
 	if ttl == nil {
 		return nil, nil
@@ -206,7 +206,8 @@ func (a *API) mergeMetadata(c echo.Context, id string, patch map[string]json.Raw
 	if _, err := a.Metadata(merged); err != nil {
 		return err
 	}
-	// Pinning, archiving or tagging a thread is no news: it keeps its place among the recent ones.
+	// Pinning, archiving or tagging a thread doesn't count as an update: it keeps its place among the
+	// recent ones.
 	news := ttl != nil
 	for name := range patch {
 		news = news || !slices.Contains([]string{"deerflow_pinned", store.ArchivedKey, store.TagsKey}, name)
@@ -233,7 +234,7 @@ func (m mount) deleteThread(c echo.Context, id string) error {
 	switch {
 	case gone && !m.native:
 		return route.NoThread(id)
-	case gone: // its files may be there without it: uploads come before the first run
+	case gone: // its files may exist without it: uploads come before the first run
 		if err := m.Dirs.Remove(id); err != nil {
 			return err
 		}

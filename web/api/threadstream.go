@@ -16,7 +16,7 @@ import (
 
 // threadModes are the modes requested by a reader of a whole thread.
 type threadModes struct {
-	runs  bool // each run's own requested modes
+	runs  bool // uses each run's own requested modes
 	state bool // the state after each step
 }
 
@@ -30,7 +30,7 @@ func parseThreadModes(names []string) (set threadModes, err error) {
 			set.runs = true
 		case "state_update":
 			set.state = true
-		case "lifecycle": // beginnings and ends are always told
+		case "lifecycle": // start and end events are always sent
 		default:
 			return set, httpx.Invalid("query", "stream_mode",
 				"unknown mode %q (want run_modes, lifecycle or state_update)", route.Cut(name, 40))

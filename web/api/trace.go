@@ -62,7 +62,7 @@ func (m mount) traceCall(c echo.Context, r store.Run) error {
 		}
 		out := struct {
 			tracestore.Span
-			Sent *tracestore.Prompt `json:"prompt"` // takes the place of the other one
+			Sent *tracestore.Prompt `json:"prompt"` // replaces the embedded field
 		}{Span: s}
 		if err == nil {
 			out.Sent = &prompt

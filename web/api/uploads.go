@@ -17,7 +17,7 @@ import (
 	"fawn/web/route"
 )
 
-// conversionPatience is how long the answer to an upload waits for documents to be converted.
+// conversionPatience limits the wait of an upload's response for conversions.
 const conversionPatience = 3 * time.Second
 
 // upload stores the files of a form. They may come before the thread's first run.
@@ -48,7 +48,7 @@ func (m mount) upload(c echo.Context, id string) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// describe has the documents among new files converted and says so.
+// describe schedules converting the documents among new files and reports it.
 func (m mount) describe(ctx context.Context, dir *files.Files, thread string, all []uploads.File) error {
 	var names []string
 	for _, f := range all {
@@ -73,7 +73,7 @@ func (m mount) describe(ctx context.Context, dir *files.Files, thread string, al
 	return err
 }
 
-// files opens a thread's folder; nil when it has none yet.
+// files opens a thread's folder; nil if it has none yet.
 func (a *API) files(thread string) (*files.Files, error) {
 	dir, err := a.Dirs.Open(thread)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +106,7 @@ type encodingBody struct {
 	Encoding string `json:"encoding"`
 }
 
-// readUploadAs has the text of an upload read in another encoding, and answers with what came of it.
+// readUploadAs reads the text of an upload in another encoding, and responds with the result.
 func (m mount) readUploadAs(c echo.Context, id string) error {
 	var body encodingBody
 	if err := m.Bind(c, &body); err != nil {

@@ -56,7 +56,7 @@ func (m mount) threadEvents(c echo.Context, id string) error {
 	return unlessLeft(c, err)
 }
 
-// tell sends one run after the other. A thread created after its reader came may belong to another user.
+// tell sends one run after the other. A thread created after its reader arrived may belong to another user.
 func (m mount) tell(ctx context.Context, id string, reader *runs.ThreadReader, f *wire.Filter, after httpx.ID,
 	send func(p *wire.ProtocolEncoder, flush bool) error) error {
 	for {

@@ -34,8 +34,8 @@ func (m mount) waitRun(c echo.Context, thread string) error {
 	return m.await(c, r, req.OnDisconnect == "cancel")
 }
 
-// joinRun answers with the last state of a run that is there, or streams it to clients
-// which ask for events.
+// joinRun responds with the last state of an existing run, or streams it to clients that ask for
+// events.
 func (m mount) joinRun(c echo.Context, r store.Run) error {
 	if strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream") {
 		return m.joinStream(c, r)
@@ -49,9 +49,9 @@ func (m mount) joinRun(c echo.Context, r store.Run) error {
 	return m.await(c, r, leave)
 }
 
-// await sends line feeds, which JSON allows in front, until the run has ended; they keep
-// proxies and clients from giving up. The status is sent before the outcome is known, so a
-// failed run is told in the body.
+// await sends line feeds, which JSON allows in front, until the run has ended; they keep proxies and
+// clients from giving up. The status is sent before the outcome is known, so the body reports a failed
+// run.
 func (m mount) await(c echo.Context, r store.Run, leave bool) error {
 	ended, err := m.ended(c, r, leave)
 	if err != nil || ended.ID == "" {
@@ -77,9 +77,9 @@ func (m mount) ended(c echo.Context, r store.Run, leave bool) (none store.Run, e
 		switch {
 		case err == nil && runs.Done(ended.Status):
 			return ended, nil
-		case err == nil: // the server stops, and another one continues it
+		case err == nil: // the server stops; another one continues the run
 			return none, runs.ErrClosed
-		case errors.Is(err, runs.ErrNotFound): // rolled back: the thread is as it was
+		case errors.Is(err, runs.ErrNotFound): // rolled back: the thread is unchanged
 			return r, nil
 		case ctx.Err() != nil:
 			if c.Request().Context().Err() != nil {

@@ -31,7 +31,7 @@ func webhookWaits() []time.Duration {
 	return []time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute}
 }
 
-// ErrWebhookRefused marks an address that may never be called, so that trying again is no use.
+// ErrWebhookRefused marks an address that may never be called, so that retrying is pointless.
 var ErrWebhookRefused = errors.New("the webhook cannot be called")
 
 // checkWebhook rejects addresses that aren't HTTP URLs.
@@ -115,7 +115,7 @@ func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 		body, err = a.webhookBody(ctx, kv.Key)
 	}
 	switch {
-	case errors.Is(err, store.ErrNotFound): // deleted meanwhile, perhaps with a farewell
+	case errors.Is(err, store.ErrNotFound): // deleted meanwhile, perhaps with a last webhook
 		return a.orphaned(ctx, kv.Key)
 	case err == nil:
 		err = a.call(ctx, w.URL, kv.Key, body)
@@ -237,7 +237,7 @@ func (a *API) keepPayload(ctx context.Context, run store.Run) error {
 	a.hooks.Lock()
 	defer a.hooks.Unlock()
 	w, err := a.webhook(ctx, run.ID)
-	if errors.Is(err, store.ErrNotFound) { // told already
+	if errors.Is(err, store.ErrNotFound) { // already sent
 		return nil
 	}
 	if err != nil {

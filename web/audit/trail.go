@@ -75,7 +75,7 @@ type egressRow struct {
 	Kind    string `json:"kind"`
 	At      string `json:"at"`
 	Thread  string `json:"thread_id"`
-	Run     string `json:"run_id,omitempty"` // the one under way
+	Run     string `json:"run_id,omitempty"` // active run
 	Host    string `json:"host"`
 	Port    int    `json:"port"`
 	IP      string `json:"ip,omitempty"`
@@ -117,7 +117,7 @@ type Trail struct {
 	dropped int64
 	closed  bool
 	held    map[callKey]sandbox.Record // until the stage's verdict arrives
-	order   []callKey                  // of held, oldest first
+	order   []callKey                  // keys of held, oldest first
 }
 
 // New starts the writing goroutine, which close ends.

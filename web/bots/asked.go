@@ -18,7 +18,7 @@ const (
 	restartNote = askedNote + "restart/"
 	retryNote   = askedNote + "retry/"
 
-	askedTime = time.Minute // after it no server has that bot
+	askedTime = time.Minute // after this time no server has that bot
 )
 
 // Restart reopens a bot on whichever server has it. It reports whether it exists.
@@ -32,7 +32,7 @@ func (s *Service) Restart(ctx context.Context, provider string) (bool, error) {
 	return true, s.ask(ctx, restartNote+provider)
 }
 
-// Retry has the answer of a run sent again, by whichever server has the bot. Errors: channels.ErrNoBot,
+// Retry resends the answer of a run from the server that has the bot. Errors: channels.ErrNoBot,
 // runs.ErrNotFound, and runs.ErrBusy while it is being sent here.
 func (s *Service) Retry(ctx context.Context, run string) error {
 	err := s.Hub.Retry(ctx, run)
@@ -73,12 +73,12 @@ func (s *Service) Asked(ctx context.Context) error {
 		rest, _ := strings.CutPrefix(n.Name, retryNote)
 		if !restart {
 			provider, rest, _ = strings.Cut(rest, "/")
-			if !s.running(provider) { // it may be soon
+			if !s.running(provider) { // it may run soon
 				continue
 			}
 		}
 		if err := s.DB.SwapNotes(ctx, []string{n.Name}); errors.Is(err, store.ErrChanged) {
-			continue // done by another
+			continue // another server did it
 		} else if err != nil {
 			return err
 		}

@@ -17,11 +17,11 @@ import (
 	"fawn/store"
 )
 
-// Masked stands for a stored secret. Sending it back keeps the secret.
+// Masked represents a stored secret. Sending it back keeps the secret.
 const Masked = "********"
 
 const (
-	startTime = 10 * time.Second // a bot gets to connect while its form waits
+	startTime = 10 * time.Second // time for a bot to connect while its form waits
 	tryTime   = 15 * time.Second
 )
 
@@ -31,9 +31,9 @@ type Service struct {
 	DB     *store.DB
 	Config *config.Store
 	Apply  func() // applies the configuration to the Hub at once
-	// Open makes a bot that reaches its platform the way the configured one does. It makes no network call.
+	// Open creates a bot with the configured access to its platform. It makes no network call.
 	Open func(p channels.Provider, k channels.Keys) (chat.Channel, error)
-	// Options are how the bot of an app reaches its platform.
+	// Options returns the network access of an app's bot.
 	Options func(p channels.Provider) chat.Options
 }
 
@@ -84,13 +84,13 @@ func (r *Refused) Error() string {
 	return r.App + " is not running"
 }
 
-// App is a chat app as it is configured, and the state of its bot.
+// App is a configured chat app with the state of its bot.
 type App struct {
 	channels.Provider
 	Section config.Channel
-	Written bool // by config.yaml, which the settings do not change
+	Written bool // set up in config.yaml, so settings can't change it
 	Missing []string
-	Exists  bool // there is a bot, connected or not
+	Exists  bool // a bot exists, connected or not
 	Status  channels.Status
 }
 
@@ -119,7 +119,7 @@ func (a App) Value(f channels.Field) string {
 	return v
 }
 
-// Reason is why the bot cannot be used; empty when it can.
+// Reason returns the reason why the bot can't be used; empty if it can.
 func (a App) Reason() string {
 	switch {
 	case len(a.Missing) > 0:
@@ -148,7 +148,7 @@ func (l laidOver) Text(key string) string {
 	return l.Channel.Text(key)
 }
 
-// credentials returns a form's values, with stored ones where it says so.
+// credentials returns a form's values, with stored ones for masked fields.
 func (s *Service) credentials(p channels.Provider, values map[string]string) (laidOver, error) {
 	section, _ := s.Config.Current().File.Channel(p.Name)
 	l := laidOver{section, map[string]string{}}
@@ -168,7 +168,7 @@ type Tried struct {
 	Me    chat.Me
 	Took  time.Duration
 	Lacks []chat.Lack // permissions missing for the bot
-	Err   error       // nil when the credentials work
+	Err   error       // nil if the credentials work
 }
 
 // Test signs in with credentials and checks for missing permissions, without storing anything. The error is *Refused.
@@ -307,7 +307,7 @@ func (s *Service) Remove(ctx context.Context, p channels.Provider) error {
 type Offer struct {
 	Code  string
 	Valid time.Duration
-	Link  string // opens the bot with the code; empty where there is no such link
+	Link  string // opens the bot with the code; empty without such a link
 }
 
 // Connect creates an Offer. Errors are *Refused and those of the store.

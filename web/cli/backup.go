@@ -25,7 +25,7 @@ func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok b
 		return false, fmt.Errorf("can't read the data folder %s: %w", dir, errors.Unwrap(err))
 	}
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
-	if err != nil { // a backup must be possible all the same
+	if err != nil { // a backup must still be possible
 		o.Log.Warn("couldn't read the configuration; it is backed up only if it's in the data folder",
 			"err", err)
 		snap = nil
@@ -59,7 +59,7 @@ func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok b
 	return len(r.Left) == 0, err
 }
 
-// told returns a backup in a sentence.
+// told describes a backup in a sentence.
 func told(m backup.Manifest, size int64) string {
 	secrets := "without secrets"
 	if m.Secrets {

@@ -65,7 +65,7 @@ func Doctor(ctx context.Context, o web.Options) (ok bool, err error) {
 type doctor struct {
 	out io.Writer
 	ok  bool
-	err error // of writing
+	err error // error of writing
 }
 
 func (d *doctor) line(mark, what, text string) {

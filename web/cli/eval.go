@@ -25,12 +25,12 @@ import (
 
 // Evaluation holds the options of fawn eval.
 type Evaluation struct {
-	Dir    string   // of the suite
+	Dir    string   // folder of the suite
 	Models []string // each answers all questions; none is the configuration's choice
 	eval.Options
 	// Goals in percent: the least share of citations that hold, and of points that are covered. 0 asks for nothing.
 	Citations, Coverage int
-	NoForbidden         bool // no forbidden claim may be made
+	NoForbidden         bool // fail on any forbidden claim
 	JSON                bool // print the reports as a list instead of tables
 	Verbose             bool // show the log of the server
 }
@@ -286,7 +286,7 @@ func copyPlain(from, to string) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(to, name), b, 0o600|info.Mode()&0o100) // a script stays one
+		return os.WriteFile(filepath.Join(to, name), b, 0o600|info.Mode()&0o100) // keep scripts executable
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"fawn/web/storage"
 )
 
-// files tries the object store that has the files of threads, if there is one.
+// files tests the object store with the files of threads, if there is one.
 func (d *doctor) files(ctx context.Context, snap *config.Snapshot) {
 	b, err := storage.Bucket(snap, nil)
 	if b == nil && err == nil {

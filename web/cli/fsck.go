@@ -107,7 +107,7 @@ func (f fsck) check(ctx context.Context) ([]string, error) {
 func (f fsck) lost(ctx context.Context) ([]string, error) {
 	var lost []string
 	err := f.dirs.Threads(func(id string) error {
-		if files.Probe(id) { // which the next server removes
+		if files.Probe(id) { // the next server removes it
 			return nil
 		}
 		_, err := f.db.Thread(ctx, id)

@@ -18,26 +18,26 @@ import (
 	"fawn/web/client"
 )
 
-// toldEvery is how often a command says how far a source is read.
+// toldEvery is the interval of reporting a source's progress.
 const toldEvery = 2 * time.Second
 
-// Knowledge is what commands on collections of documents have in common.
+// Knowledge holds the common options of commands on collections.
 type Knowledge struct {
-	Name     string // of the collection, or its id
+	Name     string // name or id of the collection
 	JSON     bool   // print one object
 	NoWait   bool   // return while sources are being read
 	Progress io.Writer
 }
 
-// KnowledgeAdd is what is added to a collection.
+// KnowledgeAdd holds the additions to a collection.
 type KnowledgeAdd struct {
 	Sources []string // files, folders and addresses
-	Kind    string   // of all of them; "" finds out
+	Kind    string   // kind of all of them; "" detects it
 	About   string   // the collection's new description, "" for none
 	Every   time.Duration
 }
 
-// collected is the object of add and refresh.
+// collected is the JSON output of add and refresh.
 type collected struct {
 	Knowledge client.Collection `json:"knowledge"`
 	Sources   []client.Source   `json:"sources"`
@@ -126,8 +126,8 @@ func SearchKnowledge(ctx context.Context, o web.Options, to Reach, k Knowledge, 
 	})
 }
 
-// AddKnowledge adds files, folders, web pages and repositories to a collection, which it makes if there is none, and waits
-// until they are read. ok is false if something couldn't be.
+// AddKnowledge adds files, folders, web pages and repositories to a collection, which it creates if missing, and waits
+// until they are read. ok is false if something couldn't be read.
 func AddKnowledge(ctx context.Context, o web.Options, to Reach, k Knowledge, add KnowledgeAdd) (ok bool, err error) {
 	files, sources, err := add.sort()
 	if err != nil {
@@ -158,7 +158,7 @@ func AddKnowledge(ctx context.Context, o web.Options, to Reach, k Knowledge, add
 			return nil
 		}()
 		if err != nil {
-			if made && len(ids)+len(out.Uploaded) == 0 { // as it was before
+			if made && len(ids)+len(out.Uploaded) == 0 { // restore the previous state
 				err = errors.Join(err, s.RemoveCollection(context.WithoutCancel(ctx), c))
 			}
 			return err
@@ -171,7 +171,7 @@ func AddKnowledge(ctx context.Context, o web.Options, to Reach, k Knowledge, add
 	return ok, err
 }
 
-// sort tells files to upload from sources that the server reads.
+// sort separates files to upload from sources that the server reads.
 func (add KnowledgeAdd) sort() (files []string, sources []client.Source, err error) {
 	named := map[string]string{}
 	for _, one := range add.Sources {
@@ -210,7 +210,7 @@ func (add KnowledgeAdd) sort() (files []string, sources []client.Source, err err
 	return files, sources, nil
 }
 
-// kindOf finds out what a source is: an address that ends in .git is a repository.
+// kindOf detects the kind of a source: an address that ends in .git is a repository.
 func kindOf(source string) (string, error) {
 	if u, err := url.Parse(source); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		if strings.HasSuffix(u.Path, ".git") {
@@ -234,7 +234,7 @@ func kindOf(source string) (string, error) {
 	return client.UploadSource, nil
 }
 
-// RefreshKnowledge has a source of a collection read again, all of them for "", and waits until it is. ok is false if one
+// RefreshKnowledge requests reading a source of a collection, or all of them for "", and waits for it. ok is false if one
 // couldn't be read.
 func RefreshKnowledge(ctx context.Context, o web.Options, to Reach, k Knowledge, source string) (ok bool, err error) {
 	err = to.serving(ctx, o, func(s client.Server) error {
@@ -267,7 +267,7 @@ func sourceOf(ctx context.Context, s client.Server, c client.Collection, name st
 	if err != nil {
 		return client.Source{}, err
 	}
-	folder, _ := filepath.Abs(name) // none equals ""
+	folder, _ := filepath.Abs(name) // on errors it is "", which matches nothing
 	var names []string
 	for _, src := range list {
 		if src.ID == name || src.Address != "" && (src.Address == name || src.Kind == client.FolderSource && src.Address == folder) {
@@ -283,7 +283,7 @@ func sourceOf(ctx context.Context, s client.Server, c client.Collection, name st
 	return client.Source{}, &client.Mistake{Why: fmt.Sprintf("%s has no source %q; it has: %s", c.Name, name, strings.Join(names, ", "))}
 }
 
-// read waits until sources are read, and tells what came of it.
+// read waits until sources are read, and reports the results.
 func (k Knowledge) read(ctx context.Context, o web.Options, s client.Server, out *collected, pick func(client.Source) bool) (ok bool, err error) {
 	if k.NoWait {
 		if out.Sources, err = s.Sources(ctx, out.Knowledge); err != nil {
@@ -314,7 +314,7 @@ func (k Knowledge) read(ctx context.Context, o web.Options, s client.Server, out
 		}
 	}
 	if c, err := s.Collection(ctx, out.Knowledge.ID); err == nil {
-		out.Knowledge = c // with as many documents as there are now
+		out.Knowledge = c // with the current number of documents
 	}
 	ok = ok && len(out.Failed) == 0
 	if k.JSON {
@@ -336,8 +336,8 @@ func (k Knowledge) read(ctx context.Context, o web.Options, s client.Server, out
 	return ok, client.ShowCollections(o.Out, []client.Collection{out.Knowledge})
 }
 
-// RemoveKnowledge deletes a collection, or with what a source or an uploaded document of it. A collection is deleted once a
-// person says so on in, unless sure.
+// RemoveKnowledge deletes a collection, or with what a source or an uploaded document of it. Deleting a collection
+// requires a person's confirmation on in, unless sure is set.
 func RemoveKnowledge(ctx context.Context, o web.Options, to Reach, k Knowledge, what string, sure bool, in io.Reader) error {
 	return to.serving(ctx, o, func(s client.Server) error {
 		c, err := s.Collection(ctx, k.Name)

@@ -13,16 +13,16 @@ import (
 	"fawn/web/mcpserver"
 )
 
-// ServeMCP is Fawn as an MCP server on in and out, for programs that start their servers
-// themselves. It uses the server that has the data folder, or opens the folder itself.
+// ServeMCP runs Fawn as an MCP server on in and out, for programs that start their servers themselves.
+// It uses the server that has the data folder, or opens the folder itself.
 func ServeMCP(ctx context.Context, o web.Options, in io.Reader, out io.Writer) error {
-	o.Addr, o.Out = "127.0.0.1:0", io.Discard // out is the client's
+	o.Addr, o.Out = "127.0.0.1:0", io.Discard // standard output belongs to the client
 	own := &ownServer{o: o}
 	bridge := mcpserver.Bridge{Find: own.find, In: in, Out: out, Token: os.Getenv("FAWN_TOKEN")}
 	return errors.Join(bridge.Run(ctx), own.close())
 }
 
-// ownServer is a server that is there as long as its process.
+// ownServer is a server that lives as long as its process.
 type ownServer struct {
 	o    web.Options
 	stop context.CancelFunc

@@ -22,7 +22,7 @@ import (
 
 // ImportOptions select the data for [Import].
 type ImportOptions struct {
-	From string // DeerFlow's data folder, or the project it is in
+	From string // DeerFlow's data folder or project folder
 	User string // id of one of its users; "" is the only one
 	Dry  bool   // only report what would be imported
 }
@@ -56,7 +56,7 @@ func Import(ctx context.Context, o web.Options, from ImportOptions) (ok bool, er
 
 // deerFlow holds the paths of an installation's data.
 type deerFlow struct {
-	project  string // folder with config.yaml and skills, the same as home where they are together
+	project  string // folder with config.yaml and skills; may equal home
 	home     string // the data folder
 	database string
 }
@@ -167,7 +167,7 @@ func (m *migration) chooseUser(ctx context.Context, src *deerflow.Source) error 
 	return nil
 }
 
-// places are folders or files of the chosen user, the newer layout first.
+// places returns folders or files of the chosen user, the newer layout first.
 func (m *migration) places(name string) (out []string) {
 	if m.User != "" && filepath.IsLocal(m.User) {
 		out = append(out, filepath.Join(m.old.home, "users", m.User, name))
@@ -256,7 +256,7 @@ func (m *migration) files(ctx context.Context, id string) error {
 	return nil
 }
 
-// pastRuns writes down the runs of an imported chat which are not there yet.
+// pastRuns stores the missing runs of an imported chat.
 func (m *migration) pastRuns(ctx context.Context, src *deerflow.Source, thread string) error {
 	t, err := m.db.Thread(ctx, thread)
 	if err != nil || !strings.Contains(string(t.Metadata), `"imported_from"`) {

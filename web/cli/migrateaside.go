@@ -168,7 +168,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// maxSmall bounds files that are read whole, in bytes.
+// maxSmall limits files that are read whole, in bytes.
 const maxSmall = 16 << 20
 
 // small reads an ordinary file that is not too large.

@@ -16,8 +16,8 @@ import (
 	"fawn/web/storage"
 )
 
-// Migrate moves all rows from the database that the configuration names to another: "postgres://…" or
-// "sqlite:DIR". Nobody may use either. With dry, it only finds out whether that works.
+// Migrate moves all rows from the configured database to another: "postgres://…" or "sqlite:DIR". Nobody
+// may use either. With dry, it only checks whether that works.
 func Migrate(ctx context.Context, o web.Options, to string, dry bool) error {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
@@ -65,8 +65,7 @@ func Migrate(ctx context.Context, o web.Options, to string, dry bool) error {
 	return err
 }
 
-// MigrateTables brings the tables of the PostgreSQL that the configuration names up to date, also while servers that
-// can go on with them are at work.
+// MigrateTables migrates the tables of the configured PostgreSQL, even while compatible servers are running.
 func MigrateTables(ctx context.Context, o web.Options) error {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
@@ -97,7 +96,7 @@ func MigrateTables(ctx context.Context, o web.Options) error {
 	return err
 }
 
-// migrationTarget is the database that a text names, and what to call it. Errors say how to name one.
+// migrationTarget returns the database described by a text, and its name. Errors explain the syntax.
 func migrationTarget(from store.Config, to string) (target store.Config, name string, err error) {
 	target = store.Config{Dir: from.Dir, Schema: from.Schema, Log: from.Log, Readers: from.Readers}
 	if dir, ok := strings.CutPrefix(to, "sqlite:"); ok {
@@ -119,7 +118,7 @@ func migrationTarget(from store.Config, to string) (target store.Config, name st
 	return target, u.Redacted(), nil
 }
 
-// checkFolder refuses what can't become the folder of a database. One that is missing can.
+// checkFolder refuses a folder that can't hold a database. A missing one can.
 func checkFolder(dir string) error {
 	switch {
 	case dir == "":

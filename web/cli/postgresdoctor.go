@@ -20,7 +20,7 @@ const clockSkew = 2 * time.Second
 func (d *doctor) postgreSQL(ctx context.Context, o web.Options, dir string) (free bool) {
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
 	if err != nil {
-		return true // is told with the configuration
+		return true // reported with the configuration
 	}
 	cfg, err := storage.Config(snap, dir)
 	if err != nil || cfg.URL == "" {

@@ -31,9 +31,10 @@ type RunMistake = client.Mistake
 // RunTask holds the options of fawn run.
 type RunTask = client.Task
 
-// Reach selects the server: one at an address, else the one using the data folder, else a temporary one.
+// Reach selects the server: one at an address, otherwise the one using the data folder, otherwise a
+// temporary one.
 type Reach struct {
-	URL       string // of a server
+	URL       string // address of a server
 	Token     string // for a server with accounts
 	Ephemeral bool   // a temporary server with a temporary data folder
 	Verbose   bool   // show a temporary server's log

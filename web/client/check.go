@@ -61,7 +61,7 @@ func (s Server) check(ctx context.Context, t Task) error {
 	return &Mistake{fmt.Sprintf("there is no agent %q; there are: %s", t.Agent, strings.Join(names, ", "))}
 }
 
-// project returns the id of the project that has a name or id, whatever the case of letters is.
+// project returns the id of the project with this name or id, ignoring case.
 func (s Server) project(ctx context.Context, name string) (string, error) {
 	var known struct {
 		Projects []struct {

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// maxAnswer bounds a response that is read whole, in bytes.
+// maxAnswer limits a response that is read whole, in bytes.
 const maxAnswer = 256 << 20
 
 // Refusal is an answer that is not a success.
@@ -25,20 +25,20 @@ type Refusal struct {
 	Why    string
 }
 
-// Error is what the server says.
+// Error returns the server's message.
 func (r *Refusal) Error() string { return r.Why }
 
-// final says that asking again would change nothing. Else a proxy may have answered for a server that is away.
+// final reports whether a retry is pointless. Otherwise a proxy may have answered for an unavailable server.
 func (r *Refusal) final() bool { return r.Status < 500 && r.Status != http.StatusTooManyRequests }
 
-// header is one line of a header.
+// header returns a header with one line.
 func header(name, value string) http.Header {
 	h := http.Header{}
 	h.Set(name, value)
 	return h
 }
 
-// do makes a request. An answer that is not a success becomes a [Refusal] with the server's reason.
+// do makes a request. Unsuccessful responses become a [Refusal] with the server's reason.
 func (s Server) do(ctx context.Context, method, path string, h http.Header, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(s.URL, "/")+path, body)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s Server) do(ctx context.Context, method, path string, h http.Header, body
 	return nil, &Refusal{res.StatusCode, "the server answers " + res.Status}
 }
 
-// Call sends a body as JSON, nil for none, and decodes the answer, unless into is nil. What the server refuses is a
+// Call sends a body as JSON, nil for none, and decodes the response, unless into is nil. Refusals of the server are a
 // [Refusal].
 func (s Server) Call(ctx context.Context, method, path string, body, into any) error {
 	var from io.Reader
@@ -94,7 +94,7 @@ func (s Server) Call(ctx context.Context, method, path string, body, into any) e
 	return json.Unmarshal(b, into)
 }
 
-// Save writes what a GET answers to w.
+// Save writes the response to a GET to w.
 func (s Server) Save(ctx context.Context, path string, w io.Writer) error {
 	res, err := s.do(ctx, http.MethodGet, path, nil, nil)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s Server) Upload(ctx context.Context, thread string, files []string) ([]Up
 	if len(files) == 0 {
 		return nil, nil
 	}
-	for _, name := range files { // a typing error is told before anything is sent
+	for _, name := range files { // report typing errors before sending anything
 		if info, err := os.Stat(name); err != nil {
 			return nil, err
 		} else if !info.Mode().IsRegular() {

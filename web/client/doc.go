@@ -16,36 +16,36 @@ type Task struct {
 	Mode    string   // flash, thinking, pro or ultra; "" is the server's choice
 	Agent   string   // custom agent, "" for none
 	Project string   // name or id of the project of a new chat, "" for none
-	Thread  string   // chat to go on with, "" for a new one
-	Out     string   // folder that files of the answer are copied to, "" for none
+	Thread  string   // chat to continue, "" for a new one
+	Out     string   // target folder for files of the answer, "" for none
 	Timeout time.Duration
-	// Watch is told all events of the run and of the helpers it sends, by one goroutine. Nil watches nothing.
+	// Watch is called with all events of the run and its helpers, from one goroutine. Nil watches nothing.
 	Watch func(event string, data []byte)
 }
 
-// Server is where it runs.
+// Server is the server of a run.
 type Server struct {
 	URL    string
 	Token  string // sent as a bearer token if there is one
 	Client *http.Client
 }
 
-// Screen is where what happens is shown.
+// Screen is the output for progress and answers.
 type Screen struct {
 	Answer   io.Writer
 	Progress io.Writer // a line for each step
-	JSON     bool      // the answer is one object
-	Live     bool      // the answer is a terminal: text appears as it comes
+	JSON     bool      // print the answer as one object
+	Live     bool      // answers go to a terminal: text appears as it arrives
 }
 
-// Status is how a run ended.
+// Status is the outcome of a run.
 type Status string
 
 // The ends of a run.
 const (
 	Success   Status = "success"
 	Failed    Status = "error"
-	Waiting   Status = "needs_answer" // it asked something
+	Waiting   Status = "needs_answer" // it asked a question
 	TimedOut  Status = "timeout"
 	Cancelled Status = "cancelled"
 	CutOff    Status = "cut_off" // the model's limit cut the answer
@@ -67,11 +67,11 @@ type Result struct {
 
 // Artifact is a file of the answer.
 type Artifact struct {
-	Path string `json:"path"`           // as the agent calls it
-	File string `json:"file,omitempty"` // where the copy is
+	Path string `json:"path"`           // path used by the agent
+	File string `json:"file,omitempty"` // path of the copy
 }
 
-// Usage is what the run cost in tokens.
+// Usage is the cost of the run in tokens.
 type Usage struct {
 	Input  int `json:"input_tokens"`
 	Output int `json:"output_tokens"`

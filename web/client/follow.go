@@ -99,9 +99,9 @@ func (h *heard) Close() error {
 
 // Listener receives the events of a run, from one goroutine.
 type Listener struct {
-	Begun func(run string)                // the run has this id
-	Event func(event string, data []byte) // of its stream
-	Away  func(why string)                // the server can't be reached; it is tried again
+	Begun func(run string)                // called with the run's id
+	Event func(event string, data []byte) // called with each event of its stream
+	Away  func(why string)                // called if the server can't be reached; it is retried
 }
 
 // Follow starts a run in a thread and follows it to its end, across lost connections and server restarts. failure is
@@ -125,7 +125,7 @@ func (s Server) Follow(ctx context.Context, thread string, body map[string]any, 
 		if res != nil {
 			before := f.heard
 			if err = f.read(res); f.heard != before {
-				pause, f.heard = firstPause, time.Now() // it may have been silent for some time
+				pause, f.heard = firstPause, time.Now() // it may have been silent for a while
 			}
 		}
 		var no *Refusal
@@ -174,7 +174,7 @@ func (f *follower) read(res *http.Response) error {
 	return cmp.Or(lines.Err(), fmt.Errorf("%w: the server stopped", io.ErrUnexpectedEOF))
 }
 
-// hear is one event.
+// hear handles one event.
 func (f *follower) hear(event string, data []byte) {
 	switch event {
 	case "error":

@@ -23,10 +23,10 @@ const (
 	GitSource    = "git"
 )
 
-// maxPage is how many documents the server lists at a time.
+// maxPage is the number of documents the server lists at a time.
 const maxPage = 1000
 
-// lookEvery is how often a source that is being read is looked at.
+// lookEvery is the interval of checking a source that is being read.
 const lookEvery = 200 * time.Millisecond
 
 // Collection is a collection of documents.
@@ -40,7 +40,7 @@ type Collection struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-// Source is where documents of a collection come from.
+// Source is a source of a collection's documents.
 type Source struct {
 	ID        string  `json:"source_id"`
 	Kind      string  `json:"kind"`
@@ -186,7 +186,7 @@ func (s Server) RemoveSource(ctx context.Context, c Collection, id string) error
 	return s.Call(ctx, http.MethodDelete, collectionAt(c, "/sources/"+url.PathEscape(id)), nil, nil)
 }
 
-// Refresh has a source read again, all of them for "".
+// Refresh requests reading a source, or all of them for "".
 func (s Server) Refresh(ctx context.Context, c Collection, source string) error {
 	at := "/update"
 	if source != "" {
@@ -195,8 +195,8 @@ func (s Server) Refresh(ctx context.Context, c Collection, source string) error 
 	return s.Call(ctx, http.MethodPost, collectionAt(c, at), nil, nil)
 }
 
-// Settled waits until the sources that pick chooses are read. seen is told each of these that is still being read, at
-// every look.
+// Settled waits until the sources selected by pick are read. At every check it calls seen with each source still being
+// read.
 func (s Server) Settled(ctx context.Context, c Collection, pick func(Source) bool, seen func(Source)) ([]Source, error) {
 	for {
 		list, err := s.Sources(ctx, c)
@@ -222,7 +222,7 @@ func (s Server) Settled(ctx context.Context, c Collection, pick func(Source) boo
 	}
 }
 
-// Documents lists the documents of a collection, those that failed first.
+// Documents returns the documents of a collection, failed ones first.
 func (s Server) Documents(ctx context.Context, c Collection) (all []Document, err error) {
 	for {
 		var out struct{ Documents []Document }
@@ -237,7 +237,7 @@ func (s Server) Documents(ctx context.Context, c Collection) (all []Document, er
 	}
 }
 
-// Document is a document of a collection with its text.
+// Document returns a document of a collection with its text.
 func (s Server) Document(ctx context.Context, c Collection, id int64) (out Document, err error) {
 	err = s.Call(ctx, http.MethodGet, collectionAt(c, "/documents/"+strconv.FormatInt(id, 10)), nil, &out)
 	return out, err

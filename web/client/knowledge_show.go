@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown is how many characters of a passage a search prints.
+// maxShown limits the printed characters of a passage.
 const maxShown = 400
 
 // ShowJSON prints one object.
@@ -21,7 +21,7 @@ func ShowJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// line is text on one line, without control characters.
+// line returns text on one line, without control characters.
 func line(text string) string { return strings.Join(strings.Fields(plain(text)), " ") }
 
 // ShowCollections prints a table of collections.
@@ -65,7 +65,7 @@ func ShowCollection(w io.Writer, c Collection, sources []Source, documents []Doc
 	return t.Flush()
 }
 
-// ShowPassages prints what a search found.
+// ShowPassages prints the results of a search.
 func ShowPassages(w io.Writer, list []Passage) error {
 	for i, p := range list {
 		if i > 0 {
@@ -92,7 +92,7 @@ func ShowText(w io.Writer, d Document) error {
 	return err
 }
 
-// SourceLine tells on one line what a source is and how it was read.
+// SourceLine describes a source and its state on one line.
 func SourceLine(s Source) string {
 	name := cmp.Or(line(s.Address), "uploaded files")
 	switch {
@@ -115,7 +115,7 @@ func SourceLine(s Source) string {
 	return text
 }
 
-// problem is why a source couldn't be read, in a sentence.
+// problem explains in a sentence why a source couldn't be read.
 func problem(said string) string {
 	word, detail, _ := strings.Cut(said, " ")
 	text := map[string]string{
@@ -135,7 +135,7 @@ func problem(said string) string {
 	return text
 }
 
-// DocumentLine tells on one line whether a document is searched.
+// DocumentLine describes on one line whether a document is searched.
 func DocumentLine(d Document) string {
 	name := line(d.Name)
 	switch {
@@ -149,7 +149,7 @@ func DocumentLine(d Document) string {
 	return "ok      " + name
 }
 
-// reason is why a document isn't searched, or only in part.
+// reason explains why a document isn't searched, or only in part.
 func reason(word string) string {
 	return cmp.Or(map[string]string{
 		"encrypted":   "it needs a password",

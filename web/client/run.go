@@ -26,7 +26,7 @@ const stopLength = "model_length_capped"
 // leaveTime limits the wait for a stopped run to end.
 const leaveTime = 15 * time.Second
 
-// state is a thread's, as far as it is read here.
+// state is the part of a thread's state that is read here.
 type state struct {
 	Values struct {
 		Messages  []message `json:"messages"`

@@ -11,13 +11,13 @@ import (
 // show prints the events of a run.
 type show struct {
 	Screen
-	open bool   // text of an answer stands on the terminal without an end of line
+	open bool   // the last line on the terminal has no line end
 	last string // id of the message it belongs to
 	said string // all text of that message
-	told string // the last note
+	told string // last note written
 }
 
-// note is a line about the way here, once until something else is to be told.
+// note prints a line about the progress, once until another note.
 func (s *show) note(text string) {
 	if text == s.told {
 		return
@@ -27,7 +27,7 @@ func (s *show) note(text string) {
 	fmt.Fprintf(s.Progress, "· %s\n", text)
 }
 
-// delta is a piece of an answer.
+// delta prints a piece of an answer.
 func (s *show) delta(data []byte) {
 	if !s.Live || s.JSON {
 		return

@@ -116,7 +116,7 @@ func (s *Server) chat(c echo.Context) error {
 	return s.chatWhole(c, v)
 }
 
-// finishOf is why an answer ended, in the words of chat completions.
+// finishOf returns the finish reason in the words of chat completions.
 func finishOf(o outcome) string {
 	switch o.reason {
 	case "model_length_capped", "token_capped", "model_cut_off":
@@ -139,7 +139,7 @@ type completionJSON struct {
 type choiceJSON struct {
 	Index    int        `json:"index"`
 	Message  answerJSON `json:"message"`
-	Logprobs *string    `json:"logprobs"` // never there
+	Logprobs *string    `json:"logprobs"` // always null
 	Finish   string     `json:"finish_reason"`
 }
 
@@ -147,7 +147,7 @@ type choiceJSON struct {
 type answerJSON struct {
 	Role      string  `json:"role"`
 	Content   string  `json:"content"`
-	Refusal   *string `json:"refusal"` // never there
+	Refusal   *string `json:"refusal"` // always null
 	Reasoning string  `json:"reasoning_content,omitempty"`
 }
 

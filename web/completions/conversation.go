@@ -29,29 +29,29 @@ var namespace = []string{"fawn", "conversations"}
 type place struct {
 	Thread     string `json:"thread"`
 	Checkpoint string `json:"checkpoint"`
-	Last       string `json:"last"`           // id of the thread's last message, then
-	Told       string `json:"told,omitempty"` // instructions that the thread has
-	Text       string `json:"text,omitempty"` // of the response that leads here
+	Last       string `json:"last"`           // id of the thread's last message at that time
+	Told       string `json:"told,omitempty"` // instructions of the thread
+	Text       string `json:"text,omitempty"` // text of the response before this point
 	Model      string `json:"model,omitempty"`
 
-	Artifacts []string `json:"artifacts,omitempty"` // presented before, when a run begins here
+	Artifacts []string `json:"artifacts,omitempty"` // files presented before, if a run begins here
 }
 
 // conversation is the conversation of one request.
 type conversation struct {
 	model modelJSON
 	user  string
-	name  string    // that the client gave it, "" for none
+	name  string    // name given by the client, "" for none
 	told  string    // instructions
-	key   once.Key  // of the request, if it may be sent again
-	aside bool      // a client's own question about a conversation, such as for its title
-	past  []message // up to the last answer
+	key   once.Key  // key of a request that may be repeated
+	aside bool      // the client's own question about a conversation, for example to title it
+	past  []message // messages up to the last answer
 	new   []message
 
 	at     place
 	run    string
-	whole  bool // sent is all of the conversation
-	before bool // the run was begun by an earlier request with the key
+	whole  bool // sent contains the whole conversation
+	before bool // an earlier request with the key began the run
 }
 
 // tell sets the headers with the thread and the run.
@@ -189,7 +189,7 @@ func (st *state) last() string {
 	return ""
 }
 
-// state reads a thread; false when it is gone.
+// state reads a thread; false if it is gone.
 func (s *Server) state(ctx context.Context, thread string) (st state, there bool, err error) {
 	err = s.API.Call(ctx, http.MethodGet, threadPath(thread, "state"), nil, &st)
 	var told *inproc.Refusal

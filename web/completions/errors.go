@@ -11,7 +11,7 @@ import (
 	"fawn/web/inproc"
 )
 
-// failure is an error as OpenAI's API tells it.
+// failure is an error in the form of OpenAI's API.
 type failure struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -24,17 +24,17 @@ type failure struct {
 // Error implements error.
 func (f *failure) Error() string { return f.Message }
 
-// invalid is a 400 about a parameter.
+// invalid returns a 400 about a parameter.
 func invalid(param, message string) error {
 	return &failure{Message: param + ": " + message, Type: "invalid_request_error", Param: &param, status: http.StatusBadRequest}
 }
 
-// kinds are the types of errors by status; those of the server's own are "server_error".
+// kinds maps statuses to error types; others of the server are "server_error".
 var kinds = map[int]string{401: "authentication_error", 403: "permission_error", 404: "invalid_request_error",
 	413: "invalid_request_error", 422: "invalid_request_error", 400: "invalid_request_error", 409: "conflict_error",
 	429: "rate_limit_error"}
 
-// failureOf is an error of the API as OpenAI's clients know it. A field's problem is a 400, as it is there.
+// failureOf converts an error of the API for OpenAI's clients. A field's problem is a 400, as in their API.
 func failureOf(err error) *failure {
 	var f *failure
 	if errors.As(err, &f) {
@@ -68,8 +68,8 @@ type failureJSON struct {
 	Error *failure `json:"error"`
 }
 
-// worded gives errors of the routes the form of OpenAI's. Errors without a status of their own are left to the
-// server's handler, which logs them.
+// worded converts errors of the routes to OpenAI's form. Errors without a status are left to the server's
+// handler, which logs them.
 func (s *Server) worded(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := next(c)

@@ -18,7 +18,7 @@ import (
 
 // message is one of a conversation, in the form of chat completions or of responses.
 type message struct {
-	Type    string          `json:"type"` // of items of responses
+	Type    string          `json:"type"` // type of an item of responses
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
 

@@ -23,8 +23,8 @@ type modelJSON struct {
 	Name    string `json:"name,omitempty"`
 	About   string `json:"description,omitempty"`
 
-	assistant string // that answers
-	chosen    string // name of the model that it answers with, "" as configured
+	assistant string // assistant that answers
+	chosen    string // model it answers with, "" as configured
 }
 
 // available lists the names that a request may give: the built-in agent, the asker's own, and models where the owner allows it.
@@ -89,7 +89,7 @@ func (s *Server) resolve(ctx context.Context, id string) (modelJSON, error) {
 	return list[at], nil
 }
 
-// modelList is a list as OpenAI has them.
+// modelList is a list in OpenAI's form.
 type modelList struct {
 	Data   []modelJSON `json:"data"`
 	Object string      `json:"object"` // list

@@ -17,7 +17,7 @@ import (
 	"fawn/web/route"
 )
 
-// responsePrefix makes the id of a response of its run's.
+// responsePrefix and the id of the run form the id of a response.
 const responsePrefix = "resp_"
 
 // responseRequest holds the fields of a request for a response that have an effect.
@@ -33,7 +33,7 @@ type responseRequest struct {
 	Metadata     json.RawMessage `json:"metadata"`
 }
 
-// messages are the input of a request, behind its instructions.
+// messages returns the input of a request after its instructions.
 func (q *responseRequest) messages() ([]message, error) {
 	var list []message
 	var text string
@@ -104,7 +104,7 @@ func (s *Server) create(c echo.Context) error {
 		}
 		v.past, v.new = nil, list
 	}
-	if v.told = q.Instructions; v.told != "" && v.told != v.at.Told { // a thread keeps them
+	if v.told = q.Instructions; v.told != "" && v.told != v.at.Told { // threads keep them
 		system := message{Role: "system", text: v.told}
 		if v.at.Thread == "" && len(v.past) > 0 {
 			v.past = append([]message{system}, v.past...)
@@ -133,13 +133,13 @@ func (s *Server) create(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, r.body)
 }
 
-// response is a response as it is told.
+// response is a response being sent.
 type response struct {
 	body responseJSON
 	id   string
 }
 
-// responseJSON is a response on the wire. What an agent has no setting for is null.
+// responseJSON is the JSON form of a response. Settings that agents lack are null.
 type responseJSON struct {
 	Created      int64           `json:"created_at"` // in seconds
 	Error        *responseError  `json:"error"`
@@ -220,13 +220,13 @@ func (u usage) response() *responseUsage {
 	return &responseUsage{Input: u.Input, Output: u.Output, Total: u.Total}
 }
 
-// thought is the item with what the agent thought and did.
+// thought returns the item with the agent's reasoning and steps.
 func (r *response) thought(text, status string) map[string]any {
 	return map[string]any{"id": "rs_" + r.id[len(responsePrefix):], "type": "reasoning", "status": status,
 		"summary": []any{map[string]string{"type": "summary_text", "text": text}}}
 }
 
-// said is the item with the answer.
+// said returns the item with the answer.
 func (r *response) said(text, status string) map[string]any {
 	content := []any{}
 	if text != "" || status == "completed" {
@@ -258,7 +258,7 @@ func (r *response) end(thoughts, text string, o outcome) {
 	}
 }
 
-// responseStream tells a response in events.
+// responseStream sends a response as events.
 func (s *Server) responseStream(c echo.Context, v *conversation, r *response) error {
 	out, err := httpx.NewStream(c.Response(), s.beat)
 	if err != nil {
@@ -297,7 +297,7 @@ func (s *Server) responseStream(c echo.Context, v *conversation, r *response) er
 	}
 	r.end(w.thoughts.String(), text, o)
 	status := r.body.Status
-	if status == "cancelled" { // has no event of its own
+	if status == "cancelled" { // it has no separate event
 		status = "incomplete"
 	}
 	if err := w.put("response."+status, map[string]any{"response": r.body}); err != nil {
@@ -314,8 +314,8 @@ type events struct {
 	seq      int
 	r        *response
 	thoughts strings.Builder
-	thinking bool // the item of thoughts is open
-	saying   bool // the item of the answer is open
+	thinking bool // the reasoning item is open
+	saying   bool // the answer item is open
 }
 
 func (w *events) put(name string, more map[string]any) error {
@@ -329,7 +329,7 @@ func (w *events) put(name string, more map[string]any) error {
 	return nil
 }
 
-// index is the place of the answer among the items.
+// index returns the position of the answer among the items.
 func (w *events) index() int {
 	if w.thoughts.Len() > 0 {
 		return 1
@@ -415,7 +415,7 @@ func (w *events) flush() error {
 	return err
 }
 
-// get tells a response again.
+// get sends an earlier response.
 func (s *Server) get(c echo.Context) error {
 	ctx, run := c.Request().Context(), strings.TrimPrefix(route.Param(c, "rid"), responsePrefix)
 	at, known, err := s.recall(ctx, responseKey(run))

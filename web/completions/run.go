@@ -28,9 +28,9 @@ type usage struct {
 	Total  int `json:"total_tokens"`
 }
 
-// outcome is how a run ended.
+// outcome is the result of a run.
 type outcome struct {
-	status string // of the run
+	status string // status of the run
 	reason string // why it stopped
 	usage  usage
 	failed string
@@ -41,7 +41,7 @@ type outcome struct {
 type plan struct {
 	At     place `json:"at"`
 	Whole  bool  `json:"whole,omitempty"`  // all messages are sent, as the thread is new
-	Branch bool  `json:"branch,omitempty"` // from the checkpoint of At
+	Branch bool  `json:"branch,omitempty"` // branches from the checkpoint of At
 	Resume bool  `json:"resume,omitempty"` // the message answers a question of the agent
 }
 
@@ -64,7 +64,7 @@ func (s *Server) start(ctx context.Context, v *conversation) error {
 	if err != nil {
 		return err
 	}
-	if !known { // the plan names the thread before there is one
+	if !known { // the plan names the thread before it exists
 		p, err := s.find(ctx, v)
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (s *Server) start(ctx context.Context, v *conversation) error {
 	return nil
 }
 
-// there makes sure that the run of an earlier request is still stored.
+// there checks that the run of an earlier request is still stored.
 func (s *Server) there(ctx context.Context, v *conversation) error {
 	var told *inproc.Refusal
 	err := s.API.Call(ctx, http.MethodGet, threadPath(v.at.Thread, "runs", v.run), nil, nil)
@@ -115,7 +115,7 @@ func (s *Server) begin(ctx context.Context, v *conversation, p plan) error {
 	if err != nil {
 		return err
 	}
-	if v.aside { // it is in no list
+	if v.aside { // it isn't listed
 		if err := s.API.Call(ctx, http.MethodPost, mount+"/threads",
 			map[string]any{"thread_id": v.at.Thread, "temporary": true, "if_exists": "do_nothing"}, nil); err != nil {
 			return err
@@ -146,11 +146,11 @@ func (s *Server) begin(ctx context.Context, v *conversation, p plan) error {
 			return err
 		}
 	}
-	here.Model = v.model.ID // it can be asked for while it works, and if it fails
+	here.Model = v.model.ID // it can be fetched while it runs and if it fails
 	return s.remember(ctx, responseKey(v.run), here)
 }
 
-// failed is why a run with this status has failed, "" for others.
+// failed returns the reason for the failure of a run with this status, "" if it didn't fail.
 func failed(status string, why *string) string {
 	switch {
 	case status != runs.Failed && status != runs.Timeout:
@@ -194,7 +194,7 @@ func (s *Server) follow(c echo.Context, v *conversation, t teller) (said string,
 			}
 			return w.all.String(), err
 		}
-		for _, ev := range events { // answers that a crash cut off, before they are told
+		for _, ev := range events { // report answers cut off by a crash first
 			if ev.Kind == runevent.KindWithdraw {
 				w.withdraw(runevent.Withdrawn(ev))
 			}
@@ -219,10 +219,10 @@ func (s *Server) follow(c echo.Context, v *conversation, t teller) (said string,
 // words converts events to a client's text: the agent's messages, separated by empty lines, and its thoughts and steps.
 type words struct {
 	teller
-	steps bool // are told
+	steps bool // steps are shown
 	all   strings.Builder
-	id    string          // of the message that grows
-	void  map[string]bool // messages that were withdrawn
+	id    string          // id of the growing message
+	void  map[string]bool // withdrawn messages
 }
 
 // withdraw drops a message from now on. Text already sent stays.
@@ -250,8 +250,8 @@ func (w *words) event(ev runevent.Event) error {
 	return nil
 }
 
-// settled reads the outcome of a run and remembers where its conversation stands. A question of the agent and links to
-// the files that it presented are added to the text.
+// settled reads the outcome of a run and records the position of its conversation. It adds a question of the agent and
+// links to the presented files to the text.
 func (s *Server) settled(c echo.Context, v *conversation, said string) (text string, o outcome, err error) {
 	ctx := context.WithoutCancel(c.Request().Context())
 	before := v.at
@@ -272,7 +272,7 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 		return said, o, nil
 	}
 	st, there, err := s.state(ctx, v.at.Thread)
-	if err == nil && there && st.Metadata.Run != v.run { // another run has gone on since
+	if err == nil && there && st.Metadata.Run != v.run { // another run has continued since
 		var own []state
 		err = s.API.Call(ctx, http.MethodPost, threadPath(v.at.Thread, "history"),
 			map[string]any{"limit": 1, "metadata": map[string]string{"run_id": v.run}}, &own)

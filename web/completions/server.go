@@ -18,37 +18,37 @@ import (
 	"fawn/web/route"
 )
 
-// mount is where the LangGraph API is that conversations are kept with.
+// mount is the path of the LangGraph API that stores the conversations.
 const mount = "/api/langgraph"
 
-// Options are what the routes work with.
+// Options holds the dependencies of the routes.
 type Options struct {
 	API      inproc.Client // answers below /api/langgraph
 	Runs     *runs.Manager
 	Config   func() *config.Snapshot
-	Access   *access.Service // knows what people may use; nil limits nobody
-	Draining context.Context // over when streams should end
-	Keys     *once.Keys      // of requests that may be sent again
-	Readers  *httpx.Limiter  // shared by everybody who holds a stream open
+	Access   *access.Service // checks permissions; nil limits nobody
+	Draining context.Context // cancelled when streams should end
+	Keys     *once.Keys      // keys of requests that may be repeated
+	Readers  *httpx.Limiter  // shared by all open streams
 }
 
 // Server answers clients of OpenAI's API.
 type Server struct {
 	Options
 	began time.Time
-	beat  time.Duration // between signs of life while nothing happens
+	beat  time.Duration // heartbeat interval
 
 	mu    sync.Mutex
-	turns map[string]*turn // by conversation: a request finds its place and starts before the next one looks
+	turns map[string]*turn // by conversation: a request finds its place and starts before the next one
 }
 
 // turn is that of the requests of one conversation.
 type turn struct {
 	sync.Mutex
-	waiting int // for it, or in it
+	waiting int // requests waiting or inside
 }
 
-// New makes the server.
+// New creates the server.
 func New(o Options) *Server {
 	return &Server{Options: o, began: time.Now(), beat: httpx.Heartbeat, turns: map[string]*turn{}}
 }
@@ -121,14 +121,14 @@ func Operations() []openapi.Op {
 		{ID: "getResponse", Tag: tag, Text: "Get a response, as far as it has come", Out: route.Answered("The response", response)},
 	}
 	ops = route.Place(ops, (&Server{}).routes(), false)
-	for i := range ops { // what guards the server has the other form
+	for i := range ops { // server middleware expects the other form
 		ops[i].Path = "/v1" + ops[i].Path
 		ops[i].Refusal = openapi.AnyOf(openapi.Ref("Failure"), openapi.Ref("Problem"))
 	}
 	return ops
 }
 
-// Schemas are the shapes that [Operations] refers to by name.
+// Schemas returns the schemas that [Operations] refers to by name.
 func Schemas() map[string]openapi.Schema {
 	return map[string]openapi.Schema{
 		"Failure": openapi.Of[failureJSON](openapi.Is("error", openapi.Of[failure]())),

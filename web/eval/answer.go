@@ -16,14 +16,14 @@ type Cited struct {
 	URL   string   `json:"url"`
 }
 
-// reading is an answer, taken apart.
+// reading is a parsed answer.
 type reading struct {
 	sentences []string
 	cited     []Cited
 	uncited   []string // sentences with a number and no citation
 }
 
-// Marks stand for citations while sentences are cut: the first plus the number of the citation.
+// Marks represent citations while sentences are split: the first mark plus the number of the citation.
 const (
 	firstMark = 0xF0000
 	lastMark  = 0xFFFFD
@@ -46,7 +46,7 @@ var (
 	marking = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[*_`~]{1,3}|^#{1,6} |^> ?|^[-*+] |^\\d{1,3}[.)] ") })
 )
 
-// readAnswer takes an answer in Markdown apart.
+// readAnswer parses an answer in Markdown.
 func readAnswer(texts ...string) (out reading) {
 	seen := map[[2]string]bool{}
 	for _, text := range texts {
@@ -175,7 +175,7 @@ func (out *reading) block(text string, list map[int]string) {
 	}
 	first := len(out.sentences)
 	for _, s := range sentences(text) {
-		// Citations that stand in front of a sentence belong to the one before.
+		// Citations at the start of a sentence belong to the previous one.
 		rest := strings.TrimLeftFunc(s, func(r rune) bool { return mark(r) || unicode.IsSpace(r) || strings.ContainsRune("()[]。.", r) })
 		lead := s[:len(s)-len(rest)]
 		if n := len(out.sentences); n > first {

@@ -21,7 +21,7 @@ const (
 type index struct {
 	docs  []indexed
 	words map[string][]posting
-	sum   int // of all lengths
+	sum   int // sum of all lengths
 }
 
 type indexed struct {

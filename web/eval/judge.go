@@ -22,7 +22,7 @@ type Opinion struct {
 // Judged is a judging model's verdict on an answer, stored with it.
 type Judged struct {
 	Model     string          `json:"model"`
-	Key       string          `json:"key"` // of the answer and the rubric that it saw
+	Key       string          `json:"key"` // key of the answer and the rubric that it saw
 	Citations map[int]Opinion `json:"citations,omitempty"`
 	Points    map[int]Opinion `json:"points,omitempty"`
 	Forbidden map[int]Opinion `json:"forbidden,omitempty"`
@@ -33,7 +33,7 @@ type Judged struct {
 // maxJudged limits the passages and the answer that a judge is shown, in characters each.
 const maxJudged = 24_000
 
-// judgeTask is the judge's prompt. Answers and pages are quoted data; they can't end the quotation because they don't
+// judgeTask returns the judge's prompt. Answers and pages are quoted data; they can't end the quotation because they don't
 // know the fence.
 func judgeTask(q Question, a Answer, m Measures, fence string) string {
 	var b strings.Builder

@@ -49,7 +49,7 @@ func namesOf(texts ...string) names {
 	return n
 }
 
-// claimOf takes a sentence apart.
+// claimOf parses a sentence.
 func claimOf(text string, n names) claim {
 	var c claim
 	add := func(to *[]string, s string) {
@@ -111,10 +111,10 @@ func (b bag) roughly() bag {
 	return bag{all, nil, b.words}
 }
 
-// fit is how well a passage matches a claim.
+// fit measures how well a passage matches a claim.
 type fit struct {
 	missing []string // numbers and names that it lacks
-	share   float64  // of the words
+	share   float64  // share of the words
 }
 
 func (f fit) holds(c claim) bool {

@@ -8,7 +8,7 @@ import (
 // Answer is the recorded output of a run. It is stored unmodified, so that a rubric can be changed without asking
 // again.
 type Answer struct {
-	ID       string            `json:"id"` // of the question
+	ID       string            `json:"id"` // id of the question
 	Key      string            `json:"key"`
 	Status   string            `json:"status"` // success, error, timeout, needs_answer, cut_off or cancelled
 	Error    string            `json:"error,omitempty"`

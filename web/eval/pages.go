@@ -25,7 +25,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Bounds of a fixed web.
+// Limits of a fixed web.
 const (
 	maxPages = 20_000
 	maxPage  = 4 << 20 // bytes

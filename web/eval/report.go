@@ -23,7 +23,7 @@ type Outcome struct {
 	Kept     bool     `json:"-"` // it had been answered before
 }
 
-// Totals are sums over questions. Shares are between 0 and 1, and nil where there is nothing to share.
+// Totals are sums over questions. Shares are between 0 and 1, and nil if there is nothing to share.
 type Totals struct {
 	Questions int                `json:"questions"`
 	Failed    int                `json:"failed"` // runs without an answer
@@ -38,7 +38,7 @@ type Totals struct {
 	Costs     map[string]float64 `json:"costs"` // by currency
 	Unpriced  int                `json:"unpriced"`
 	Seconds   float64            `json:"seconds"`
-	// Shares by the judge, where there was one.
+	// Shares by the judge, if there was one.
 	JudgeHeld     *float64 `json:"judge_citations_held_share,omitempty"`
 	JudgeCoverage *float64 `json:"judge_coverage,omitempty"`
 	JudgeTokens   int      `json:"judge_tokens,omitempty"`
@@ -109,7 +109,7 @@ func newReport(r *runner, outcomes []Outcome, left []string) *Report {
 	return out
 }
 
-// mean is a mean in the making.
+// mean accumulates a mean.
 type mean struct {
 	sum float64
 	n   int
@@ -347,7 +347,7 @@ func bold(s string, yes bool) string {
 	return s
 }
 
-// inline returns a text on one line that is no Markdown.
+// inline returns a text on one line without Markdown.
 func inline(s string) string {
 	s = headOf(strings.Join(strings.Fields(s), " "), 500)
 	return strings.NewReplacer("\\", "\\\\", "*", "\\*", "_", "\\_", "`", "\\`", "<", "\\<", "[", "\\[", "|", "\\|").Replace(s)

@@ -27,7 +27,7 @@ type Options struct {
 	Model   string        // "" is the server's choice
 	Mode    string
 	Agent   string // a custom agent, "" for none
-	Skill   string // that each question names, "" for none
+	Skill   string // named by each question, "" for none
 	Judge   string // a model that judges too, "" for none
 	Timeout time.Duration
 	Jobs    int    // questions at a time
@@ -287,7 +287,7 @@ type watcher struct {
 	searches int
 }
 
-// event is told by one goroutine.
+// event is called by one goroutine.
 func (w *watcher) event(event string, data []byte) {
 	if event != "updates" && !strings.HasPrefix(event, "updates|") { // of helpers
 		return

@@ -77,7 +77,7 @@ type town struct {
 	votes, against int
 }
 
-// sample is a suite in the making.
+// sample builds a suite.
 type sample struct {
 	r     *rand.Rand
 	towns []*town

@@ -25,13 +25,13 @@ const (
 type token struct {
 	kind  kind
 	key   string // a name in lower case; the value of a number
-	stem  string // of a word
+	stem  string // stem of a word
 	first bool   // it begins a sentence, so its capital isn't significant
 	// raw and unit are a number and the word after it, such as million, where key is their product.
 	raw, unit string
 }
 
-// fillers are words without meaning by themselves, in the questions' languages.
+// fillers returns words without meaning by themselves, in the questions' languages.
 func fillers() []string {
 	return strings.Fields(`a an and are as at be been but by did do does for from had has have he her his how i if in into
 		is it its more most no nor not of on one or our she so than that the their them then there these they this those
@@ -48,13 +48,13 @@ var fillerSet = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
-// months by name; a date in figures has them too.
+// months returns the months by name; dates in figures use them, too.
 func months() []string {
 	return []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
 		"november", "december"}
 }
 
-// numerals are numbers as words. One is left out: it is more often a pronoun.
+// numerals returns number words. One is left out: it is more often a pronoun.
 func numerals() []string {
 	return []string{"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
 }
@@ -81,7 +81,7 @@ func dated(text string) string {
 	})
 }
 
-// value returns a number as it is compared: thousands without marks, one point, no zeros at the end.
+// value normalizes a number for comparison: no thousands separators, one point, no trailing zeros.
 func value(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -115,7 +115,7 @@ func value(s string) string {
 	}
 }
 
-// scales are words after a number that multiply it.
+// scale returns the factor of a word after a number.
 func scale(word string) string {
 	switch word {
 	case "thousand", "tausend", "mille", "千":

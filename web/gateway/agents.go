@@ -49,7 +49,7 @@ func agentOf(a profile.Agent, soul bool) agentJSON {
 	return out
 }
 
-// onAgents is the handler of a route of custom agents, which the owner must have opened.
+// onAgents returns the handler of a route of custom agents, which the owner must have enabled.
 func (g *Gateway) onAgents(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if g.Agents == nil || !g.Config().File.AgentsAPI.Enabled {
@@ -122,7 +122,7 @@ func (g *Gateway) checkAgent(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, checkedName{!g.Agents.Has(g.Owner(c), name), name})
 }
 
-// agentName is the name of the path as agents are stored, or a 404.
+// agentName returns the agent name in the path in its stored form, or a 404.
 func agentName(c echo.Context) (string, error) {
 	asked := route.Param(c, "agent")
 	name, err := profile.Name(asked)

@@ -19,10 +19,10 @@ import (
 // Name of the user of a server without accounts, the same as DeerFlow's.
 const localEmail = "default@test.local"
 
-// maxLogin bounds the body of a sign-in.
+// maxLogin limits the body of a sign-in.
 const maxLogin = 16 << 10
 
-// accounts are DeerFlow's sign-in routes and those of accounts.
+// accounts returns DeerFlow's sign-in routes and those of accounts.
 func (g *Gateway) accounts() []route.Route {
 	const person, manager = principal.Person, principal.Manager
 	return []route.Route{
@@ -49,7 +49,7 @@ func (g *Gateway) accounts() []route.Route {
 	}
 }
 
-// coded is an answer in the shape that DeerFlow's auth routes refuse with.
+// coded returns an error in the form of DeerFlow's auth routes.
 func coded(status int, code, message string) *httpx.Detail {
 	return &httpx.Detail{Status: status, Detail: map[string]string{"code": code, "message": message}}
 }
@@ -115,7 +115,7 @@ type setupStatusJSON struct {
 	Registration bool `json:"registration_enabled"`
 }
 
-// setupStatus is GET /v1/auth/setup-status.
+// setupStatus handles GET /v1/auth/setup-status.
 func (g *Gateway) setupStatus(c echo.Context) error {
 	needs, err := g.Accounts.NeedsSetup(c.Request().Context())
 	if err != nil {
@@ -139,7 +139,7 @@ type serviceList struct {
 	Providers []provider `json:"providers"`
 }
 
-// providers is GET /v1/auth/providers.
+// providers handles GET /v1/auth/providers.
 func (g *Gateway) providers(c echo.Context) error {
 	list := []provider{}
 	if g.Providers != nil && g.Accounts.Required() {
@@ -155,15 +155,15 @@ type credentials struct {
 	Password string `json:"password"`
 	Name     string `json:"name"`
 	Remember *bool  `json:"remember_me"`
-	Token    string `json:"token"` // of a link
+	Token    string `json:"token"` // token of a link
 	Keep     bool   `json:"keep_tokens"`
 }
 
 func (c credentials) remember() bool { return c.Remember == nil || *c.Remember }
 
-// initialize is POST /v1/auth/initialize: whoever has the link that the console shows makes the
-// owner's account. The page behind the link keeps its token in a cookie, so that clients which
-// know nothing of it can go on.
+// initialize handles POST /v1/auth/initialize: with the link shown on the console, a visitor creates
+// the owner's account. The page behind the link keeps its token in a cookie for clients that don't
+// know the link.
 func (g *Gateway) initialize(c echo.Context) error {
 	var in credentials
 	if err := g.Bind(c, &in); err != nil {
@@ -184,7 +184,7 @@ func (g *Gateway) initialize(c echo.Context) error {
 	return g.join(c, in)
 }
 
-// useLink is POST /v1/auth/link.
+// useLink handles POST /v1/auth/link.
 func (g *Gateway) useLink(c echo.Context) error {
 	var in credentials
 	if err := g.bindAuth(c, &in); err != nil {
@@ -206,7 +206,7 @@ func (g *Gateway) join(c echo.Context, in credentials) error {
 	return httpx.JSON(c, http.StatusCreated, meOf(u.User))
 }
 
-// register is POST /v1/auth/register.
+// register handles POST /v1/auth/register.
 func (g *Gateway) register(c echo.Context) error {
 	var in credentials
 	if err := g.Bind(c, &in); err != nil {
@@ -238,7 +238,7 @@ type loggedIn struct {
 	NeedsSetup bool `json:"needs_setup"`
 }
 
-// login is POST /v1/auth/login/local, a form.
+// login handles POST /v1/auth/login/local, a form.
 func (g *Gateway) login(c echo.Context) error {
 	r := c.Request()
 	out := loggedIn{ExpiresIn: int(account.Lifetime.Seconds())}
@@ -270,7 +270,7 @@ func (g *Gateway) login(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// logout is POST /v1/auth/logout.
+// logout handles POST /v1/auth/logout.
 func (g *Gateway) logout(c echo.Context) error {
 	if err := g.Accounts.SignOut(c); err != nil {
 		return err
@@ -305,7 +305,7 @@ func meOf(u store.User) me {
 	return out
 }
 
-// me is GET /v1/auth/me.
+// me handles GET /v1/auth/me.
 func (g *Gateway) me(c echo.Context) error {
 	ctx := c.Request().Context()
 	u, err := g.Accounts.ByID(ctx, principal.Owner(ctx))
@@ -335,7 +335,7 @@ type passwordBody struct {
 	Remember *bool   `json:"remember_me"`
 }
 
-// changePassword is POST /v1/auth/change-password. All other sessions end.
+// changePassword handles POST /v1/auth/change-password. All other sessions end.
 func (g *Gateway) changePassword(c echo.Context) error {
 	var in passwordBody
 	if err := g.bindAuth(c, &in); err != nil {

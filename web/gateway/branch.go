@@ -13,7 +13,7 @@ import (
 	"fawn/web/route"
 )
 
-// maxTitle is how long the title of a branch may be, in bytes.
+// maxTitle limits the title of a branch, in bytes.
 const maxTitle = 256
 
 // branchBody is the body of branchThread.
@@ -33,7 +33,7 @@ type branchJSON struct {
 	Files      string `json:"workspace_clone_mode"`
 }
 
-// branchThread makes a thread from an answer of another one, as DeerFlow's gateway does.
+// branchThread creates a thread from an answer of another one, as DeerFlow's gateway does.
 func (g *Gateway) branchThread(c echo.Context, t store.Thread) error {
 	var body branchBody
 	if err := g.Bind(c, &body); err != nil {

@@ -13,7 +13,7 @@ import (
 	"fawn/web/route"
 )
 
-// browses tells whether agents have a browser here.
+// browses reports whether agents have a browser here.
 func (g *Gateway) browses() bool {
 	return g.Browsers != nil && g.Config().File.Browser.Enabled && g.Browsers.Ready()
 }
@@ -58,7 +58,7 @@ type openedPage struct {
 	URL     string `json:"url"`
 }
 
-// describeBrowser is the operation of that route.
+// describeBrowser returns the operation of that route.
 func describeBrowser() []o.Op {
 	return []o.Op{{ID: "navigateBrowser", Tag: "Threads", Text: "Open an address in a thread's browser",
 		More: "The browser is the one that the agent of the thread uses.", Fail: []int{404, 409, 422},

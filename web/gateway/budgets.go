@@ -62,7 +62,7 @@ func (g *Gateway) whose(c echo.Context) (owner string, own bool, err error) {
 // dearThreads limits the threads listed with their remaining budget.
 const dearThreads = 10
 
-// budgets are the limits of runs and threads, and the remaining budget of threads. A limit of 0 is none.
+// budgets holds the limits of runs and threads, and the remaining budget of threads. A limit of 0 is none.
 type budgets struct {
 	Run     budget         `json:"run"` // every run starts with all of it
 	Thread  budget         `json:"thread"`

@@ -74,7 +74,7 @@ func (g *Gateway) workspaceChanges(c echo.Context, r store.Run) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// changesOf reads a run's file changes; known is false when there were none.
+// changesOf reads a run's file changes; known is false if there were none.
 func (g *Gateway) changesOf(ctx context.Context, r store.Run) (record changes.Record, known bool, err error) {
 	body, err := g.DB.KV(ctx, store.Global, store.ChangesSpace, store.ChangesKey(r.ThreadID, r.ID))
 	if errors.Is(err, store.ErrNotFound) {

@@ -20,7 +20,7 @@ const (
 	noProvider = "Unknown channel provider"
 )
 
-// channelRoutes are the routes of chat apps.
+// channelRoutes returns the routes of chat apps.
 func (g *Gateway) channelRoutes() []route.Route {
 	return []route.Route{
 		route.On("GET", "/channels", user, "getChannels", g.channelList),
@@ -59,7 +59,7 @@ func (g *Gateway) onProvider(do func(echo.Context, channels.Provider) error) ech
 	}
 }
 
-// onForm is onProvider for routes that take credentials, which are read before the app is looked up.
+// onForm is onProvider for routes with credentials, which it reads before looking up the app.
 func (g *Gateway) onForm(do func(echo.Context, channels.Provider, map[string]string) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		var b struct {
@@ -92,7 +92,7 @@ func refusedChannel(err error) error {
 	return httpx.Errorf(http.StatusBadRequest, "%s", no.Error())
 }
 
-// channelsJSON is whether chat apps are served at all, and each of them.
+// channelsJSON holds whether chat apps are enabled, and their states.
 type channelsJSON struct {
 	Channels map[string]channelSwitches `json:"channels"`
 	Running  bool                       `json:"service_running"`

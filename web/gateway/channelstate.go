@@ -16,7 +16,7 @@ import (
 	"fawn/web/route"
 )
 
-// testedChannel is whether credentials work, and what the bot may not do with them.
+// testedChannel reports whether credentials work, and the bot's missing permissions.
 type testedChannel struct {
 	Account string         `json:"account"`
 	Error   *string        `json:"error"`
@@ -45,7 +45,7 @@ func (g *Gateway) testChannel(c echo.Context, p channels.Provider, values map[st
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// moment is a time, or null.
+// moment returns a time, or null if it is zero.
 func moment(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -54,7 +54,7 @@ func moment(t time.Time) *string {
 	return &text
 }
 
-// channelStatusJSON is the state of a bot. Times are null until there was one.
+// channelStatusJSON is the state of a bot. Times are null until set.
 type channelStatusJSON struct {
 	Since       *string `json:"connected_since"`
 	Error       *string `json:"last_error"`
@@ -143,7 +143,7 @@ func (g *Gateway) changeChat(c echo.Context, p channels.Provider) error {
 	return httpx.JSON(c, http.StatusOK, viewChat(one))
 }
 
-// forgetChat forgets which threads go on in a chat. They stay.
+// forgetChat forgets the threads of a chat. The threads themselves stay.
 func (g *Gateway) forgetChat(c echo.Context, p channels.Provider) error {
 	if err := g.DB.ForgetChannelChat(c.Request().Context(), p.Name, route.Param(c, "chat")); err != nil {
 		return noChat(err)
@@ -158,7 +158,7 @@ func noChat(err error) error {
 	return err
 }
 
-// mostDeliveries is how many messages that were not delivered a list has.
+// mostDeliveries limits the listed undelivered messages.
 const mostDeliveries = 200
 
 // deliveryView is a message that was not delivered.

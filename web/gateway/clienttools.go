@@ -18,7 +18,7 @@ type toolResult struct {
 	IsError bool    `json:"is_error"`
 }
 
-// answerClientTool is POST /threads/:tid/client-tools/:call.
+// answerClientTool handles POST /threads/:tid/client-tools/:call.
 func (g *Gateway) answerClientTool(c echo.Context, t store.Thread) error {
 	var b toolResult
 	if err := g.BindStrict(c, &b); err != nil {

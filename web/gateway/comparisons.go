@@ -20,7 +20,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// comparisonRoutes are the routes of questions that several models answer.
+// comparisonRoutes returns the routes of questions that several models answer.
 func (g *Gateway) comparisonRoutes() []route.Route {
 	return []route.Route{
 		route.On("POST", "/comparisons", user, "compareModels", g.compare),
@@ -56,7 +56,7 @@ type compareBody struct {
 	Models  []string `json:"models"`
 }
 
-// compare is POST /comparisons: the models answer the message, each in a thread of its own.
+// compare handles POST /comparisons: the models answer the message, each in its own thread.
 func (g *Gateway) compare(c echo.Context) error {
 	var b compareBody
 	if err := g.BindStrict(c, &b); err != nil {
@@ -124,7 +124,7 @@ type choiceBody struct {
 	Thread string `json:"thread_id"`
 }
 
-// choose is POST /comparisons/:comparison/choose. All threads stay; delete those that aren't needed any more.
+// choose handles POST /comparisons/:comparison/choose. All threads stay; delete unneeded ones.
 func (g *Gateway) choose(c echo.Context) error {
 	var b choiceBody
 	if err := g.BindStrict(c, &b); err != nil {
@@ -147,7 +147,7 @@ type modelRecordList struct {
 	Models []modelRecord `json:"models"`
 }
 
-// modelRecords is GET /comparisons/records: how often the models that the asker may use were preferred, by everybody.
+// modelRecords handles GET /comparisons/records: how often everyone preferred the models that the caller may use.
 func (g *Gateway) modelRecords(c echo.Context) error {
 	ctx := c.Request().Context()
 	list, err := g.DB.ModelRecords(ctx)
@@ -184,7 +184,7 @@ func describeComparisons() []o.Op {
 	}
 }
 
-// comparisonSchemas are the shapes of describeComparisons.
+// comparisonSchemas returns the schemas of describeComparisons.
 func comparisonSchemas() map[string]o.Schema {
 	return map[string]o.Schema{"Comparison": o.Of[comparisonJSON]()}
 }

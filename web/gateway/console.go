@@ -108,12 +108,12 @@ type usageSums struct {
 	Cost     *float64               `json:"total_cost"`
 	Currency *string                `json:"currency"`
 	Costs    map[string]float64     `json:"costs"`
-	ByUser   []*userSpent           `json:"by_user,omitempty"` // for whoever runs the installation
-	Budgets  *budgets               `json:"budgets"`           // null where they are off
+	ByUser   []*userSpent           `json:"by_user,omitempty"` // for operators of the installation
+	Budgets  *budgets               `json:"budgets"`           // null if budgets are off
 }
 
-// consoleUsage adds up tokens and money for each of the last days of the asker's clock. Days without
-// runs are there too.
+// consoleUsage responds with tokens and cost for each of the last days in the caller's time zone. Days
+// without runs are included.
 func (g *Gateway) consoleUsage(c echo.Context) error {
 	q := c.QueryParams()
 	days, err := httpx.Int(q, "days", usageDays, 1, maxDays)

@@ -6,7 +6,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeProfiles are the routes of custom agents and of the user's profile.
+// describeProfiles returns the routes of custom agents and of the user's profile.
 func describeProfiles() []o.Op {
 	const tag = "Custom agents"
 	const off = "403 unless agents_api.enabled is set in the configuration."
@@ -42,7 +42,7 @@ func describeProfiles() []o.Op {
 	}
 }
 
-// profileSchemas are the shapes of describeProfiles.
+// profileSchemas returns the schemas of describeProfiles.
 func profileSchemas() map[string]o.Schema {
 	return map[string]o.Schema{
 		"CustomAgent": o.Of[agentJSON](o.Is("tool_groups", o.Nullable(o.List(o.String()))), o.Is("skills", o.Nullable(o.List(o.String()))),

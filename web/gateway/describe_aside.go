@@ -6,7 +6,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeAside are the routes that ask a model outside of runs.
+// describeAside returns the routes that call a model outside of runs.
 func describeAside() []o.Op {
 	const tag = "DeerFlow"
 	body := o.Reads[suggestBody](o.Is("n", o.Range(1, maxSuggestions)))

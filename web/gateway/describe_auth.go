@@ -6,7 +6,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeAuth are the routes of signing in and of accounts.
+// describeAuth returns the routes of signing in and of accounts.
 func describeAuth() []o.Op {
 	const tag = "Accounts"
 	one := o.Ref("Me")
@@ -72,7 +72,7 @@ func describeAuth() []o.Op {
 	}
 }
 
-// authSchemas are the shapes of describeAuth.
+// authSchemas returns the schemas of describeAuth.
 func authSchemas() map[string]o.Schema {
 	roles := []o.Prop{o.Is("system_role", o.Enum("admin", "user")), o.Is("role", o.Enum("owner", "admin", "user"))}
 	return map[string]o.Schema{

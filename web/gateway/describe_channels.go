@@ -5,7 +5,7 @@ import (
 	"fawn/web/route"
 )
 
-// describeChannels are the routes of chat apps.
+// describeChannels returns the routes of chat apps.
 func describeChannels() []o.Op {
 	const tag = "Chat channels"
 	provider := route.Answered("The chat app", o.Ref("ChannelProvider"))
@@ -76,7 +76,7 @@ func describeChannels() []o.Op {
 	}
 }
 
-// channelSchemas are the shapes of describeChannels.
+// channelSchemas returns the schemas of describeChannels.
 func channelSchemas() map[string]o.Schema {
 	return map[string]o.Schema{
 		"ChannelProvider":   o.Of[providerView](o.Is("auth_mode", o.Enum("deep_link", "binding_code"))),

@@ -42,7 +42,7 @@ func describeGroups() []o.Op {
 	}
 }
 
-// groupSchemas are the shapes of describeGroups.
+// groupSchemas returns the schemas of describeGroups.
 func groupSchemas() map[string]o.Schema {
 	names := o.Nullable(o.List(o.String()))
 	return map[string]o.Schema{

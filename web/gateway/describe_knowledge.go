@@ -6,7 +6,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeKnowledge are the routes of collections of documents.
+// describeKnowledge returns the routes of collections of documents.
 func describeKnowledge() []o.Op {
 	const tag = "Knowledge"
 	one := route.Answered("The collection", o.Ref("Knowledge"))
@@ -53,7 +53,7 @@ func describeKnowledge() []o.Op {
 	}
 }
 
-// knowledgeSchemas are the shapes of describeKnowledge.
+// knowledgeSchemas returns the schemas of describeKnowledge.
 func knowledgeSchemas() map[string]o.Schema {
 	return map[string]o.Schema{
 		"Knowledge": o.Of[collectionJSON](o.Is("document_count", o.Int(0)), o.Is("role", o.Enum("owner", "editor", "viewer"))),

@@ -9,7 +9,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeMCP are the routes of MCP servers.
+// describeMCP returns the routes of MCP servers.
 func describeMCP() []o.Op {
 	const tag = "MCP servers"
 	servers := o.Of[serversJSON](o.Is("mcp_servers", o.Map(o.Map(nil))))
@@ -67,7 +67,7 @@ func describeMCP() []o.Op {
 	}
 }
 
-// mcpSchemas are the shapes of describeMCP.
+// mcpSchemas returns the schemas of describeMCP.
 func mcpSchemas() map[string]o.Schema {
 	status := o.Is("status", o.Enum("working", "input_required", "completed", "failed", "cancelled"))
 	return map[string]o.Schema{

@@ -55,7 +55,7 @@ func describeMemory() []o.Op {
 	}
 }
 
-// memorySchemas are the shapes of describeMemory.
+// memorySchemas returns the schemas of describeMemory.
 func memorySchemas() map[string]o.Schema {
 	section := o.Of[memory.Section]()
 	sections := func(names ...string) o.Schema {

@@ -6,7 +6,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeModels are the routes about models and how they are set up.
+// describeModels returns the routes for models and their setup.
 func describeModels() []o.Op {
 	const tag = "Models"
 	one := route.Answered("The updated model", o.Ref("ModelSetting"))
@@ -42,7 +42,7 @@ func describeModels() []o.Op {
 	}
 }
 
-// modelSchemas are the shapes of describeModels.
+// modelSchemas returns the schemas of describeModels.
 func modelSchemas() map[string]o.Schema {
 	return map[string]o.Schema{"ModelSetting": o.Of[settingJSON]()}
 }

@@ -7,7 +7,7 @@ import (
 	"fawn/web/route"
 )
 
-// describeNative are the routes of DeerFlow's own about threads and runs.
+// describeNative returns DeerFlow's own routes for threads and runs.
 func describeNative() []o.Op {
 	const tag = "DeerFlow"
 	goal := route.Answered("The goal, or null", o.Of[goalJSON](o.Is("goal", o.Nullable(o.Ref("Goal")))))
@@ -73,7 +73,7 @@ func describeNative() []o.Op {
 	}
 }
 
-// nativeSchemas are the shapes of describeNative.
+// nativeSchemas returns the schemas of describeNative.
 func nativeSchemas() map[string]o.Schema {
 	return map[string]o.Schema{
 		"Feedback": o.Of[feedbackJSON](o.Is("rating", o.Int(-1))),

@@ -8,7 +8,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeProjects are the routes of projects.
+// describeProjects returns the routes of projects.
 func describeProjects() []o.Op {
 	const tag = "Projects"
 	names := o.List(o.String())
@@ -59,7 +59,7 @@ func describeProjects() []o.Op {
 	}
 }
 
-// projectSchemas are the shapes of describeProjects.
+// projectSchemas returns the schemas of describeProjects.
 func projectSchemas() map[string]o.Schema {
 	names := o.Nullable(o.List(o.String()))
 	project := []o.Prop{o.Is("skills", names), o.Is("mcp_servers", names), o.Is("knowledge", o.List(o.String())),

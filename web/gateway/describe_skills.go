@@ -7,7 +7,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeSkills are the routes of skills.
+// describeSkills returns the routes of skills.
 func describeSkills() []o.Op {
 	const tag = "Skills"
 	one, text := route.Answered("The skill", o.Ref("Skill")), route.Answered("The skill with its text", o.Ref("Skill"))
@@ -47,7 +47,7 @@ func describeSkills() []o.Op {
 	}
 }
 
-// skillSchemas are the shapes of describeSkills.
+// skillSchemas returns the schemas of describeSkills.
 func skillSchemas() map[string]o.Schema {
 	return map[string]o.Schema{
 		"Skill":        o.Of[skillJSON](o.Is("category", o.Enum("public", "custom")), o.Is("findings", o.List(o.Ref("SkillFinding")))),

@@ -71,7 +71,7 @@ func (g *Gateway) listFeedback(c echo.Context, r store.Run) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// feedbackSums are how many opinions on a run there are.
+// feedbackSums counts the opinions on a run.
 type feedbackSums struct {
 	Negative int    `json:"negative"`
 	Positive int    `json:"positive"`

@@ -34,7 +34,8 @@ type fileVersionList struct {
 	Versions []fileVersionJSON `json:"versions"`
 }
 
-// fileVersions is GET …/file-versions/{path}: the versions of a file, or with version the content of one.
+// fileVersions handles GET …/file-versions/{path}: the versions of a file, or with version the content of
+// one.
 func (g *Gateway) fileVersions(c echo.Context, t store.Thread) error {
 	name, err := files.Clean("/" + route.Param(c, "*"))
 	if err != nil {
@@ -66,7 +67,7 @@ type versionBody struct {
 	Version string `json:"version"`
 }
 
-// restoreFile is POST …/file-versions/{path}: an earlier version becomes the newest one.
+// restoreFile handles POST …/file-versions/{path}: an earlier version becomes the newest one.
 func (g *Gateway) restoreFile(c echo.Context, t store.Thread) error {
 	var b versionBody
 	if err := g.BindStrict(c, &b); err != nil {

@@ -19,7 +19,7 @@ type Gateway struct {
 	prompts *prompts.Service
 }
 
-// New makes the routes. What they have in common with those of LangGraph is the API's.
+// New returns the routes. The API implements what they share with LangGraph's.
 func New(p *route.Parts, a *api.API) *Gateway {
 	return &Gateway{Parts: p, api: a, probes: make(chan struct{}, maxProbes), prompts: &prompts.Service{DB: p.DB,
 		Shares: func() bool { return p.Accounts != nil && p.Accounts.Required() }}}
@@ -61,7 +61,7 @@ func describeFeatures() []openapi.Op {
 		Out: route.Answered("The features", openapi.Of[featuresJSON]())}}
 }
 
-// Schemas are the named shapes of [Operations], beside those of the API.
+// Schemas returns the named schemas of [Operations], in addition to those of the API.
 func Schemas() map[string]openapi.Schema {
 	all := map[string]openapi.Schema{
 		"ScheduledTask":    describedTask(),

@@ -17,7 +17,7 @@ import (
 	"fawn/web/route"
 )
 
-// goalOf reads the goal out of a state; nil when there is none.
+// goalOf reads the goal from a state; nil if there is none.
 func goalOf(snap store.Snapshot) (*agent.Goal, error) {
 	raw := route.Given(snap.Fields["goal"])
 	if raw == nil {
@@ -86,7 +86,7 @@ func (g *Gateway) deleteGoal(c echo.Context, t store.Thread) error {
 	return g.setGoal(c, t, &agent.Goal{})
 }
 
-// setGoal writes the goal into the state, as a step of its own.
+// setGoal writes the goal into the state, as a separate step.
 func (g *Gateway) setGoal(c echo.Context, t store.Thread, goal *agent.Goal) error {
 	values, err := agent.Encode(map[string]any{"goal": goal})
 	if err != nil {

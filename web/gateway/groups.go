@@ -17,7 +17,7 @@ import (
 	"fawn/web/route"
 )
 
-// groupRoutes are the routes of groups, permissions and announcements.
+// groupRoutes returns the routes of groups, permissions and announcements.
 func (g *Gateway) groupRoutes() []route.Route {
 	return []route.Route{
 		route.On("GET", "/access", user, "getAccess", g.access),
@@ -34,7 +34,7 @@ func (g *Gateway) groupRoutes() []route.Route {
 	}
 }
 
-// withAccounts is the handler of a route that only is where people sign in.
+// withAccounts returns the handler of a route that exists only with accounts.
 func (g *Gateway) withAccounts(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if g.Access == nil || !g.Accounts.Required() {
@@ -47,12 +47,12 @@ func (g *Gateway) withAccounts(next echo.HandlerFunc) echo.HandlerFunc {
 type todayJSON struct {
 	Runs      int64  `json:"runs"`
 	Tokens    int64  `json:"tokens"`
-	MaxRuns   *int64 `json:"max_runs"` // null is no limit
+	MaxRuns   *int64 `json:"max_runs"` // null means no limit
 	MaxTokens *int64 `json:"max_tokens"`
 	Until     string `json:"until"`
 }
 
-// accessJSON is what the asker may use, null for everything, and what they used today.
+// accessJSON holds the caller's permissions, null for everything, and today's usage.
 type accessJSON struct {
 	Agents  []string   `json:"agents"`
 	Limited bool       `json:"limited"`
@@ -62,7 +62,7 @@ type accessJSON struct {
 	Today   *todayJSON `json:"today"`
 }
 
-// access is GET /access: what the asker may use, null for everything, and what they used today.
+// access handles GET /access: the caller's permissions, null for everything, and today's usage.
 func (g *Gateway) access(c echo.Context) error {
 	ctx := c.Request().Context()
 	may, err := g.Access.Of(ctx, g.Owner(c))
@@ -91,7 +91,7 @@ type groupJSON struct {
 	ID      string   `json:"id"`
 	Name    string   `json:"name"`
 	Members []string `json:"members"` // ids of users
-	Roles   []string `json:"roles"`   // whose users are all members
+	Roles   []string `json:"roles"`   // roles whose users are all members
 	access.Rules
 }
 
@@ -142,12 +142,12 @@ func (g *Gateway) group(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, groupOf(v))
 }
 
-// createGroup is POST /groups. What the body leaves out isn't limited.
+// createGroup handles POST /groups. Omitted members of the body aren't limited.
 func (g *Gateway) createGroup(c echo.Context) error {
 	return g.putGroup(c, uuid.Must(uuid.NewV7()).String(), http.StatusCreated)
 }
 
-// changeGroup is PUT /groups/:gid: the whole group, in place of what it was.
+// changeGroup handles PUT /groups/:gid: it replaces the whole group.
 func (g *Gateway) changeGroup(c echo.Context) error {
 	id := route.Param(c, "gid")
 	if _, err := g.Access.Group(c.Request().Context(), id); err != nil {
@@ -209,7 +209,8 @@ type announcementList struct {
 	Announcements []announcementJSON `json:"announcements"`
 }
 
-// listAnnouncements is GET /announcements: those the asker has not dismissed, or all for operators that ask for them.
+// listAnnouncements handles GET /announcements: those that the caller hasn't dismissed, or all for operators that
+// request them.
 func (g *Gateway) listAnnouncements(c echo.Context) error {
 	all, err := httpx.Bool(c.QueryParams(), "all", false)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"fawn/web/route"
 )
 
-// importLimit bounds the body of an import: the export and the frame around it.
+// importLimit limits the body of an import: the export and the frame around it.
 const importLimit = imports.MaxBytes + 64<<10
 
 type importList struct {
 	Imports []imports.Import `json:"imports"`
 }
 
-// listImports is GET /imports.
+// listImports handles GET /imports.
 func (g *Gateway) listImports(c echo.Context) error {
 	if g.Imports == nil {
 		return store.ErrNotFound
@@ -35,7 +35,7 @@ func (g *Gateway) listImports(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, importList{list})
 }
 
-// previewImport is POST /imports: a form with the export as its file.
+// previewImport handles POST /imports: a form with the export as its file.
 func (g *Gateway) previewImport(c echo.Context) error {
 	if g.Imports == nil {
 		return store.ErrNotFound
@@ -57,7 +57,7 @@ func (g *Gateway) previewImport(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, p)
 }
 
-// exportPart is the file of a form.
+// exportPart returns the file of a form.
 func exportPart(form *multipart.Reader) (*multipart.Part, error) {
 	for {
 		part, err := form.NextPart()
@@ -73,7 +73,7 @@ func exportPart(form *multipart.Reader) (*multipart.Part, error) {
 	}
 }
 
-// confirmImport is POST /imports/{import_id}/confirm.
+// confirmImport handles POST /imports/{import_id}/confirm.
 func (g *Gateway) confirmImport(c echo.Context) error {
 	if g.Imports == nil {
 		return store.ErrNotFound
@@ -85,13 +85,13 @@ func (g *Gateway) confirmImport(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, done)
 }
 
-// undoneImport is how many chats of an import were deleted, and how many kept.
+// undoneImport counts the deleted and kept chats of an import.
 type undoneImport struct {
 	Kept    int `json:"kept"`
 	Removed int `json:"removed"`
 }
 
-// undoImport is DELETE /imports/{import_id}.
+// undoImport handles DELETE /imports/{import_id}.
 func (g *Gateway) undoImport(c echo.Context) error {
 	if g.Imports == nil {
 		return store.ErrNotFound
@@ -117,7 +117,7 @@ func importError(err error) error {
 	return err
 }
 
-// describeImports are the routes that make chats from exports of other apps.
+// describeImports returns the routes that create chats from exports of other apps.
 func describeImports() []o.Op {
 	const tag = "Import"
 	one := o.Of[imports.Import]()

@@ -19,7 +19,7 @@ import (
 	"fawn/web/route"
 )
 
-// knowledgeRoutes are the routes of collections of documents.
+// knowledgeRoutes returns the routes of collections of documents.
 func (g *Gateway) knowledgeRoutes() []route.Route {
 	const one = "/knowledge/{knowledge_id}"
 	return []route.Route{
@@ -44,7 +44,7 @@ func (g *Gateway) knowledgeRoutes() []route.Route {
 	}
 }
 
-// collectionJSON is a collection on the wire.
+// collectionJSON is the JSON form of a collection.
 type collectionJSON struct {
 	ID        string `json:"knowledge_id"`
 	Name      string `json:"name"`
@@ -59,7 +59,7 @@ func collectionOf(c store.Collection) collectionJSON {
 	return collectionJSON{c.ID, c.Name, c.About, c.Documents, string(c.Role), wire.Stamp(c.CreatedAt), wire.Stamp(c.UpdatedAt)}
 }
 
-// knowledgeSourceJSON is a source on the wire.
+// knowledgeSourceJSON is the JSON form of a source.
 type knowledgeSourceJSON struct {
 	ID        string  `json:"source_id"`
 	Kind      string  `json:"kind"`
@@ -90,7 +90,7 @@ func knowledgeSourceOf(s store.Source) knowledgeSourceJSON {
 		at(s.CheckedAt), at(next)}
 }
 
-// documentJSON is a document of a collection on the wire.
+// documentJSON is the JSON form of a collection's document.
 type documentJSON struct {
 	ID        int64   `json:"document_id"`
 	Source    string  `json:"source_id"`
@@ -109,7 +109,7 @@ func documentOf(d store.Document) documentJSON {
 		Reason: d.Reason, Bytes: d.Bytes, UpdatedAt: wire.Stamp(d.UpdatedAt)}
 }
 
-// onCollection is the handler of a route that works on a collection, which it finds for whoever asks.
+// onCollection returns a handler that loads the route's collection for the caller.
 func (g *Gateway) onCollection(h func(c echo.Context, k store.Collection) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := route.Param(c, "knowledge")
@@ -226,7 +226,7 @@ func (g *Gateway) deleteCollection(c echo.Context, k store.Collection) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// updateCollection has all sources read again, or the one of the address.
+// updateCollection schedules reading all sources, or the one in the path.
 func (g *Gateway) updateCollection(c echo.Context, k store.Collection) error {
 	if err := collectionWriting(k); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (g *Gateway) updateCollection(c echo.Context, k store.Collection) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// passageJSON is a passage that a search found.
+// passageJSON is a passage found by a search.
 type passageJSON struct {
 	Cite     string `json:"cite"`
 	Document int64  `json:"document_id"`
@@ -329,7 +329,7 @@ func (g *Gateway) removeCollectionSource(c echo.Context, k store.Collection) err
 }
 
 type documentList struct {
-	Count     int            `json:"count"` // of all, also those of other pages
+	Count     int            `json:"count"` // total number, including other pages
 	Documents []documentJSON `json:"documents"`
 }
 
@@ -353,7 +353,7 @@ func (g *Gateway) collectionDocuments(c echo.Context, k store.Collection) error 
 	return httpx.JSON(c, http.StatusOK, documentList{k.Documents, out})
 }
 
-// storedDocuments are the files of an upload that were stored, and the names of the others.
+// storedDocuments lists the stored files of an upload, and the names of the others.
 type storedDocuments struct {
 	Files   []storedDocument `json:"files"`
 	Skipped []string         `json:"skipped_files"`
@@ -383,7 +383,7 @@ func (g *Gateway) uploadCollectionDocuments(c echo.Context, k store.Collection) 
 	return httpx.JSON(c, http.StatusOK, storedDocuments{files, append([]string{}, out.SkippedFiles...)})
 }
 
-// document is the document of the address.
+// document returns the document in the path.
 func (g *Gateway) document(c echo.Context, k store.Collection) (store.Document, error) {
 	id, err := strconv.ParseInt(c.Param("document"), 10, 64)
 	d := store.Document{}
@@ -488,7 +488,7 @@ type sharing struct {
 	Role  string `json:"role"`
 }
 
-// shareCollection gives somebody with an account, or a group, a role in a collection, or another one.
+// shareCollection gives an account or a group a role in a collection, or changes it.
 func (g *Gateway) shareCollection(c echo.Context, k store.Collection) error {
 	var body sharing
 	if err := g.BindStrict(c, &body); err != nil {
@@ -504,7 +504,7 @@ func (g *Gateway) shareCollection(c echo.Context, k store.Collection) error {
 	return g.collectionMembers(c, k)
 }
 
-// unshareCollection ends a role: its owner takes it back, or somebody leaves.
+// unshareCollection ends a role: the owner revokes it, or the member leaves.
 func (g *Gateway) unshareCollection(c echo.Context, k store.Collection) error {
 	who := route.Param(c, "member")
 	if who != g.Owner(c) {

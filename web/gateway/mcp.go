@@ -16,7 +16,7 @@ import (
 	"fawn/web/route"
 )
 
-// onMCP is the handler of a route of MCP servers.
+// onMCP returns the handler of a route of MCP servers.
 func (g *Gateway) onMCP(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if g.MCP == nil || g.Settings == nil {
@@ -113,7 +113,7 @@ type mcpStatusList struct {
 	Servers []mcp.Status `json:"servers"`
 }
 
-// mcpStatus tells how the servers are.
+// mcpStatus responds with the state of the servers.
 func (g *Gateway) mcpStatus(c echo.Context) error {
 	list := g.MCP.Status()
 	if list == nil {
@@ -122,7 +122,7 @@ func (g *Gateway) mcpStatus(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, mcpStatusList{list})
 }
 
-// begunLogin is where a person signs in.
+// begunLogin is the address where a person signs in.
 type begunLogin struct {
 	URL string `json:"authorization_url"`
 }
@@ -146,7 +146,7 @@ type mcpQuestionList struct {
 	Questions []*ask.Question `json:"questions"`
 }
 
-// mcpQuestions is GET /threads/:tid/mcp/questions.
+// mcpQuestions handles GET /threads/:tid/mcp/questions.
 func (g *Gateway) mcpQuestions(c echo.Context, t store.Thread) error {
 	list := []*ask.Question{}
 	if g.MCP != nil {
@@ -164,7 +164,7 @@ type askedAnswer struct {
 	Content map[string]any `json:"content"`
 }
 
-// answerMCP is POST /threads/:tid/mcp/questions/:qid.
+// answerMCP handles POST /threads/:tid/mcp/questions/:qid.
 func (g *Gateway) answerMCP(c echo.Context, t store.Thread) error {
 	var b askedAnswer
 	if err := g.BindStrict(c, &b); err != nil {
@@ -191,7 +191,7 @@ func (g *Gateway) answerMCP(c echo.Context, t store.Thread) error {
 	return g.mcpQuestions(c, t)
 }
 
-// onMCPServer does something with one server.
+// onMCPServer returns a handler that calls do with one server.
 func (g *Gateway) onMCPServer(do func(p *mcp.Pool, name string) error) echo.HandlerFunc {
 	return g.onMCP(func(c echo.Context) error {
 		if err := do(g.MCP, route.Param(c, "name")); err != nil {

@@ -14,7 +14,7 @@ import (
 	"fawn/web/route"
 )
 
-// Bounds of lists of tasks.
+// Limits of lists of tasks.
 const (
 	taskPage    = 50
 	taskPageMax = 100

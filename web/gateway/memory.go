@@ -15,8 +15,8 @@ import (
 	"fawn/web/route"
 )
 
-// onMemory is the handler of a route of the memory. revision is the one that a change is meant
-// for, 0 for any.
+// onMemory returns the handler of a route of the memory. revision is the expected one of a change, 0
+// for any.
 func (g *Gateway) onMemory(h func(c echo.Context, owner string, at memory.At) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		revision, err := httpx.Int(c.QueryParams(), "revision", 0, 0, math.MaxInt)
@@ -55,7 +55,7 @@ func answerMemory(c echo.Context, d memory.Document, err error) error {
 	return httpx.JSON(c, http.StatusOK, d)
 }
 
-// reloadMemory is POST /memory/reload. A file that cannot be read is the server's fault.
+// reloadMemory handles POST /memory/reload. An unreadable file is a server error.
 func (g *Gateway) reloadMemory(c echo.Context, owner string, _ memory.At) error {
 	d, err := g.Memory.Reload(c.Request().Context(), owner)
 	var bad *memory.DocumentError
@@ -149,7 +149,8 @@ func (g *Gateway) deleteFact(c echo.Context, owner string, at memory.At) error {
 	return answerMemory(c, d, err)
 }
 
-// memoryConfigJSON has the flat keys of older versions and today's nested ones. It never has a key.
+// memoryConfigJSON has the flat keys of older versions and today's nested ones. It never contains a
+// key.
 type memoryConfigJSON struct {
 	Enabled         bool           `json:"enabled"`
 	StoragePath     string         `json:"storage_path"`
@@ -188,7 +189,7 @@ func (g *Gateway) memoryConfig(c echo.Context, _ string, _ memory.At) error {
 	return httpx.JSON(c, http.StatusOK, memoryConfigOf(g.Config().File.Memory))
 }
 
-// memoryStatusJSON is the configuration of the memory, and what is remembered.
+// memoryStatusJSON is the configuration of the memory, and its content.
 type memoryStatusJSON struct {
 	Config memoryConfigJSON `json:"config"`
 	Data   memory.Document  `json:"data"`
@@ -237,7 +238,7 @@ type enabledBody struct {
 // threadMemoryJSON is a thread's use of memory.
 type threadMemoryJSON struct {
 	Enabled bool `json:"enabled"`
-	Facts   int  `json:"facts"` // that it taught
+	Facts   int  `json:"facts"` // facts learned from it
 }
 
 func (g *Gateway) threadMemory(c echo.Context, t store.Thread) error {
@@ -267,7 +268,7 @@ func (g *Gateway) putThreadMemory(c echo.Context, t store.Thread) error {
 	return g.threadMemory(c, t)
 }
 
-// forgetThread is DELETE /threads/:tid/memory: what the thread taught is forgotten.
+// forgetThread handles DELETE /threads/:tid/memory: it deletes the facts learned from the thread.
 func (g *Gateway) forgetThread(c echo.Context, t store.Thread) error {
 	if _, err := g.Memory.Forget(c.Request().Context(), t.Owner, t.ID); err != nil {
 		return err

@@ -23,7 +23,7 @@ type modelJSON struct {
 	Vision      bool   `json:"supports_vision"`
 }
 
-// disabledJSON is a model that cannot be used as it is configured, and why.
+// disabledJSON is a model that can't be used as configured, with the reason.
 type disabledJSON struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
@@ -90,7 +90,7 @@ type featuresJSON struct {
 	MCPTasks switchJSON `json:"mcp_tasks"`
 }
 
-// features tells which optional parts of DeerFlow's gateway are served here.
+// features responds with the supported optional parts of DeerFlow's gateway.
 func (g *Gateway) features(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK,
 		featuresJSON{switchJSON{g.Agents != nil && g.Config().File.AgentsAPI.Enabled}, switchJSON{g.browses()},

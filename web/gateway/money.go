@@ -2,8 +2,7 @@ package gateway
 
 import "fawn/store"
 
-// money is an amount in one or more currencies. Nothing is converted: where two currencies
-// meet there is no sum.
+// money is an amount in one or more currencies. Nothing is converted: two currencies have no sum.
 type money struct{ byCurrency map[string]float64 }
 
 func (m *money) add(s store.Spent) {
@@ -24,7 +23,7 @@ func (m *money) amounts() map[string]float64 {
 	return m.byCurrency
 }
 
-// sum returns the amount and its currency; nil where no price was known, or when there are several currencies.
+// sum returns the amount and its currency; nil if no price was known, or with several currencies.
 func (m *money) sum() (cost *float64, currency *string) {
 	if len(m.byCurrency) != 1 {
 		return nil, nil

@@ -21,7 +21,7 @@ type networkJSON struct {
 	Decisions []egress.Decision `json:"decisions"`
 }
 
-// threadNetwork is GET /threads/:tid/network.
+// threadNetwork handles GET /threads/:tid/network.
 func (g *Gateway) threadNetwork(c echo.Context, t store.Thread) error {
 	return g.answerNetwork(c, t.ID)
 }
@@ -41,11 +41,11 @@ func (g *Gateway) answerNetwork(c echo.Context, thread string) error {
 // hostAnswer is the body of decideNetwork.
 type hostAnswer struct {
 	Host   string        `json:"host"`
-	Port   int           `json:"port"` // of the question; an answer holds for all open ports
+	Port   int           `json:"port"` // port of the question; an answer holds for all open ports
 	Answer egress.Answer `json:"answer"`
 }
 
-// decideNetwork is POST /threads/:tid/network.
+// decideNetwork handles POST /threads/:tid/network.
 func (g *Gateway) decideNetwork(c echo.Context, t store.Thread) error {
 	var body hostAnswer
 	if err := g.Bind(c, &body); err != nil {
@@ -76,7 +76,7 @@ type openedHosts struct {
 	Decisions []egress.Decision `json:"decisions"`
 }
 
-// openHosts is GET /network: the hosts that are open to every thread.
+// openHosts handles GET /network: the hosts open to every thread.
 func (g *Gateway) openHosts(c echo.Context) error {
 	always, err := g.Network.Always(c.Request().Context())
 	if err != nil {
@@ -85,7 +85,7 @@ func (g *Gateway) openHosts(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, openedHosts{always})
 }
 
-// closeHost is DELETE /network?host=: it asks again from now on.
+// closeHost handles DELETE /network?host=: from now on the host needs approval again.
 func (g *Gateway) closeHost(c echo.Context) error {
 	host := c.QueryParam("host")
 	if plain, err := netguard.Host(host); err == nil {

@@ -15,7 +15,7 @@ import (
 	"fawn/web/route"
 )
 
-// maxProbes is how many models are called at once to see whether they answer.
+// maxProbes limits concurrent test calls to models.
 const maxProbes = 4
 
 // probedJSON is the result of a test call to a model.
@@ -26,10 +26,10 @@ type probedJSON struct {
 	LatencyMS  int64     `json:"latency_ms"`
 	Error      string    `json:"error"` // in the provider's own words
 	ErrorClass string    `json:"error_class"`
-	Status     int       `json:"status"` // of the provider's answer; 0 without one
+	Status     int       `json:"status"` // status of the provider's answer; 0 without one
 	Tried      []tryJSON `json:"tried"`
-	Models     []string  `json:"models"`         // what the server has, if it tells
-	Context    int       `json:"context_length"` // of the model; 0 = unknown
+	Models     []string  `json:"models"`         // models of the server, if it lists them
+	Context    int       `json:"context_length"` // context window of the model; 0 = unknown
 }
 
 type tryJSON struct {
@@ -57,7 +57,7 @@ func probedOf(p llm.Probed, model string) probedJSON {
 	return out
 }
 
-// probeModel is POST /models/probe: a real call to a model, stored or not.
+// probeModel handles POST /models/probe: a real call to a model, stored or not.
 func (g *Gateway) probeModel(c echo.Context) error {
 	e, err := g.bindModel(c)
 	if err != nil {
@@ -107,8 +107,8 @@ func (g *Gateway) probe(ctx context.Context, entry config.Model) (llm.Probed, er
 // offerJSON is a model a server has.
 type offerJSON struct {
 	ID         string `json:"id"`
-	Context    int    `json:"context_length"`     // as the server runs it; 0 = unknown
-	MaxContext int    `json:"max_context_length"` // what the model could take; 0 = unknown
+	Context    int    `json:"context_length"`     // window configured on the server; 0 = unknown
+	MaxContext int    `json:"max_context_length"` // the model's own limit; 0 = unknown
 	Vision     bool   `json:"supports_vision"`
 	Tools      bool   `json:"supports_tools"`
 	Thinking   bool   `json:"supports_thinking"`
@@ -128,7 +128,8 @@ type discoveredJSON struct {
 	Servers []serverJSON `json:"servers"`
 }
 
-// discoverModels is GET /models/discover: what could be set up without further ado.
+// discoverModels handles GET /models/discover: models that could be set up without further
+// configuration.
 func (g *Gateway) discoverModels(c echo.Context) error {
 	servers := []serverJSON{}
 	for _, f := range g.Discover(c.Request().Context()) {
@@ -160,7 +161,7 @@ type presetList struct {
 	Presets []presetJSON `json:"presets"`
 }
 
-// presets is GET /settings/presets: providers that can be chosen by name.
+// presets handles GET /settings/presets: providers selectable by name.
 func (g *Gateway) presets(c echo.Context) error {
 	set := llm.KeysInEnv()
 	list := []presetJSON{}

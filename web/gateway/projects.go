@@ -20,7 +20,7 @@ import (
 	"fawn/web/route"
 )
 
-// projectRoutes are the routes of projects.
+// projectRoutes returns the routes of projects.
 func (g *Gateway) projectRoutes() []route.Route {
 	return []route.Route{
 		route.On("GET", "/projects", user, "listProjects", g.listProjects),
@@ -197,7 +197,7 @@ type oneProject struct {
 	Personal bool `json:"personal_memory"`
 }
 
-// listedProject is a project in the list of all.
+// listedProject is an entry of the list of projects.
 type listedProject struct {
 	projectJSON
 	Chats int `json:"thread_count"`
@@ -239,7 +239,7 @@ func (g *Gateway) createProject(c echo.Context) error {
 	return g.sendProject(c, http.StatusCreated, p)
 }
 
-// project is a project with what the asker has allowed in it.
+// project responds with a project and the caller's permissions in it.
 func (g *Gateway) project(c echo.Context, p store.Project) error {
 	allowed, _, err := g.DB.PersonalMemory(c.Request().Context(), g.Owner(c), p.ID)
 	if err != nil {
@@ -257,7 +257,7 @@ type personalMemory struct {
 	Personal *bool `json:"personal_memory"`
 }
 
-// putProjectMemory says whether the asker's chats in a shared project may read the asker's own memory.
+// putProjectMemory sets whether the caller's chats in a shared project may read the caller's own memory.
 func (g *Gateway) putProjectMemory(c echo.Context, p store.Project) error {
 	var body personalMemory
 	if err := g.BindStrict(c, &body); err != nil {
@@ -454,7 +454,7 @@ type memberBody struct {
 	Role  string `json:"role"`
 }
 
-// shareProject gives somebody with an account, or a group, a role in a project, or another one.
+// shareProject gives an account or a group a role in a project, or changes it.
 func (g *Gateway) shareProject(c echo.Context, p store.Project) error {
 	var body memberBody
 	if err := g.BindStrict(c, &body); err != nil {
@@ -470,7 +470,7 @@ func (g *Gateway) shareProject(c echo.Context, p store.Project) error {
 	return g.projectMembers(c, p)
 }
 
-// unshareProject ends somebody's role: its owner takes it back, or they leave.
+// unshareProject ends a role: the owner revokes it, or the member leaves.
 func (g *Gateway) unshareProject(c echo.Context, p store.Project) error {
 	who := route.Param(c, "uid")
 	if who != g.Owner(c) {

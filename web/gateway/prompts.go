@@ -18,7 +18,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// promptRoutes are the routes of saved prompts.
+// promptRoutes returns the routes of saved prompts.
 func (g *Gateway) promptRoutes() []route.Route {
 	return []route.Route{
 		route.On("GET", "/prompts", user, "listPrompts", g.listPrompts),
@@ -87,7 +87,7 @@ func (g *Gateway) promptUser(c echo.Context) prompts.Who {
 	return prompts.Who{Owner: g.Owner(c), Operator: principal.Of(c.Request().Context()).Operator()}
 }
 
-// sendPrompt answers with a prompt, or with what went wrong with it.
+// sendPrompt responds with a prompt, or with an error about it.
 func sendPrompt(c echo.Context, status int, p prompts.Prompt, err error) error {
 	if err != nil {
 		return promptError(err)
@@ -115,7 +115,7 @@ func (g *Gateway) listPrompts(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, promptList{out})
 }
 
-// promptBody is what a request says of a prompt: what is absent stays, null as shared_with ends sharing.
+// promptBody is the body of a prompt change: absent members stay, null as shared_with ends sharing.
 type promptBody struct {
 	Name   *string         `json:"name"`
 	About  *string         `json:"description"`
@@ -193,7 +193,7 @@ type filledPrompt struct {
 	Text string `json:"text"`
 }
 
-// fillPrompt is POST /prompts/{prompt_id}/fill: the text of a prompt with its fields filled in.
+// fillPrompt handles POST /prompts/{prompt_id}/fill: the text of a prompt with its fields filled in.
 func (g *Gateway) fillPrompt(c echo.Context) error {
 	var body fillBody
 	if err := g.BindStrict(c, &body); err != nil {
@@ -218,7 +218,7 @@ func (g *Gateway) exportPrompts(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// importPrompts is POST /prompts/import: what an export says, or the prompts of Open WebUI.
+// importPrompts handles POST /prompts/import: an export, or prompts of Open WebUI.
 func (g *Gateway) importPrompts(c echo.Context) error {
 	data, err := httpx.Body(c.Request(), httpx.Limit{Bytes: prompts.MaxExport, Key: "prompts"})
 	if err != nil {
@@ -269,7 +269,7 @@ func describePrompts() []o.Op {
 	}
 }
 
-// promptSchemas are the shapes of describePrompts.
+// promptSchemas returns the schemas of describePrompts.
 func promptSchemas() map[string]o.Schema {
 	return map[string]o.Schema{"Prompt": o.Of[promptJSON]()}
 }

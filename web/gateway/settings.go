@@ -60,7 +60,7 @@ func (g *Gateway) bindModel(c echo.Context) (config.ModelEdit, error) {
 	return e, nil
 }
 
-// settingsError gives errors of edits the status and the words a form can show.
+// settingsError adds the status and message for a form to errors of edits.
 func settingsError(err error) error {
 	var wrong *config.EditError
 	var invalid *config.Invalid
@@ -78,7 +78,7 @@ func settingsError(err error) error {
 	return err
 }
 
-// settings is the configuration that can be edited.
+// settings returns the editable configuration.
 func (g *Gateway) settings() (*config.Store, error) {
 	if g.Settings == nil {
 		return nil, settingsError(config.ErrFixed)
@@ -135,7 +135,7 @@ func (g *Gateway) listSettings(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, settingList{list})
 }
 
-// oneSetting answers with a model as it is now.
+// oneSetting responds with the current state of a model.
 func (g *Gateway) oneSetting(c echo.Context, name string) error {
 	for _, s := range g.Settings.Current().ModelSettings() {
 		if s.Name == name {
@@ -181,7 +181,7 @@ func (g *Gateway) changeModel(c echo.Context) error {
 	return g.oneSetting(c, e.Name)
 }
 
-// maxModelName bounds the names that are looked for.
+// maxModelName limits the names that are looked up.
 const maxModelName = 1000
 
 func (g *Gateway) removeModel(c echo.Context) error {

@@ -61,7 +61,7 @@ func skillsOf(list []skills.Skill, take func(skills.Skill) bool) skillList {
 	return skillList{out}
 }
 
-// onSkills is the handler of a route of skills.
+// onSkills returns the handler of a route of skills.
 func (g *Gateway) onSkills(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if g.Skills == nil {

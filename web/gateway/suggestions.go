@@ -34,8 +34,8 @@ type suggestionList struct {
 	Suggestions []string `json:"suggestions"`
 }
 
-// suggest gives follow-up questions; an empty list when they are switched off or cannot be
-// made, as nobody waits for them.
+// suggest responds with follow-up questions; an empty list if they are disabled or fail, as nobody
+// waits for them.
 func (g *Gateway) suggest(c echo.Context, thread string) error {
 	var b suggestBody
 	wish := lead.SuggestWish{Owner: g.Owner(c), Thread: thread}
@@ -98,7 +98,7 @@ type polishedJSON struct {
 	Text    string `json:"rewritten_text"`
 }
 
-// polish gives a draft in better words.
+// polish responds with a better worded draft.
 func (g *Gateway) polish(c echo.Context) error {
 	var b polishBody
 	if err := g.BindStrict(c, &b); err != nil {

@@ -40,7 +40,7 @@ func (g *Gateway) taskEdit(b taskBody, task store.Cron) (e schedule.Edit, err er
 	return e, b.specify(&e, task.Kind)
 }
 
-// taskThread returns the thread that a task shall use, "" for one of each run, or nil where that stays as it is.
+// taskThread returns the thread for a task, "" for a new one in each run, or nil to keep the current one.
 func (g *Gateway) taskThread(b taskBody, now string) (*string, error) {
 	if b.Mode == nil && b.Thread == nil {
 		return nil, nil

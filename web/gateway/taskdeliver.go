@@ -11,7 +11,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// destination is the chat that a body names as it is stored, "" for null, or nil where the body names none.
+// destination returns the chat in a body in its stored form, "" for null, or nil if the body has none.
 func (b taskBody) destination() (*string, error) {
 	if b.Deliver == nil {
 		return nil, nil
@@ -26,7 +26,7 @@ func (b taskBody) destination() (*string, error) {
 	return new(d.String()), nil
 }
 
-// destination is where the results of a cron go, or null.
+// destination returns the target of a cron's results, or null.
 func destination(cron store.Cron) *channels.Destination {
 	d, ok := channels.ParseDestination(cron.Deliver)
 	if !ok {
@@ -67,7 +67,7 @@ type deliveryJSON struct {
 	Error *string `json:"error"`
 }
 
-// resultOf returns the delivery state of a task run's result; nil where none is sent.
+// resultOf returns the delivery state of a task run's result; nil if none is sent.
 func (g *Gateway) resultOf(c echo.Context, run string) (*deliveryJSON, error) {
 	rows, err := g.DB.Outbound(c.Request().Context(), run)
 	if err != nil || len(rows) == 0 {

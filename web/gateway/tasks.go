@@ -49,7 +49,7 @@ type scheduledJSON struct {
 	Deliver *channels.Destination `json:"deliver_to"`
 }
 
-// taskOf is a cron in DeerFlow's form, with the outcome of its last starts.
+// taskOf returns a cron in DeerFlow's form, with the outcome of its last starts.
 func (g *Gateway) taskOf(c echo.Context, cron store.Cron) (scheduledJSON, error) {
 	out := scheduledJSON{ID: cron.ID, User: cron.Owner, Thread: route.TextOrNull(cron.Thread), Mode: freshThread,
 		Assistant: cron.Assistant, Title: cron.Title,

@@ -13,7 +13,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// threadServer is an MCP server as a thread has it. A tool is enabled by itself, whatever its server is.
+// threadServer is the state of an MCP server in a thread. A tool's switch is independent of its server's.
 type threadServer struct {
 	Name    string       `json:"name"`
 	State   string       `json:"state"`
@@ -31,7 +31,7 @@ type threadServers struct {
 	Servers []threadServer `json:"servers"`
 }
 
-// threadTools is GET /threads/:tid/mcp/tools.
+// threadTools handles GET /threads/:tid/mcp/tools.
 func (g *Gateway) threadTools(c echo.Context, t store.Thread) error {
 	if g.MCP == nil || g.Switches == nil {
 		return httpx.JSON(c, http.StatusOK, threadServers{[]threadServer{}})
@@ -58,7 +58,7 @@ func (g *Gateway) threadTools(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, threadServers{list})
 }
 
-// putThreadTools is PUT /threads/:tid/mcp/tools.
+// putThreadTools handles PUT /threads/:tid/mcp/tools.
 func (g *Gateway) putThreadTools(c echo.Context, t store.Thread) error {
 	var b switches.Off
 	if err := g.BindStrict(c, &b); err != nil {

@@ -32,7 +32,7 @@ type tokenUsage struct {
 	Context  *contextUsage          `json:"context_usage,omitempty"`
 }
 
-// threadTokens sums a thread's tokens: those of its runs' answers, and of side calls.
+// threadTokens adds up a thread's tokens: those of its runs' answers, and of side calls.
 func (g *Gateway) threadTokens(c echo.Context, t store.Thread) error {
 	active, err := httpx.Bool(c.QueryParams(), "include_active", false)
 	if err != nil {

@@ -47,7 +47,7 @@ type origin struct {
 	at   time.Time
 }
 
-// origins tells for each message of a thread which checkpoint first had it.
+// origins returns, for each message of a thread, the checkpoint that first had it.
 func (g *Gateway) origins(ctx context.Context, thread string) (func(n int64) origin, error) {
 	list, err := g.DB.Checkpoints(ctx, thread, "", "", 0, nil)
 	if err != nil {
@@ -84,7 +84,7 @@ func turnType(typ string) string {
 	return "llm.ai.response"
 }
 
-// turns are the messages of a state. Opinions on a run are shown at its last AI message.
+// turns returns the messages of a state. Opinions on a run are shown at its last AI message.
 func (g *Gateway) turns(c echo.Context, t store.Thread, snap store.Snapshot) ([]turnJSON, error) {
 	ctx := c.Request().Context()
 	from, err := g.origins(ctx, t.ID)
@@ -188,7 +188,7 @@ func (w window) of(list []turnJSON) (page []turnJSON, more bool) {
 	return page[len(page)-w.limit:], true
 }
 
-// threadTurns reads the conversation as it stands.
+// threadTurns returns the current conversation.
 func (g *Gateway) threadTurns(c echo.Context, t store.Thread) ([]turnJSON, error) {
 	snap, err := g.Checkpoint(c.Request().Context(), t, "")
 	if err != nil {
@@ -222,7 +222,7 @@ type pageBefore struct {
 	Next *int `json:"next_before_seq"`
 }
 
-// messagesPage goes back through the conversation.
+// messagesPage responds with an earlier page of the conversation.
 func (g *Gateway) messagesPage(c echo.Context, t store.Thread) error {
 	w, err := readWindow(c)
 	if err != nil {
@@ -246,7 +246,8 @@ func (g *Gateway) messagesPage(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, pageBefore{turnPage{page, more}, next})
 }
 
-// runMessages are those one run wrote, also when the conversation has gone another way.
+// runMessages responds with the messages that a run wrote, even if the conversation has taken another
+// way since.
 func (g *Gateway) runMessages(c echo.Context, r store.Run) error {
 	w, err := readWindow(c)
 	if err != nil {

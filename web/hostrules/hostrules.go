@@ -36,7 +36,7 @@ const maxQuestions = 64
 // askTime limits the storing of a question, which a connection of a sandbox waits for.
 const askTime = 10 * time.Second
 
-// ErrAnswer is an answer other than once, thread, always and no.
+// ErrAnswer means that an answer isn't once, thread, always or no.
 var ErrAnswer = errors.New("unknown answer")
 
 // Decisions holds questions and answers in the database. It is safe for concurrent use.

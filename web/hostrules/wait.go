@@ -164,7 +164,7 @@ func (w *waits) leave(q egress.Question, h *held, run string) (last bool) {
 	return h.n == 0
 }
 
-// answer releases the connections that an answer is about, and reports whether there are any.
+// answer releases the connections waiting for an answer, and reports whether there were any.
 func (w *waits) answer(thread, host string, answer egress.Answer) (some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

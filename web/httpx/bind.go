@@ -47,9 +47,9 @@ func Body(r *http.Request, limit Limit) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Bind decodes a JSON body into the struct at into, whatever content type it claims. An
-// absent body counts as {}. Unknown fields are ignored, null leaves a field alone. A body
-// which is no JSON object or has a field of the wrong type is a 422 that names the field.
+// Bind decodes a JSON body into the struct at into, regardless of its content type. An absent body
+// counts as {}. Unknown fields are ignored, null leaves a field unchanged. A body that isn't a JSON
+// object or has a field of the wrong type is a 422 that names the field.
 func Bind(r *http.Request, limit Limit, into any) error {
 	body, err := Body(r, limit)
 	if err != nil {
@@ -58,7 +58,7 @@ func Bind(r *http.Request, limit Limit, into any) error {
 	return Decode(body, into)
 }
 
-// Decode is [Bind] for a body at hand.
+// Decode is [Bind] for a body in memory.
 func Decode(body []byte, into any) error {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 || string(body) == "null" {
@@ -84,7 +84,7 @@ func Decode(body []byte, into any) error {
 			Type: "type_error"}}}
 }
 
-// whole refuses text that a decoder would change in silence: bytes that are no UTF-8, and halves of surrogate pairs.
+// whole rejects text that a decoder would change silently: invalid UTF-8, and halves of surrogate pairs.
 func whole(body []byte) error {
 	bad := func(format string, args ...any) error {
 		return &Detail{Status: http.StatusUnprocessableEntity,
@@ -186,7 +186,7 @@ func message(err error) string {
 	return "want " + want + ", got " + wrong.Value
 }
 
-// DecodeStrict is [Decode] which refuses fields that into does not have, naming them.
+// DecodeStrict is [Decode], but refuses fields that into doesn't have, naming them.
 func DecodeStrict(body []byte, into any) error {
 	if err := Decode(body, into); err != nil {
 		return err

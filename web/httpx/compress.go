@@ -33,8 +33,8 @@ type compressor interface {
 	Reset(io.Writer)
 }
 
-// Compressed answers with a body that is compressed as far as the client understands it.
-// Event streams never pass here: a compressor would hold their events back.
+// Compressed responds with a body compressed as far as the client supports it. Event streams never use
+// it: a compressor would hold their events back.
 func Compressed(c echo.Context, status int, contentType string, body []byte) error {
 	h := c.Response().Header()
 	h.Add("Vary", "Accept-Encoding")

@@ -22,7 +22,7 @@ func (id ID) Compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Seq, other.Seq), cmp.Compare(id.Part, other.Part))
 }
 
-// String returns the id as it is sent; without a number it is "".
+// String returns the id as sent; without a number it is "".
 func (id ID) String() string { return string(id.append(nil)) }
 
 func (id ID) append(dst []byte) []byte {

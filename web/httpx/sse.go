@@ -14,8 +14,8 @@ import (
 // Heartbeat is the interval of a stream's heartbeats. Clients learn it and reconnect after a few missing ones.
 const Heartbeat = 10 * time.Second
 
-// alone is how long the headers wait for a first event, to be sent with it: a new or resumed run has one at once, which
-// saves a packet.
+// alone is how long the headers wait for a first event, to be sent with it: a new or resumed run has one immediately,
+// which saves a packet.
 const alone = 20 * time.Millisecond
 
 // heartbeat is one comment line without an empty one after it: a decoder that saw an id would take the empty line for
@@ -33,7 +33,7 @@ type Stream struct {
 
 	mu    sync.Mutex // guards the fields below
 	w     http.ResponseWriter
-	timer *time.Timer // of the next heartbeat; a stream needs no goroutine to wait for it
+	timer *time.Timer // timer of the next heartbeat; a stream needs no goroutine to wait for it
 	sent  bool        // the headers have left
 	alive bool        // the headers were sent, so heartbeats are due
 	err   error

@@ -124,9 +124,9 @@ func StatusOf(err error) (status int, detail any) {
 	return http.StatusInternalServerError, nil
 }
 
-// ErrorHandler answers every error a handler returns with {"detail": ...}. Errors without
-// a status of their own are logged under an id, which is all the client gets to see. An answer that
-// had begun is cut off when it fails because of the server.
+// ErrorHandler responds to every error of a handler with {"detail": ...}. It logs errors without a
+// status under an id, which is all the client sees. A response that has begun is cut off if it fails
+// because of the server.
 func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		r := c.Request()

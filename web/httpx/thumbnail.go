@@ -23,8 +23,8 @@ func Side(c echo.Context) (int, error) {
 	return 1024, nil
 }
 
-// Thumbnail answers with a picture that the server has drawn, so that there is nothing active in
-// it. hash names its content.
+// Thumbnail responds with a picture drawn by the server, which has no active content. hash identifies
+// its content.
 func Thumbnail(c echo.Context, kind, hash string, data []byte) error {
 	h := c.Response().Header()
 	h.Set("Content-Type", kind)

@@ -59,7 +59,7 @@ var (
 	ErrBusy = errors.New("another export is being read; try again in a minute")
 	// ErrGone means that an import doesn't exist, or its preview expired.
 	ErrGone = errors.New("no such import, or its preview has expired")
-	// ErrTooLarge is an export with more than MaxBytes.
+	// ErrTooLarge means that an export exceeds MaxBytes.
 	ErrTooLarge = errors.New("the export is larger than 2 GB")
 )
 
@@ -113,7 +113,7 @@ type Title struct {
 	Messages int       `json:"messages"`
 }
 
-// reading is a preview in the making.
+// reading builds a preview.
 type reading struct {
 	*Service
 	owner string
@@ -339,7 +339,7 @@ func (r *reading) make(ctx context.Context, id string, c *takeout.Conversation) 
 	return nil
 }
 
-// clean is text that the store and pages take.
+// clean removes characters that the store or pages don't accept.
 func clean(s string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", ""))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	name      = "caretaker" // of the row, known to older servers too
+	name      = "caretaker" // name of the row, known to older servers too
 	lookEvery = time.Second // interval of checking for the duty, and for dead servers
 	leaveTime = 2 * time.Second
 )
@@ -58,7 +58,7 @@ func (r *Runner) Leave() {
 	}
 }
 
-// work does the jobs until ctx ends.
+// work runs the jobs until ctx ends.
 func (r *Runner) work(ctx context.Context) {
 	var jobs sync.WaitGroup
 	for _, job := range r.Jobs {
@@ -118,7 +118,7 @@ func (r *Runner) watch(ctx context.Context) {
 	}
 }
 
-// pause is false when ctx ends.
+// pause waits and returns false if ctx ended.
 func pause(ctx context.Context) bool {
 	timer := time.NewTimer(lookEvery*4/5 + rand.N(lookEvery*2/5))
 	defer timer.Stop()

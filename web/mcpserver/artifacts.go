@@ -19,8 +19,8 @@ import (
 
 // Limits of the parts of a file sent at once.
 const (
-	maxText = 64 << 10 // of a text, as a part
-	maxBlob = 4 << 20  // of any other file, and of a resource
+	maxText = 64 << 10 // limit of a text part, in bytes
+	maxBlob = 4 << 20  // limit of any other file, and of a resource, in bytes
 )
 
 // scheme is the scheme of files' addresses: fawn://threads/ID/artifacts/mnt/user-data/outputs/NAME.
@@ -83,7 +83,7 @@ func (s *Server) stat(ctx context.Context, thread, at string) (artifact, error) 
 	return fileOf(r, thread, at)
 }
 
-// gone reports whether a file is not there or may not be read.
+// gone reports whether a file is missing or unreadable.
 func gone(err error) bool {
 	var told *inproc.Refusal
 	return errors.As(err, &told) && told.Status < 500
@@ -116,7 +116,7 @@ func (s *Server) fetch(ctx context.Context, a artifact, thread string, from int6
 	return r.Body.Bytes(), nil
 }
 
-// textual reports whether a type is text that a model reads as it is.
+// textual reports whether a type is text that a model can read directly.
 func textual(kind string) bool {
 	kind, _, err := mime.ParseMediaType(kind)
 	if err != nil {

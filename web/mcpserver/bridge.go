@@ -37,7 +37,7 @@ type Bridge struct {
 	writing sync.Mutex
 	mu      sync.Mutex
 	url     string
-	version string                        // of the protocol, once client and server agreed on one
+	version string                        // version of the protocol, once client and server agreed on one
 	open    map[string]context.CancelFunc // by the ids of requests
 }
 
@@ -70,7 +70,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		b.client.CloseIdleConnections()
 	}()
 	lines, failed := make(chan []byte), make(chan error, 1)
-	go func() { failed <- b.read(ctx, lines) }() // it ends with the input, which nothing else does
+	go func() { failed <- b.read(ctx, lines) }() // it ends only with the input
 	for {
 		select {
 		case line := <-lines:

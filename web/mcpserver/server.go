@@ -17,27 +17,27 @@ import (
 	"fawn/web/inproc"
 )
 
-// maxBody is how much one message of a client may be, with the files in it: 24 MiB.
+// maxBody limits one message of a client, including its files: 24 MiB.
 const maxBody = 24 << 20
 
-// Options are what the server works with.
+// Options holds the dependencies of the server.
 type Options struct {
 	API      http.Handler // the native API at /api, which reads the principal in the context
 	Runs     *runs.Manager
-	URL      func() string // where people find the pages
+	URL      func() string // returns the address of the pages
 	Version  string
-	Draining context.Context // over when waiting should end
-	Readers  func() int      // how many may wait at once
+	Draining context.Context // cancelled when waiting should end
+	Readers  func() int      // returns the limit of concurrent waiters
 }
 
-// Server answers clients of the protocol over HTTP. It keeps no sessions: whatever a request
-// needs is in it, so a restart ends nothing.
+// Server answers clients of the protocol over HTTP. It keeps no sessions: each request is
+// self-contained, so a restart ends nothing.
 type Server struct {
 	Options
 	api     inproc.Client
 	handler http.Handler
 	waiting httpx.Limiter
-	beat    time.Duration // between signs of life while nothing happens
+	beat    time.Duration // heartbeat interval
 }
 
 const instructions = `Fawn is an agent that works on tasks by itself: it plans, searches and reads the web, runs ` +
@@ -46,10 +46,10 @@ const instructions = `Fawn is an agent that works on tasks by itself: it plans, 
 	`answer_question. ` +
 	`Its files are listed by list_artifacts and read with read_artifact. Go on in the same conversation by its thread_id.`
 
-// schemas keeps those of the tools for the next server of this process.
+// schemas caches the tools' schemas for the next server of this process.
 var schemas = sdk.NewSchemaCache()
 
-// New makes the server.
+// New returns a server.
 func New(o Options) *Server {
 	s := &Server{Options: o, api: inproc.Client{API: o.API}, beat: httpx.Heartbeat}
 	server := sdk.NewServer(&sdk.Implementation{Name: "fawn", Title: "Fawn", Version: o.Version}, &sdk.ServerOptions{
@@ -70,11 +70,11 @@ type leftKey struct{}
 
 // ServeHTTP implements http.Handler. The principal must be in the context of the request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The protocol's own contexts outlive a client of its older versions that has gone.
+	// The protocol's own contexts outlive clients of its older versions.
 	s.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), leftKey{}, r.Context())))
 }
 
-// waits is ctx which also ends when the client has left or the server stops.
+// waits returns a context that also ends when the client leaves or the server stops.
 func (s *Server) waits(ctx context.Context) (context.Context, func()) {
 	ctx, done := httpx.Until(ctx, s.Draining, runs.ErrClosed)
 	request, ok := ctx.Value(leftKey{}).(context.Context)
@@ -120,12 +120,12 @@ func (s *Server) addTools(server *sdk.Server) {
 			"other files of up to 4 MiB come as they are, larger ones as a link."}, s.read)
 }
 
-// schemaOf is the schema of a tool's input, to be added to. What may be left out is not said to
-// be null as well: some models know one type only.
+// schemaOf returns the schema of a tool's input, for further changes. Optional members aren't declared
+// nullable: some models support only one type.
 func schemaOf[T any]() *jsonschema.Schema {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
-		panic(err) // a type of this package
+		panic(err) // a type of this package is always valid
 	}
 	for _, p := range schema.Properties {
 		if len(p.Types) == 2 && p.Types[0] == "null" {

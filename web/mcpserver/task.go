@@ -69,7 +69,7 @@ type values struct {
 			} `json:"options"`
 		} `json:"value"`
 	} `json:"__interrupt__"`
-	Error  string `json:"error"` // of a run that failed
+	Error  string `json:"error"` // error of a run that failed
 	Failed *struct {
 		Message string `json:"message"`
 	} `json:"__error__"`
@@ -98,7 +98,7 @@ func (s *Server) find(ctx context.Context, thread, run string) (r runRow, last b
 	return r, false, s.api.Call(ctx, http.MethodGet, inproc.ThreadPath(thread, "runs", run), nil, &r)
 }
 
-// look reads where a run stands.
+// look reads the state of a run.
 func (s *Server) look(ctx context.Context, thread, run string) (*task, error) {
 	r, last, err := s.find(ctx, thread, run)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Server) standing(ctx context.Context, r runRow, last, asks bool) (strin
 	return waits, nil
 }
 
-// asked returns the question of a state. At a breakpoint there is none: any answer lets the run continue.
+// asked returns the question of a state. A breakpoint has none: any answer lets the run continue.
 func asked(v values) *question {
 	q := &question{}
 	for _, i := range v.Interrupts {

@@ -104,7 +104,7 @@ func (s *Server) get(ctx context.Context, _ *sdk.CallToolRequest, in which) (*sd
 	return s.told(ctx, in.Thread, in.Run)
 }
 
-// told returns a task as it stands.
+// told returns the current state of a task.
 func (s *Server) told(ctx context.Context, thread, run string) (*sdk.CallToolResult, *task, error) {
 	t, err := s.look(ctx, thread, run)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"fawn/agent"
 )
 
-// Metrics are all counters of one server, in a registry of their own. It is safe for concurrent use. It is a
-// trace.Observer.
+// Metrics holds all counters of one server, in a separate registry. It is safe for concurrent use and
+// implements trace.Observer.
 type Metrics struct {
 	registry *prometheus.Registry
 	handler  http.Handler

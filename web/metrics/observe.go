@@ -95,7 +95,7 @@ func (m *Metrics) answered(c echo.Context, status int, took time.Duration) {
 	}
 }
 
-// method is one of the methods of HTTP: clients may send any word.
+// method returns a known HTTP method: clients may send any word.
 func method(m string) string {
 	switch m {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":

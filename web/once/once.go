@@ -28,16 +28,16 @@ const (
 
 const (
 	maxKey  = 255            // bytes
-	keyTime = 24 * time.Hour // for which a key is known
+	keyTime = 24 * time.Hour // how long a key is remembered
 )
 
 // Key is a request's key. The zero value means that it has none.
 type Key struct {
-	name string // of the note with its claim
+	name string // name of the note with its claim
 	sum  string // hash of the request's path and content
 }
 
-// Read reads the key of a request that said body. Keys are their owner's.
+// Read reads the key of a request with this body. Keys are separate per owner.
 func Read(r *http.Request, owner string, body []byte) (Key, error) {
 	values := r.Header.Values(Header)
 	if len(values) == 0 {
@@ -55,7 +55,7 @@ func Read(r *http.Request, owner string, body []byte) (Key, error) {
 // Given reports whether the request had a key.
 func (k Key) Given() bool { return k.name != "" }
 
-// Part returns the key of one of several things that a request begins.
+// Part returns the key of one of several operations that a request starts.
 func (k Key) Part(name string) Key {
 	if k.Given() {
 		k.name += "/" + name
@@ -152,7 +152,7 @@ func Gone() error {
 	return httpx.Errorf(http.StatusGone, "The run that was started with this %s has been deleted", Header)
 }
 
-// Claim takes a key with a plan, or gives the claim that is there.
+// Claim claims a key with a plan, or returns the existing claim.
 func (k *Keys) Claim(ctx context.Context, key Key, plan json.RawMessage) (_ Claim, first bool, err error) {
 	mine := Claim{Sum: key.sum, Run: uuid.Must(uuid.NewV7()).String(), Plan: plan}
 	for _, take := range [][]string{nil, {key.name}} { // the second time in place of one whose time is over
@@ -170,8 +170,8 @@ func (k *Keys) Claim(ctx context.Context, key Key, plan json.RawMessage) (_ Clai
 	return mine, false, fmt.Errorf("store a key: %w", err)
 }
 
-// Look gives the claim of an earlier request with a key; false when there is none. A claim of another request is an error,
-// and so is one whose thread has been deleted.
+// Look returns the claim of an earlier request with a key; known is false if there is none. A claim of another request is
+// an error, and so is one whose thread has been deleted.
 func (k *Keys) Look(ctx context.Context, key Key) (claim Claim, known bool, err error) {
 	list, err := k.db.Notes(ctx, key.name)
 	if err != nil {
@@ -194,7 +194,7 @@ func (k *Keys) Look(ctx context.Context, key Key) (claim Claim, known bool, err 
 	return claim, true, nil
 }
 
-// Settle marks the run of a claim as stored. What the claim says goes with the thread of the run.
+// Settle marks the run of a claim as stored. The claim's details are deleted with the run's thread.
 func (k *Keys) Settle(ctx context.Context, key Key, claim Claim, thread string) {
 	claim.Done = true
 	if err := k.note(ctx, nil, key.name, claim, true, thread); err != nil {
@@ -202,7 +202,7 @@ func (k *Keys) Settle(ctx context.Context, key Key, claim Claim, thread string) 
 	}
 }
 
-// Free lets a key be used again, as its request was refused, unless another server has carried it out meanwhile.
+// Free makes a key usable again after its request was refused, unless another server has executed it meanwhile.
 func (k *Keys) Free(ctx context.Context, key Key) {
 	if claim, known, err := k.Look(context.WithoutCancel(ctx), key); err == nil && known && claim.Done {
 		return
@@ -212,13 +212,13 @@ func (k *Keys) Free(ctx context.Context, key Key) {
 	}
 }
 
-// note writes a claim down. Over replaces the one that is there.
+// note stores a claim. over replaces an existing one.
 func (k *Keys) note(ctx context.Context, take []string, name string, what Claim, over bool, thread string) error {
 	body, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
-	// a client that leaves now sends the request again
+	// a client that disconnects now repeats the request
 	return k.db.SwapNotes(context.WithoutCancel(ctx), take, store.Note{Name: name, Body: body, Until: k.db.Now().Add(keyTime),
 		Over: over, Thread: thread})
 }

@@ -53,7 +53,7 @@ func known(t reflect.Type, left map[string]Prop) {
 	}
 }
 
-// described returns the object of a struct; left are those of more without a member.
+// described returns the object schema of a struct; left holds the entries of more without a member.
 func described(t reflect.Type, more []Prop, read bool) (s Schema, left map[string]Prop) {
 	left = map[string]Prop{}
 	for _, p := range more {

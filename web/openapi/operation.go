@@ -38,7 +38,7 @@ type Op struct {
 	Public bool
 	Query  []Param
 	Header []Param
-	Body   Schema // nil takes no body
+	Body   Schema // nil means no body
 	// Example is a body as JSON; empty for none.
 	Example string
 	// Keyed is a route that begins a run, and may be sent again with an Idempotency-Key.
@@ -50,7 +50,7 @@ type Op struct {
 	RPC  bool // errors are in the body of a 200, as in JSON-RPC
 	Out  []Answer
 	Fail []int // statuses of refusals besides those of every route
-	// Refusal is the form of refusals; nil is the component Problem.
+	// Refusal is the schema of refusals; nil uses the component Problem.
 	Refusal Schema
 	// Endless routes stream until the client leaves.
 	Endless bool
@@ -112,7 +112,7 @@ func (o Op) Statuses() []int {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Headers are optional request headers.
+// Headers describes optional request headers.
 func (o Op) Headers() []Param {
 	if !o.Keyed {
 		return o.Header
@@ -127,9 +127,9 @@ type Spec struct {
 	Title, Version, Text string
 	Ops                  []Op
 	Schemas              map[string]Schema
-	Params               map[string]Param // of paths, by name
+	Params               map[string]Param // path parameters, by name
 	Mounts               []string         // prefixes under which all but native routes are served too
-	Base                 string           // path below which the server stands; empty is the root
+	Base                 string           // base path of the server; empty is the root
 }
 
 // Tags returns the groups of the operations, in their order.

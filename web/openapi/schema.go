@@ -16,7 +16,7 @@ type Prop struct {
 	Required bool
 }
 
-// String is any text.
+// String describes any text.
 func String() Schema { return Schema{"type": "string"} }
 
 // File returns the bytes of a file.
@@ -27,7 +27,7 @@ func File() Schema {
 // ID returns the id of a thread as clients may choose it.
 func ID() Schema { return Schema{"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"} }
 
-// Enum is one of a few words.
+// Enum describes one of a few words.
 func Enum(words ...string) Schema { return Schema{"type": "string", "enum": words} }
 
 // Int returns a whole number of at least low.
@@ -36,16 +36,16 @@ func Int(low int) Schema { return Schema{"type": "integer", "minimum": low} }
 // Range returns a whole number from low to high.
 func Range(low, high int) Schema { return Schema{"type": "integer", "minimum": low, "maximum": high} }
 
-// Whole is any whole number.
+// Whole describes any whole number.
 func Whole() Schema { return Schema{"type": "integer"} }
 
-// Number is any number.
+// Number describes any number.
 func Number() Schema { return Schema{"type": "number"} }
 
-// Bool is true or false.
+// Bool describes true or false.
 func Bool() Schema { return Schema{"type": "boolean"} }
 
-// Any is any JSON value.
+// Any describes any JSON value.
 func Any() Schema { return Schema{} }
 
 // Time returns a moment in RFC 3339.
@@ -74,10 +74,10 @@ func List(of Schema) Schema { return Schema{"type": "array", "items": of} }
 // Ref points at a schema of the document's components.
 func Ref(name string) Schema { return Schema{"$ref": "#/components/schemas/" + name} }
 
-// AnyOf is one of several.
+// AnyOf describes one of several schemas.
 func AnyOf(of ...Schema) Schema { return Schema{"anyOf": of} }
 
-// Nullable is s or null.
+// Nullable describes s or null.
 func Nullable(s Schema) Schema {
 	if len(s) == 0 || slices.Contains(s.Types(), "null") {
 		return s

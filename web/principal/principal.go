@@ -32,7 +32,7 @@ type Principal struct {
 	Owner    string // owner of the threads, runs, tasks and files it works with
 	Email    string
 	Name     string
-	Role     Role   // of the account; "" without accounts
+	Role     Role   // role of the account; "" without accounts
 	Session  string // id of the authenticating session, if any
 	Token    string // id of the authenticating token, if any
 	ReadOnly bool   // the token may only read
@@ -52,7 +52,7 @@ func Stranger(why string) Principal { return Principal{Owner: nobody, Why: why} 
 
 type key struct{}
 
-// With is ctx with p in it.
+// With returns a copy of ctx with p in it.
 func With(ctx context.Context, p Principal) context.Context { return context.WithValue(ctx, key{}, p) }
 
 // Of returns the principal of a context; without one it is a principal that owns nothing.
@@ -77,5 +77,5 @@ func Middleware(who func(*http.Request) Principal) echo.MiddlewareFunc {
 	}
 }
 
-// Single finds the default principal for every request: there are no accounts.
+// Single returns the default principal for every request: there are no accounts.
 func Single(*http.Request) Principal { return Principal{Owner: Default, Role: RoleOwner} }

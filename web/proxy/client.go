@@ -9,7 +9,7 @@ import (
 
 // Client is the origin of a request, and its route to this server.
 type Client struct {
-	Addr   netip.Addr // of the client, not of a trusted proxy; invalid only if unknown
+	Addr   netip.Addr // client's address, not a trusted proxy's; invalid only if unknown
 	Scheme string     // http or https, as the client sees it
 	Host   string     // host, and port if there is one, as the client sees it
 	Base   string     // path below which the client sees this server: "" or, for example, /fawn
@@ -39,7 +39,7 @@ func Of(r *http.Request) Client {
 	return direct(r)
 }
 
-// With is ctx with c in it.
+// With returns a copy of ctx with c in it.
 func With(ctx context.Context, c Client) context.Context { return context.WithValue(ctx, key{}, c) }
 
 // direct returns the other end of the connection.
@@ -51,7 +51,7 @@ func direct(r *http.Request) Client {
 	return c
 }
 
-// address reads host:port. Whoever calls through a Unix socket is on this machine.
+// address parses host:port. A client on a Unix socket is on this machine.
 func address(s string) netip.Addr {
 	if at, err := netip.ParseAddrPort(s); err == nil {
 		return at.Addr().Unmap().WithZone("")

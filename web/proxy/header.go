@@ -154,8 +154,8 @@ func unquote(s string) string {
 	return b.String()
 }
 
-// node reads an address with or without port and brackets. Names such as unknown and _hidden
-// are no address.
+// node reads an address with or without port and brackets. Names such as unknown and _hidden aren't
+// addresses.
 func node(s string) netip.Addr {
 	if at, err := netip.ParseAddrPort(s); err == nil {
 		return at.Addr().Unmap().WithZone("")

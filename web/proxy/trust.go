@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Loopback stands for the addresses of this machine in a list of trusted proxies.
+// Loopback represents the addresses of this machine in a list of trusted proxies.
 const Loopback = "loopback"
 
 // Trust is the set of proxies with trusted headers. The zero value trusts none.

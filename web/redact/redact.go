@@ -14,11 +14,10 @@ import (
 	"sync/atomic"
 )
 
-// Mask stands where a secret stood.
+// Mask replaces a secret.
 const Mask = "***"
 
-// shortest is the length from which on a known value is masked wherever it stands; shorter ones
-// occur by chance.
+// shortest is the length from which a known value is masked everywhere; shorter ones occur by chance.
 const shortest = 8
 
 // Redactor masks known values, and text that looks like a key. The zero value is ready, and it is safe for concurrent
@@ -66,7 +65,7 @@ func (r *Redactor) Know(values []string) {
 
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// Text is s without secrets.
+// Text returns s without secrets.
 func (r *Redactor) Text(s string) string {
 	if known := r.known.Load(); known != nil {
 		s = known.Replace(s)

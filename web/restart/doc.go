@@ -17,7 +17,7 @@ const answerTime = 200 * time.Millisecond
 
 // Sockets are the listeners taken over from the process image before.
 type Sockets struct {
-	Addr      string // as it was asked for
+	Addr      string // requested address
 	Listeners []net.Listener
 }
 
@@ -34,7 +34,7 @@ func (l *Sockets) Answer(after time.Duration) (stop func()) {
 		case <-time.After(after):
 		}
 		for _, listener := range l.Listeners {
-			if own, err := copied(listener); err == nil { // else they wait
+			if own, err := copied(listener); err == nil { // otherwise they wait
 				accepting.Go(func() { server.Serve(own) }) // until it is closed
 			}
 		}
@@ -55,7 +55,7 @@ func again(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "this server is starting", http.StatusServiceUnavailable)
 }
 
-// copied is another listener at the same socket.
+// copied returns another listener on the same socket.
 func copied(l net.Listener) (net.Listener, error) {
 	f, err := file(l)
 	if err != nil {

@@ -13,7 +13,7 @@ type Handover struct{}
 // Prepare reports that this system can't replace a process's program.
 func Prepare(string, []net.Listener) (*Handover, error) { return nil, errors.ErrUnsupported }
 
-// Drop has nothing to do.
+// Drop does nothing.
 func (*Handover) Drop() error { return nil }
 
 // Execute reports that it isn't possible here.

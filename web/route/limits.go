@@ -11,7 +11,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// Limits returns the sizes of this moment's configuration.
+// Limits returns the currently configured sizes.
 func (p *Parts) Limits() config.Server { return p.Config().File.Server }
 
 // Bind reads the JSON body of a request.
@@ -24,7 +24,7 @@ func (p *Parts) BodyLimit() httpx.Limit {
 	return httpx.Limit{Bytes: p.Limits().MaxBodyBytes, Key: "server.max_body_bytes"}
 }
 
-// Given is raw, or nil when it is absent or null.
+// Given returns raw, or nil if it is absent or null.
 func Given(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil
@@ -56,7 +56,7 @@ func Param(c echo.Context, name string) string {
 	return v
 }
 
-// MaxName bounds names of assistants and titles of tasks, longestText descriptions.
+// MaxName limits names of assistants and titles of tasks, longestText descriptions.
 const (
 	MaxName = 256
 	MaxText = 4096

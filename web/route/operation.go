@@ -5,7 +5,7 @@ import (
 	"fawn/web/principal"
 )
 
-// Place gives operations the methods and paths that a table of routes has for them.
+// Place fills in the methods and paths of operations from a table of routes.
 func Place(ops []openapi.Op, table []Route, native bool) []openapi.Op {
 	at := map[string]int{}
 	for i, o := range ops {
@@ -19,7 +19,7 @@ func Place(ops []openapi.Op, table []Route, native bool) []openapi.Op {
 	return ops
 }
 
-// PathParams describes what the parameters of paths stand for.
+// PathParams describes the parameters in paths.
 func PathParams() map[string]openapi.Param {
 	return map[string]openapi.Param{
 		"thread_id":       {Name: "thread_id", Schema: openapi.ID(), Text: "Thread ID"},
@@ -65,19 +65,19 @@ type DoneMessage struct {
 	Success bool   `json:"success"`
 }
 
-// Answered is a route's only success.
+// Answered returns a successful response, the route's only one.
 func Answered(text string, s openapi.Schema) []openapi.Answer {
 	return []openapi.Answer{{Status: 200, Text: text, Schema: s}}
 }
 
-// Streamed is an answer of server-sent events.
+// Streamed returns a response of server-sent events.
 func Streamed() []openapi.Answer {
 	return []openapi.Answer{{Status: 200, Text: "Server-sent events, from metadata to end",
 		Type: "text/event-stream", Schema: openapi.Ref("Event")}}
 }
 
-// Filed is an answer of a status with a file of a kind. Makers of clients know octets, whatever is in them. A file of any
-// kind may be JSON, which readers decode before they look at its schema.
+// Filed returns a response with a file of a media type. Client generators know octets, whatever their content. A file of
+// any type may be JSON, which readers decode before checking its schema.
 func Filed(status int, text, kind string) []openapi.Answer {
 	file := openapi.File()
 	if kind == "*/*" {
@@ -87,11 +87,11 @@ func Filed(status int, text, kind string) []openapi.Answer {
 		{Status: status, Text: text, Type: "application/octet-stream", Schema: openapi.File()}}
 }
 
-// LastEvent is the header by which a stream goes on behind an event.
+// LastEvent returns the header with the event after which a stream resumes.
 func LastEvent() []openapi.Param {
 	return []openapi.Param{{Name: "Last-Event-ID", Schema: openapi.String(),
 		Text: "ID of the last event received; -1 starts at the earliest"}}
 }
 
-// Emptied is an answer without a body.
+// Emptied returns a response without a body.
 func Emptied(text string) []openapi.Answer { return []openapi.Answer{{Status: 204, Text: text}} }

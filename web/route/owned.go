@@ -39,7 +39,7 @@ func (p *Parts) OnThreadID(h func(c echo.Context, thread string) error) echo.Han
 	})
 }
 
-// OnStart is OnThreadID for a route that starts a run: starting it refuses a thread that is not the asker's.
+// OnStart is OnThreadID for a route that starts a run: starting it refuses another owner's thread.
 func (p *Parts) OnStart(h func(c echo.Context, thread string) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := Param(c, "tid")
@@ -55,7 +55,7 @@ func (p *Parts) Without(h func(c echo.Context, thread string) error) echo.Handle
 	return func(c echo.Context) error { return h(c, "") }
 }
 
-// OnRun returns the handler of a route that works on a run, of the thread in the path if one is there.
+// OnRun returns the handler of a route that works on a run, of the thread in the path if there is one.
 func (p *Parts) OnRun(h func(c echo.Context, r store.Run) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		thread, id := Param(c, "tid"), Param(c, "rid")
@@ -95,7 +95,7 @@ func (p *Parts) ThreadByID(c echo.Context, id string) (store.Thread, error) {
 	return t, err
 }
 
-// Free refuses a thread that is there and not the asker's.
+// Free refuses another owner's existing thread.
 func (p *Parts) Free(c echo.Context, id string) error {
 	t, err := p.DB.Thread(c.Request().Context(), id)
 	if errors.Is(err, store.ErrNotFound) {

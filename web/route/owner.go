@@ -11,7 +11,7 @@ import (
 	"fawn/web/principal"
 )
 
-// Owner is whom a request acts for.
+// Owner returns the account for which a request acts.
 func (p *Parts) Owner(c echo.Context) string { return principal.Owner(c.Request().Context()) }
 
 // Rights returns the caller's permissions for lists; the manager of runs enforces them for runs.
@@ -22,7 +22,7 @@ func (p *Parts) Rights(ctx context.Context) (access.Rights, error) {
 // Foreign reports whether an object belongs to another user; it is invisible to the caller.
 func (p *Parts) Foreign(c echo.Context, owner string) bool { return owner != p.Owner(c) }
 
-// Members decodes an object of a request, nil when it is absent.
+// Members decodes an object of a request, nil if it is absent.
 func Members(field string, raw json.RawMessage) (map[string]json.RawMessage, error) {
 	if raw = Given(raw); raw == nil {
 		return nil, nil

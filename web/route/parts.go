@@ -54,8 +54,8 @@ type Deps struct {
 	Log      *slog.Logger
 	Version  string
 	Post     Post                // calls webhooks; nil refuses them
-	Draining context.Context     // over when event streams should end
-	Inspect  *tracestore.Service // records of runs' calls; nil has none
+	Draining context.Context     // cancelled when event streams should end
+	Inspect  *tracestore.Service // records of runs' calls; nil means none
 	Readers  *httpx.Limiter      // shared by all open streams
 
 	// Window returns the context window in tokens of the model that wrote an answer; nil = as configured.
@@ -65,19 +65,19 @@ type Deps struct {
 
 	// Accounts manages the server's users; nil for a server without accounts.
 	Accounts *account.Service
-	// Providers are the services to sign in with; nil has none.
+	// Providers returns the services to sign in with; nil means none.
 	Providers func() []account.Provider
 
 	// Access checks permissions; nil limits nobody.
 	Access *access.Service
 
-	// Agents are the custom agents; nil has none.
+	// Agents are the custom agents; nil means none.
 	Agents *profile.Library
 	// Skills are the agents' skills; nil for none.
 	Skills *skills.Library
-	// MCP are the servers of tools; nil has none.
+	// MCP are the servers of tools; nil means none.
 	MCP *mcp.Pool
-	// ClientTools has the calls that clients of runs carry out; nil has none.
+	// ClientTools holds the calls that clients of runs execute; nil means none.
 	ClientTools *clienttool.Board
 	// Switches are which of their tools are off in which threads; nil switches nothing.
 	Switches *switches.Service
@@ -90,7 +90,7 @@ type Deps struct {
 	// Projects changes projects; nil creates one.
 	Projects *projects.Service
 
-	// Channels are the bots of chat apps; nil has none.
+	// Channels are the bots of chat apps; nil means none.
 	Channels *bots.Service
 
 	// Memory stores facts about people; nil learns nothing.
@@ -175,7 +175,7 @@ func NewParts(d Deps) *Parts {
 	return &Parts{d}
 }
 
-// Config returns the configuration of this moment; empty without one.
+// Config returns the current configuration; empty without one.
 func (p *Parts) Config() *config.Snapshot {
 	if p.Snapshot != nil {
 		if s := p.Snapshot(); s != nil {
@@ -185,7 +185,7 @@ func (p *Parts) Config() *config.Snapshot {
 	return &config.Snapshot{File: config.Default()}
 }
 
-// UntilDrained is ctx which also ends when the server stops serving streams.
+// UntilDrained returns a context that also ends when the server stops serving streams.
 func (p *Parts) UntilDrained(ctx context.Context) (context.Context, func()) {
 	return httpx.Until(ctx, p.Draining, runs.ErrClosed)
 }

@@ -16,7 +16,7 @@ type Route struct {
 	do           echo.HandlerFunc
 }
 
-// On is a line of the table.
+// On returns an entry of the route table.
 func On(method, path string, who principal.Policy, op string, do echo.HandlerFunc) Route {
 	return Route{method, path, who, op, do}
 }
@@ -28,12 +28,12 @@ func Add(g *echo.Group, table []Route) {
 	}
 }
 
-// parameters are those of paths in the table, each with its name at the router.
+// parameters maps path parameters of the table to the router's form.
 var parameters = strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid",
 	"{task_id}", ":task", "{span_id}", ":span", "{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{import_id}", ":import",
 	"{feedback_id}", ":fid", "{question_id}", ":qid", "{call_id}", ":call", "{namespace}", ":ns", "{agent_name}", ":agent",
 	"{name}", ":name", "{fact_id}", ":fact", "{session_id}", ":sid", "{token_id}", ":tokid", "{user_id}", ":uid",
 	"{chat_id}", ":chat", "{project_id}", ":project", "{prompt_id}", ":prompt", "{group_id}", ":gid", "{announcement_id}", ":nid", "{comparison_id}", ":comparison", "{knowledge_id}", ":knowledge", "{source_id}", ":source", "{document_id}", ":document", "{member_id}", ":member", "{path}", "*")
 
-// served is a path of the table as the router takes it.
+// served returns a path of the table in the router's form.
 func served(path string) string { return parameters.Replace(path) }

@@ -151,7 +151,7 @@ func (s *splitter) wait(c net.Conn) bool {
 	who := owner(c.RemoteAddr())
 	all := append(s.waiting[who], c)
 	if len(all) > maxOfOneOwner {
-		all[0].Close() // which its reader notices
+		all[0].Close() // its reader notices
 		all = slices.Delete(all, 0, 1)
 	}
 	s.waiting[who] = all

@@ -20,7 +20,7 @@ func Look(cert, key string) (*x509.Certificate, error) {
 	return c.Leaf, nil
 }
 
-// Kept returns the certificate that the authority gave for a name before, or nil.
+// Kept returns the certificate that the authority issued for a name before, or nil.
 func (a Authority) Kept(ctx context.Context, name string) (*x509.Certificate, error) {
 	b, err := autocert.DirCache(a.Cache).Get(ctx, name)
 	if errors.Is(err, autocert.ErrCacheMiss) {

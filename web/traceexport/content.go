@@ -54,7 +54,7 @@ func (t *Tracer) contents(c *agent.ModelCall) []attribute.KeyValue {
 
 func encoded(key string, v any) attribute.KeyValue {
 	b, err := agent.Encode(v)
-	if err != nil { // arguments that are no JSON
+	if err != nil { // the arguments aren't JSON
 		return attribute.String(key, "[]")
 	}
 	return attribute.String(key, string(b))
@@ -95,7 +95,7 @@ func (t *Tracer) arguments(args json.RawMessage) json.RawMessage {
 
 // clean returns the beginning of a text, without secrets.
 func (t *Tracer) clean(s string, n int) string {
-	if len(s) > 2*n { // a secret that the cut goes through must be whole when it is looked for
+	if len(s) > 2*n { // a secret at the cut must be complete to be found
 		s = s[:2*n]
 	}
 	return agent.Head(t.redact(s), n)

@@ -115,7 +115,7 @@ func Post(ctx context.Context, client *http.Client, t Target, body []byte) (agai
 	return again, fmt.Errorf("%s answered %s: %.200q", t.URL, answer.Status, text)
 }
 
-// request is the request to a collector.
+// request returns the request to a collector.
 func request(spans []sdk.ReadOnlySpan) *collector.ExportTraceServiceRequest {
 	out := &otlp.ResourceSpans{}
 	scope := &otlp.ScopeSpans{}

@@ -59,7 +59,7 @@ func Hosted(env func(string) (string, bool)) []Target {
 	return out
 }
 
-// Try asks a target, without sending any span, whether it is there and takes the key.
+// Try checks, without sending any span, whether a target is reachable and accepts the key.
 func Try(ctx context.Context, t Target) error {
 	e := newExporter(t, slog.New(slog.DiscardHandler))
 	defer e.client.CloseIdleConnections()

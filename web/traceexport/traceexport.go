@@ -36,7 +36,7 @@ type Config struct {
 	Targets []Target
 	Service string // service.name
 	Version string
-	Ratio   float64             // of the traces that begin here, 0 to 1; a caller's own decision wins
+	Ratio   float64             // share of the traces begun here, 0 to 1; a caller's own decision takes precedence
 	Content bool                // prompts, answers, arguments and results too
 	Redact  func(string) string // takes secrets out of content and errors; nil takes none
 	Agents  map[string]string   // names of assistants, by id

@@ -114,7 +114,8 @@ func (u *UI) remove(c echo.Context, t store.Thread) error {
 	return u.chats.Removed(c, chats.Back(c, t.ID, views.NewChatURL), t.ID)
 }
 
-// pin handles POST /ui/threads/:id/pin. It is no news: the thread keeps its place among the recent ones.
+// pin handles POST /ui/threads/:id/pin. It doesn't count as an update: the thread keeps its place among the
+// recent ones.
 func (u *UI) pin(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
 	form, err := page.ReadForm(c.Request(), page.SmallForm)

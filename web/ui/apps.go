@@ -46,7 +46,7 @@ func (u *UI) ownHosts(r *http.Request) []string {
 		}
 		hosts = append(hosts, at)
 	}
-	list, _ := net.InterfaceAddrs() // where they can't be read, names remain
+	list, _ := net.InterfaceAddrs() // if unreadable, only names remain
 	for _, a := range list {
 		if n, ok := a.(*net.IPNet); ok {
 			hosts = append(hosts, n.IP.String())

@@ -159,14 +159,14 @@ func (u *UI) choose(c echo.Context, id string) error {
 		if err := u.keepChoice(ctx, t, u.chosen(c, &t).with(form)); err != nil {
 			return err
 		}
-	case !errors.Is(err, store.ErrNotFound): // a new chat is no thread yet
+	case !errors.Is(err, store.ErrNotFound): // a new chat isn't a thread yet
 		return err
 	}
 	u.SetPrefs(c, form)
 	return page.Frame(c, views.Frame{}, views.ThreadURL(id))
 }
 
-// keepChoice stores the choice of a thread when it is another one.
+// keepChoice stores a changed choice for a thread.
 func (u *UI) keepChoice(ctx context.Context, t store.Thread, ch choice) error {
 	if old, ok := choiceOf(t); ok && old.same(ch) {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// diagramPolicy locks the frame of a diagram into a sandbox without an origin. It may run
-// the drawing program of this server and nothing else; the styles are its own.
+// diagramPolicy confines the frame of a diagram to a sandbox without an origin. It may only run this
+// server's drawing program, with its own styles.
 const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; " +
 	"style-src 'self' 'unsafe-inline'; " +
 	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"

@@ -35,7 +35,7 @@ type inserted struct {
 	Error string `json:"error,omitempty"`
 }
 
-// errNoPrompt and errNoResource are about something that no server of the chat has any more.
+// errNoPrompt and errNoResource mean that no server of the chat has the requested item any more.
 var (
 	errNoPrompt   = errors.New("the prompt has gone")
 	errNoResource = errors.New("the resource has gone")
@@ -122,7 +122,7 @@ func (u *UI) prompt(c echo.Context, id string) error {
 		return httpx.Errorf(http.StatusBadRequest, "the address doesn't name a prompt")
 	}
 	p, err := u.promptCalled(c.Request().Context(), id, name)
-	if errors.Is(err, errNoPrompt) && !page.WantsFragment(c.Request()) { // it has gone since it was listed
+	if errors.Is(err, errNoPrompt) && !page.WantsFragment(c.Request()) { // it was removed since it was listed
 		return u.backToBox(c, id, "")
 	}
 	if errors.Is(err, errNoPrompt) {
@@ -189,7 +189,7 @@ func (u *UI) usePrompt(c echo.Context, id string) error {
 	return u.promptForm(c, id, status, p, problem)
 }
 
-// arguments returns a prompt's arguments in a form, where they are also kept.
+// arguments returns a prompt's arguments from a form, which also keeps them.
 func arguments(p *views.Prompt, form url.Values) (map[string]string, error) {
 	args := map[string]string{}
 	var err error

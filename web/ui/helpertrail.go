@@ -55,7 +55,7 @@ func (u *UI) helperTrail(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.HelperPanel(*trail)))
 }
 
-// trailOf returns the steps of a call's helper; nil when none are stored, as in an imported thread.
+// trailOf returns the steps of a call's helper; nil if none are stored, as in an imported thread.
 func (u *UI) trailOf(c echo.Context, thread string, step views.Step,
 	messages []*agent.Message) (*views.HelperTrail, error) {
 	work, err := u.helperWork(c.Request().Context(), thread, step.ID, messages)
@@ -126,7 +126,7 @@ func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*ag
 	}
 }
 
-// keep takes the messages of a step. Results are there already.
+// keep adds the messages of a step. Results are there already.
 func (w *helperWork) keep(s *runevent.StepData) {
 	for _, body := range s.Messages {
 		if m, err := agent.ParseMessage(body); err == nil && m.Type == agent.TypeAI {

@@ -50,7 +50,7 @@ func contentOf(fields []ask.Field, form url.Values) map[string]any {
 			if n, err := strconv.ParseFloat(text, 64); err == nil {
 				out[f.Name] = n
 			} else {
-				out[f.Name] = text // which does not fit
+				out[f.Name] = text // an invalid value
 			}
 		default:
 			out[f.Name] = text
@@ -80,7 +80,7 @@ func refilled(fields []views.Field, form url.Values) []views.Field {
 	return fields
 }
 
-// misfit reports which field an answer doesn't fit, as far as the error names one.
+// misfit reports the field that an answer doesn't fit, if the error names one.
 func misfit(c echo.Context, fields []ask.Field, err error) string {
 	for _, f := range fields {
 		if strings.Contains(err.Error(), "/properties/"+f.Name+":") {

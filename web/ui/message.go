@@ -16,7 +16,7 @@ import (
 )
 
 // own handles GET /ui/threads/:id/messages/:message, and with /edit after it the same as a form: one of the reader's
-// messages as it is in the conversation.
+// messages in the conversation.
 func (u *UI) own(edit bool) echo.HandlerFunc {
 	return u.OnThread(func(c echo.Context, in store.Thread) error {
 		id, message := in.ID, page.Param(c, "message")

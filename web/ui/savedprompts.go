@@ -59,7 +59,7 @@ func (u *UI) savedPrompt(c echo.Context, id string) error {
 		return httpx.Errorf(http.StatusBadRequest, "the address doesn't name a prompt")
 	}
 	p, err := u.prompts.Prompts.Get(ctx, promptpages.Reader(ctx), c.QueryParam("prompt"))
-	if errors.Is(err, store.ErrNotFound) && !fragment { // it has gone since it was listed
+	if errors.Is(err, store.ErrNotFound) && !fragment { // it was removed since it was listed
 		return u.backToBox(c, id, "")
 	}
 	if err != nil {

@@ -53,7 +53,7 @@ func (u *UI) here(c echo.Context, id string) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// makeTemporary stores a temporary chat without messages, unless the chat is there.
+// makeTemporary stores a temporary chat without messages, unless it exists.
 func (u *UI) makeTemporary(ctx context.Context, id string) error {
 	now := u.DB.Now()
 	t := store.Thread{ID: id, Owner: principal.Owner(ctx), Metadata: json.RawMessage(`{"` + store.TemporaryKey + `":true}`),
@@ -75,7 +75,8 @@ func (u *UI) keep(c echo.Context, t store.Thread) error {
 	return page.Frame(c, views.Frame{Location: views.ThreadURL(t.ID)}, views.ThreadURL(t.ID))
 }
 
-// archive handles POST /ui/threads/:id/archive. It is no news: the thread keeps its place among the recent ones.
+// archive handles POST /ui/threads/:id/archive. It doesn't count as an update: the thread keeps its place among the
+// recent ones.
 func (u *UI) archive(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

@@ -86,7 +86,7 @@ func (u *UI) mentions(ctx context.Context) (list []views.Partner) {
 	return list
 }
 
-// slash takes a text apart that is a command of the pages; name is "" for any other.
+// slash splits a command of the pages into name and rest; name is "" for other text.
 func slash(text string) (name, rest string) {
 	name, rest, _ = strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)
@@ -96,7 +96,7 @@ func slash(text string) (name, rest string) {
 	return "", ""
 }
 
-// errShort means that there is nothing yet that could be shortened.
+// errShort means that there is nothing to shorten yet.
 var errShort = errors.New("the chat is empty")
 
 // newChat leads to a new chat with a text in its message box.

@@ -22,13 +22,13 @@ import (
 // errEmpty means that there is nothing to send.
 var errEmpty = errors.New("the message is empty")
 
-// start stores a message and starts its run, with a new thread if there is none with that id. During another run, the
-// message waits.
+// start stores a message and starts its run, with a new thread if none has that id. During another run, the message
+// waits.
 func (u *UI) start(c echo.Context, thread, text string, form url.Values) (store.Run, error) {
 	return u.startAs(c, "", thread, text, form)
 }
 
-// startAs is start for a run that has an id already.
+// startAs is start for a run with a given id.
 func (u *UI) startAs(c echo.Context, id, thread, text string, form url.Values) (store.Run, error) {
 	req := runs.Request{ID: id, Thread: thread, Hold: u.Runs.Active(thread) != ""}
 	if req.Hold && form.Get("resume") != "" {

@@ -32,7 +32,7 @@ type notice struct {
 // news.
 func (u *UI) status(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
-	running := u.Runs.Active(t.ID) != "" // before the row: a run that ends meanwhile is told the next time
+	running := u.Runs.Active(t.ID) != "" // before the row: a run that ends meanwhile is reported the next time
 	t, err := u.OwnThread(ctx, t.ID)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 }
 
 // seen handles POST /ui/threads/:id/seen: the page reports that it was visible when the run ended. A stream read to its
-// end is no proof: the tab may have been hidden just before.
+// end doesn't prove it: the tab may have been hidden just before.
 func (u *UI) seen(c echo.Context, t store.Thread) error {
 	u.See(c.Request().Context(), t.ID)
 	return c.NoContent(http.StatusNoContent)

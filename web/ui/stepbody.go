@@ -139,8 +139,8 @@ func plain(c echo.Context, text string) error {
 	return c.String(http.StatusOK, text)
 }
 
-// messages returns all messages of a thread as of now. Results of a step under way are there already, the message that
-// is being written is not.
+// messages returns all current messages of a thread. It includes results of the open step, but not the message being
+// written.
 func (u *UI) messages(c echo.Context, thread string) ([]*agent.Message, error) {
 	ctx := c.Request().Context()
 	t, err := u.OwnThread(ctx, thread)

@@ -28,7 +28,7 @@ const leadName = "fawn"
 // talk is the agent that a thread talks to; the lead agent has no name.
 type talk struct {
 	Name   string
-	Making bool // it is being made in this thread
+	Making bool // it is being created in this thread
 }
 
 // talkOf reads the agent of a thread, nil for a new one. Threads of a deleted agent belong to the lead agent; an agent

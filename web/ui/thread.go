@@ -26,8 +26,8 @@ func queryEscape(s string) string { return url.QueryEscape(s) }
 type boxDraft struct {
 	text    string
 	problem string
-	project string // that the chat is to be in
-	status  int    // of the answer; 0 means 200
+	project string // project for the chat
+	status  int    // status of the answer; 0 means 200
 
 	temporary bool // the chat that begins with it
 }

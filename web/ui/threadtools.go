@@ -20,7 +20,7 @@ import (
 	"fawn/web/ui/settings"
 )
 
-// hasServers reports whether there are MCP servers that chats may have.
+// hasServers reports whether there are MCP servers available to chats.
 func (u *UI) hasServers() bool {
 	if u.MCP == nil || u.Switches == nil {
 		return false

@@ -74,20 +74,20 @@ type Deps struct {
 	Memory   *memory.Service     // facts about people; may be nil
 	Spec     func() openapi.Spec // content of the API page; nil disables the page
 	Tasks    *schedule.Tasks     // scheduled tasks; nil means no such page
-	Agents   *profile.Library    // the custom agents; nil has none
+	Agents   *profile.Library    // the custom agents; nil means none
 	Projects *service.Service    // changes projects; nil creates one
 	// Knowledge manages collections of documents; nil uses one that reads no web pages and converts nothing.
 	Knowledge *collections.Service
 	Skills    *skills.Library    // nil has no skills
 	Fetch     *http.Client       // for skills at an address; nil reaches the public internet only
-	Web       *community.Service // searches the web for agents; nil has none
+	Web       *community.Service // searches the web for agents; nil means none
 	MCP       *mcp.Pool          // nil has no MCP servers
-	Bots      *bots.Service      // of chat apps; nil has none
+	Bots      *bots.Service      // bots of chat apps; nil means none
 	// AppServer reports whether the apps of a server may be shown in a thread.
 	AppServer func(ctx context.Context, owner, thread, server string) (bool, error)
 	Apps      AppCalls                        // makes the calls of apps of MCP servers; nil with MCP
 	Media     tools.Models                    // read aloud and transcribe; nil functions do neither
-	Switches  *switches.Service               // which of their tools are off in which threads; nil with MCP
+	Switches  *switches.Service               // tools switched off by thread; nil with MCP
 	Aside     Aside                           // suggests next messages; may be nil
 	Outward   lead.Outward                    // judges addresses that people have tried; nil judges none
 	Window    func(name, provider string) int // tokens a model reads; nil = as configured
@@ -99,8 +99,8 @@ type Deps struct {
 	Print export.Printer
 	// Restart ends every process of a thread's commands and reports whether there were any; nil without commands.
 	Restart  func(ctx context.Context, thread string) (bool, error)
-	SSO      *sso.Client     // signs in through other services; nil has none
-	Draining context.Context // over when live streams should end; nil never is
+	SSO      *sso.Client     // signs in through other services; nil means none
+	Draining context.Context // cancelled when live streams should end; nil means never
 }
 
 // AppCalls makes a call requested by an app of an MCP server, if permitted.
@@ -125,7 +125,7 @@ type UI struct {
 	tasks     *tasks.Handlers
 	prompts   *promptpages.Handlers
 
-	keys       *once.Keys // of messages that may be sent again
+	keys       *once.Keys // keys of messages that may be sent again
 	suggesting turnstile  // threads with follow-ups in the making
 }
 

@@ -30,7 +30,7 @@ const (
 	maxVoices    = 4        // answers and recordings at work at a time
 )
 
-// spoken returns an answer as it is read aloud: without marks, and without the code in it.
+// spoken returns an answer for reading aloud: without marks and code.
 func (u *UI) spoken(c echo.Context, t store.Thread) (string, error) {
 	messages, err := u.messages(c, t.ID)
 	if err != nil {

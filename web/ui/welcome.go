@@ -58,7 +58,7 @@ func (u *UI) welcomePage(c echo.Context, thread string, d boxDraft) error {
 		p.FirstRun = u.firstRun(c.Request().Context())
 	}
 	switch {
-	case !connected: // the offline model can do nothing else
+	case !connected: // the offline model can't do anything else
 		p.Starters = []string{"file", "run"}
 	case !snap.File.Web.Enabled: // nothing reads the web
 		p.Starters = []string{"write", "analyse", "learn", "page"}

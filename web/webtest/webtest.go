@@ -19,7 +19,7 @@ import (
 	"fawn/web/e2e/scriptmodel"
 )
 
-// Patience bounds every wait.
+// Patience limits every wait.
 const Patience = 5 * time.Minute
 
 // Program is a listening server that isn't running yet, as returned by web.Open.
@@ -119,8 +119,7 @@ func Model(model *scriptmodel.Server) string {
 	return fmt.Sprintf("models: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", model.URL+"/v1")
 }
 
-// Human returns the body of a run with one message of a person, with more members if there are any, each `"name":
-// value`.
+// Human returns the body of a run with one user message, with more members if there are any, each `"name": value`.
 func Human(content string, more ...string) string {
 	text, err := json.Marshal(content)
 	if err != nil {

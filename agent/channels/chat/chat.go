@@ -20,7 +20,7 @@ type Channel interface {
 	Run(ctx context.Context, in Inbox) error
 	// Send posts a message. With the Key of an earlier call it returns the earlier message, where Limits.Keyed says so.
 	Send(ctx context.Context, to Address, p Post) (Ref, error)
-	// Edit replaces a message. An edit without differences is no error.
+	// Edit replaces a message. An edit without differences isn't an error.
 	Edit(ctx context.Context, at Ref, p Post) error
 	// Upload posts a file. Key is as for Send.
 	Upload(ctx context.Context, to Address, f File, key string) (Ref, error)
@@ -50,20 +50,20 @@ type Inbox interface {
 	// Take stores updates in order, together with the cursor's entries. They are durable when it returns nil. Known
 	// updates are skipped, so an adapter may pass redelivered ones.
 	Take(ctx context.Context, batch []Update, cursor map[string]string) error
-	// Cursor is the entry as last stored, empty if there is none. Keys are the adapter's own.
+	// Cursor returns the entry as last stored, empty if there is none. Keys are the adapter's own.
 	Cursor(key string) string
 	// Status reports that the connection is up (nil), or the reason for retrying.
 	Status(err error)
 }
 
-// An Update is a message written to the bot, or visible to it. Adapters omit messages of bots (including this one),
-// edits, joins and the like. Of reactions they report only those that ask to stop.
+// Update is a message written to the bot, or visible to it. Adapters omit messages of bots (including this one),
+// edits, joins and the like. Of reactions they report only requests to stop.
 type Update struct {
 	ID      string      `json:"id"` // unique on this platform and the same when delivered again
 	Address `json:"to"` // destination of an answer
 	Message string      `json:"message"` // the platform's id of the message, for ReplyTo
-	// Under are the messages this one replies to, nearest first. In a group, a message under one of a known topic
-	// belongs to that topic, whatever Topic says.
+	// Under lists the messages this one replies to, nearest first. In a group, a message under one of a known topic
+	// belongs to that topic, regardless of Topic.
 	Under     []string  `json:"under,omitempty"`
 	Sender    Person    `json:"sender"`
 	ChatName  string    `json:"chat_name,omitempty"` // title of the group
@@ -71,16 +71,16 @@ type Update struct {
 	Mentioned bool      `json:"mentioned,omitempty"` // mentions the bot, or answers one of its messages
 	Files     []FileRef `json:"files,omitempty"`
 	Album     string    `json:"album,omitempty"`     // shared by messages sent together
-	Quote     string    `json:"quote,omitempty"`     // the words of somebody else that it answers
-	Forwarded string    `json:"forwarded,omitempty"` // who wrote it first, where it was forwarded
-	Unread    Content   `json:"unread,omitempty"`    // content that can't be read, where there are no words and no files
-	Voice     *FileRef  `json:"voice,omitempty"`     // the recording of a voice message, where Unread is Voice
-	Stops     bool      `json:"stops,omitempty"`     // a reaction to Message that asks to stop; there is no text
+	Quote     string    `json:"quote,omitempty"`     // quoted text of the message it answers
+	Forwarded string    `json:"forwarded,omitempty"` // original author of a forwarded message
+	Unread    Content   `json:"unread,omitempty"`    // kind of unreadable content, if there is no text and no file
+	Voice     *FileRef  `json:"voice,omitempty"`     // the recording, if Unread is Voice
+	Stops     bool      `json:"stops,omitempty"`     // a reaction to Message asks to stop; there is no text
 	At        time.Time `json:"at"`
 	Problem   string    `json:"problem,omitempty"` // why the update could not be read; then only ID and Problem are set
 }
 
-// Content names what a message holds besides words and files.
+// Content is the kind of a message's content besides text and files.
 type Content string
 
 // The kinds of content that can't be read.
@@ -116,12 +116,12 @@ type Person struct {
 	Lang          string `json:"lang,omitempty"` // tag of their language, where the platform tells it
 }
 
-// An Address is a place to write to. Topic is what divides a chat into conversations. Only the adapter knows its form;
-// for everyone else it's a key. It is empty in private chats.
+// Address is a place to write to. Topic separates the conversations of a chat. Only the adapter knows its form; elsewhere
+// it is a key. It is empty in private chats.
 type Address struct {
 	Chat  string `json:"chat"`
 	Topic string `json:"topic,omitempty"`
-	Group bool   `json:"group,omitempty"` // more people than the bot and one other read it
+	Group bool   `json:"group,omitempty"` // read by more people than the bot and one other
 }
 
 // A Ref is a message the bot wrote.
@@ -137,7 +137,7 @@ type Post struct {
 	ReplyTo string   // Update.Message of what it answers; empty for none
 	Choices []string // suggested answers, shown as buttons if supported; they are in Text, too
 	Plain   bool     // Text isn't Markdown and is shown verbatim
-	Grows   bool     // it is edited from now on, until an edit that is Final
+	Grows   bool     // edits follow, until a Final one
 	Final   bool     // the last edit; without it more may come
 }
 
@@ -170,40 +170,40 @@ type Me struct {
 type Limits struct {
 	Max            int                   // most that a message holds, in the unit of Count
 	Count          func(text string) int // size of a message once rendered
-	EditEvery      time.Duration         // between two edits in a private chat
+	EditEvery      time.Duration         // least time between two edits in a private chat
 	GroupEditEvery time.Duration
 	MaxFile        int64 // bytes of a file the bot may post
 	MaxImage       int64 // size limit of images; larger ones are sent as files
 	CanEdit        bool  // false: posted messages can't be changed
 	Keyed          bool  // Send with a Key it has seen returns the earlier message
 	Ends           bool  // an edit that is Final differs from one that is not, even with the same text
-	MayStay        bool  // Send may say Stays
+	MayStay        bool  // Send may return Stays
 	Chat           Bucket
 	Group          Bucket
-	Bot            Bucket // over all chats
+	Bot            Bucket // limit over all chats
 	Format         Format
 }
 
-// A Bucket allows N calls per Per. Zero is no limit.
+// Bucket allows N calls per Per. Zero means no limit.
 type Bucket struct {
 	N   int
 	Per time.Duration
 }
 
-// A Format is how a platform wants text. The adapter renders it; others only need it to know what is lost.
+// Format is a platform's text format. The adapter renders it; other code only needs it to know what is lost.
 type Format string
 
 // The formats.
 const (
 	FormatPlain    Format = "plain"
 	FormatMarkdown Format = "markdown"
-	FormatEntities Format = "entities" // text and positions of what stands out in it
+	FormatEntities Format = "entities" // plain text with a list of formatted ranges
 )
 
 // Rate means that the platform wants fewer calls.
 type Rate struct {
-	After time.Duration // how long to wait; 0 if it did not say
-	Chat  bool          // limit of this chat; false: of the bot everywhere
+	After time.Duration // how long to wait; 0 if unspecified
+	Chat  bool          // limits this chat only; otherwise the whole bot
 }
 
 func (r *Rate) Error() string {
@@ -227,7 +227,7 @@ func (g *Gone) Error() string { return g.Reason }
 // contain no secrets.
 type Fatal struct {
 	Cause  Cause
-	Need   string // what is missing, as in a Trouble
+	Need   string // missing permission or setting, as in a Trouble
 	Reason string
 	Remedy string
 	Retry  time.Duration // when a retry may still be worthwhile; 0 for never
@@ -235,7 +235,7 @@ type Fatal struct {
 
 func (f *Fatal) Error() string { return f.Reason }
 
-// Stays means that no message can be made now that grows, but perhaps one that stays as it is posted.
+// Stays means that no growing message can be created now, but perhaps one that isn't edited later.
 type Stays struct{ Reason string }
 
 func (s *Stays) Error() string { return s.Reason }
@@ -260,8 +260,8 @@ type declinedError struct{ text string }
 
 func (e *declinedError) Error() string { return e.text }
 
-// Refused means that the platform will never do what it was asked, as when a file is too large for it. The chat and the
-// bot are well.
+// Refused means that the platform permanently rejects the request, for instance because a file is too large. The chat and
+// the bot still work.
 type Refused struct{ Reason string }
 
 func (r *Refused) Error() string { return r.Reason }

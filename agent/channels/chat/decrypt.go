@@ -103,7 +103,7 @@ func ecbDecrypter(w io.Writer, key string) (*decrypter, error) {
 type ecbReader struct {
 	src   io.Reader
 	block cipher.Block
-	out   []byte // encrypted but unread
+	out   []byte // decrypted but unread
 	end   bool
 }
 

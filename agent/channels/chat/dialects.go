@@ -21,7 +21,7 @@ func slackText() *dialect {
 		}}
 }
 
-// discordText is Discord's Markdown.
+// discordText returns the dialect of Discord's Markdown.
 func discordText() *dialect {
 	esc := backslash("\\*_~`|<[]")
 	return &dialect{escape: esc, verbatim: unfenced, lineStart: "#>-+", bold: "**", italic: "*", strike: "~~",
@@ -44,7 +44,7 @@ func simpleText() *dialect {
 		languages: true, link: markdownLink(esc)}
 }
 
-// plainText has no marks.
+// plainText returns a dialect without marks.
 func plainText() *dialect {
 	return &dialect{escape: same, verbatim: same, bullet: "• ", link: func(label, address string) string {
 		if label == address {
@@ -86,8 +86,8 @@ func markdownLink(esc func(string) string) func(label, address string) string {
 	}
 }
 
-// count is an upper bound for the size that render gives to text: a message's capacity must be known while the text is
-// split, at each of its lengths.
+// count returns an upper bound for the rendered size of text: a message's capacity must be known while the text is split,
+// at each of its lengths.
 func (d *dialect) count(size func(rune) int) func(string) int {
 	return func(text string) int {
 		n := 0

@@ -31,7 +31,7 @@ type DingTalk struct {
 
 	mu    sync.Mutex
 	token string    // guarded by mu
-	until time.Time // of token, guarded by mu
+	until time.Time // expiry of token, guarded by mu
 }
 
 const (
@@ -65,7 +65,7 @@ func (d *DingTalk) Limits() Limits {
 	return l
 }
 
-// do makes a call. Its errors are those that Channel promises.
+// do makes a call. It returns the errors documented for Channel.
 func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 	r.method = cmp.Or(r.method, http.MethodPost)
 	err := d.c.do(ctx, r, into)

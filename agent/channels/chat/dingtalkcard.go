@@ -16,7 +16,7 @@ const (
 	dingTalkAnswer = "content" // the variable of the template that holds the answer
 )
 
-// cards are the limits where answers are cards. Updates of cards are not counted as messages.
+// cards sets the limits for answers in cards. Updates of cards don't count as messages.
 func (d *DingTalk) cards(l *Limits) {
 	l.CanEdit, l.Ends, l.MayStay = true, true, true
 	l.EditEvery, l.GroupEditEvery = 1500*time.Millisecond, 1500*time.Millisecond

@@ -43,7 +43,7 @@ type discordPlace struct {
 
 const (
 	discordMax    = 2000
-	discordPlaces = 4096 // most that are remembered
+	discordPlaces = 4096 // limit of remembered places
 	noEmbeds      = 1 << 2
 	// guilds, messages and reactions there, direct messages and reactions there, contents
 	discordIntents = 1<<0 | 1<<9 | 1<<10 | 1<<12 | 1<<13 | 1<<15
@@ -70,7 +70,7 @@ func (d *Discord) Limits() Limits {
 		Format: FormatMarkdown}
 }
 
-// do calls the API. Its errors are those that Channel promises.
+// do calls the API. It returns the errors documented for Channel.
 func (d *Discord) do(ctx context.Context, r call, into any) error {
 	r.header = http.Header{"Authorization": {"Bot " + d.cfg.Token}}
 	err := d.c.do(ctx, r, into)
@@ -163,7 +163,7 @@ func (d *Discord) body(p Post) map[string]any {
 		"allowed_mentions": map[string]any{"parse": []string{}}}
 }
 
-// keyed makes Discord return the message that was sent with the same key before.
+// keyed makes Discord return an earlier message sent with the same key.
 func discordKeyed(body map[string]any, key string) {
 	if key != "" {
 		sum := sha256.Sum256([]byte(key))

@@ -51,8 +51,8 @@ type discordLink struct {
 	sock *socket
 	up   func()
 
-	seq   atomic.Int64 // of the last event that was taken
-	acked atomic.Bool  // the last heartbeat
+	seq   atomic.Int64 // number of the last event taken
+	acked atomic.Bool  // the last heartbeat was acknowledged
 	busy  atomic.Bool  // set while received updates are being stored
 }
 
@@ -104,7 +104,7 @@ func (l *discordLink) stand(ctx context.Context) error {
 	return l.closed(ctx, err)
 }
 
-// gateway returns the address for a new session, of which there are a thousand a day.
+// gateway returns the address for a new session. Discord allows a thousand a day.
 func (l *discordLink) gateway(ctx context.Context) (string, error) {
 	var at struct {
 		URL   string `json:"url"`
@@ -180,7 +180,7 @@ func (l *discordLink) closed(ctx context.Context, err error) error {
 	return err
 }
 
-// forget makes the next session start anew.
+// forget makes the next session start afresh.
 func (l *discordLink) forget(ctx context.Context) error {
 	return l.in.Take(ctx, nil, map[string]string{discordSession: "", discordURL: "", discordSeq: ""})
 }

@@ -65,7 +65,7 @@ type discordPollText struct {
 
 const (
 	discordForward = 1       // type of a reference
-	discordVoice   = 1 << 13 // flag of a message that was spoken
+	discordVoice   = 1 << 13 // flag of a voice message
 )
 
 // files returns the attachments, including those of a forwarded message.

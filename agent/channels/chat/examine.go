@@ -11,7 +11,7 @@ import (
 
 // An Examiner is a Channel that can list its bot's permissions with read-only calls.
 type Examiner interface {
-	// Examine lists the permissions and switches that the bot lacks. Its errors are those of Check.
+	// Examine lists the bot's missing permissions and settings. It returns the errors of Check.
 	Examine(ctx context.Context) ([]Lack, error)
 }
 
@@ -24,14 +24,14 @@ type Lack struct {
 // A Loss names the work a bot can't do without a permission.
 type Loss string
 
-// The losses.
+// Abilities that a missing permission costs.
 const (
 	LosesAll      Loss = "all"      // no message reaches the bot
 	LosesPrivate  Loss = "private"  // private messages don't reach the bot
 	LosesGroups   Loss = "groups"   // the bot reads nothing in groups
 	LosesSecluded Loss = "secluded" // the bot reads nothing in private channels
 	LosesAnswers  Loss = "answers"  // the bot can't write
-	LosesFilesIn  Loss = "filesin"  // files of people can't be read
+	LosesFilesIn  Loss = "filesin"  // files sent to the bot can't be read
 	LosesFilesOut Loss = "filesout" // files can't be posted
 	LosesSigns    Loss = "signs"    // no typing indicator
 	LosesStop     Loss = "stop"     // a reaction can't stop an answer
@@ -140,7 +140,7 @@ func (d *Discord) Examine(ctx context.Context) ([]Lack, error) {
 	return nil, nil
 }
 
-// feishuNeeds returns the scopes of an app: im:message stands for several narrower ones.
+// feishuNeeds returns the scopes of an app: im:message includes several narrower ones.
 func feishuNeeds() []need {
 	return []need{{[]string{"im:message:send_as_bot", "im:message"}, LosesAnswers},
 		{[]string{"im:message.p2p_msg:readonly", "im:message.p2p_msg", "im:message"}, LosesPrivate},
@@ -154,7 +154,7 @@ func feishuNeeds() []need {
 func (f *Feishu) Examine(ctx context.Context) ([]Lack, error) {
 	r, err := f.call(ctx, call{op: "scopes", method: http.MethodGet, path: "/application/v6/scopes"})
 	if _, refused := errors.AsType[*Refused](err); refused {
-		return nil, nil // this app may not ask
+		return nil, nil // the app lacks the permission to ask
 	}
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ type Feishu struct {
 
 	mu    sync.Mutex
 	token string    // guarded by mu
-	until time.Time // of token, guarded by mu
+	until time.Time // expiry of token, guarded by mu
 }
 
 // feishuMax leaves room in a card of 30 KB.
@@ -156,7 +156,7 @@ func (f *Feishu) auth(ctx context.Context) (http.Header, error) {
 	return bearer(r.Token), nil
 }
 
-// call is raw with the token.
+// call is raw with an access token.
 func (f *Feishu) call(ctx context.Context, r call) (feishuReply, error) {
 	var err error
 	if r.header, err = f.auth(ctx); err != nil {
@@ -206,7 +206,7 @@ func isFeishuID(s string) bool {
 	})
 }
 
-// Send posts a card, as an answer where there is a message to answer.
+// Send posts a card, as a reply if there is a message to answer.
 func (f *Feishu) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 	ref, err := f.post(ctx, to, p.ReplyTo, "interactive", f.card(p), p.Key)
 	if r, ok := errors.AsType[*Refused](err); ok && !p.Plain && feishuFormat(r) {

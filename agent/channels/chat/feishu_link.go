@@ -29,7 +29,7 @@ type feishuLink struct {
 	me      Me
 	sock    *socket
 	service int32
-	heard   atomic.Bool // something, since the last ping
+	heard   atomic.Bool // anything arrived since the last ping
 	busy    atomic.Bool // set while received updates are being stored
 	parts   map[string]*parted
 }
@@ -158,7 +158,7 @@ func (l *feishuLink) take(ctx context.Context, frames [][]byte) error {
 	return nil
 }
 
-// whole returns the payload, once all of its parts are there.
+// whole returns the payload once all of its parts have arrived.
 func (l *feishuLink) whole(f *feishuFrame) []byte {
 	sum, _ := strconv.Atoi(f.header("sum"))
 	seq, _ := strconv.Atoi(f.header("seq"))
@@ -308,7 +308,7 @@ func feishuVoice(message, content string) *FileRef {
 func feishuContent(message, kind, content string) (string, []FileRef, error) {
 	switch kind {
 	case "text", "post", "image", "file", "media", "location":
-	default: // the content of some is no JSON
+	default: // some types have content that isn't JSON
 		return "", nil, nil
 	}
 	var c struct {

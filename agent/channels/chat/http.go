@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Options are the settings common to all adapters, apart from credentials.
+// Options holds the settings common to all adapters, apart from credentials.
 type Options struct {
 	// HTTP makes all calls, file transfers and WebSocket handshakes and decides which hosts may be reached. Nil is
 	// http.DefaultTransport. Adapters handle redirects themselves, whatever the client's policy.
@@ -121,7 +121,7 @@ type callError struct {
 func (e *callError) Error() string { return e.text }
 func (e *callError) Unwrap() error { return e.err }
 
-// clean makes an error of op safe to show, by removing an address in it.
+// clean removes addresses from an error of op, so that it is safe to show.
 func (c *client) clean(op string, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -141,7 +141,7 @@ func (c *client) redact(text string) string {
 type call struct {
 	op, method, path string
 	header           http.Header
-	body             any       // sent as JSON; nil, also a nil map or pointer, is no body
+	body             any       // sent as JSON; nil, even a nil map or pointer, means no body
 	raw              io.Reader // sent unmodified, instead of body
 	kind             string    // media type of raw
 	size             int64     // bytes of raw, -1 if not known; files need it
@@ -319,7 +319,7 @@ func wait(seconds float64) time.Duration {
 	return time.Duration(min(max(seconds, 0), 3600) * float64(time.Second))
 }
 
-// retryAfter reads the header of that name: seconds, whole or not, or a date.
+// retryAfter reads the header Retry-After: seconds, whole or not, or a date.
 func retryAfter(h http.Header) time.Duration {
 	v := h.Get("Retry-After")
 	if s, err := strconv.ParseFloat(v, 64); err == nil {

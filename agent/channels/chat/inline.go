@@ -111,7 +111,7 @@ func (w *writer) address(label, address string) {
 	case !webAddress(address):
 		w.text(label)
 	case w.d.entities && label == address:
-		w.put(label) // clients see it by themselves
+		w.put(label) // clients detect links by themselves
 	case w.d.entities && w.depth > 0:
 		w.put(label + " (" + address + ")")
 	case w.d.entities:

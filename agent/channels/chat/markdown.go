@@ -24,7 +24,7 @@ type dialect struct {
 	link                 func(label, address string) string
 	languages            bool   // a fence names its language
 	bullet               string // of a list
-	border               bool   // marks count at the border of a word only
+	border               bool   // marks only count at word boundaries
 	entities             bool   // no marks: formatted ranges are listed separately
 }
 
@@ -66,7 +66,7 @@ func Headings(source string) (all []string) {
 	return all
 }
 
-// plain is text that is no Markdown.
+// plain escapes text that isn't Markdown.
 func (d *dialect) plain(source string) string {
 	w := &writer{d: d, fresh: true}
 	w.text(source)
@@ -81,11 +81,11 @@ type writer struct {
 
 	out    strings.Builder
 	units  int      // UTF-16 units in out
-	prefix []string // of each line
+	prefix []string // prefix of each line
 	fresh  bool     // at the start of a line
 	last   rune
 	after  bool // right after a closing mark
-	depth  int  // of spans that may contain no code or links
+	depth  int  // depth of spans that may contain no code or links
 	spans  []entity
 }
 

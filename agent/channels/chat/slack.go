@@ -96,7 +96,7 @@ func (s *Slack) get(ctx context.Context, address string, into any) error {
 	return s.do(ctx, call{op: method, method: http.MethodGet, path: "/" + address, header: bearer(s.cfg.BotToken)}, into)
 }
 
-// do calls a method. Its errors are those that Channel promises.
+// do calls a method. It returns the errors documented for Channel.
 func (s *Slack) do(ctx context.Context, r call, into any) error {
 	r.method, r.path = cmp.Or(r.method, http.MethodPost), cmp.Or(r.path, "/"+r.op)
 	var raw json.RawMessage
@@ -232,7 +232,7 @@ func (s *Slack) connect(ctx context.Context) (*socket, error) {
 	return sock, nil
 }
 
-// errRecycled is a socket that Slack will close soon.
+// errRecycled means that Slack will soon close the socket.
 var errRecycled = errors.New("the socket is being recycled")
 
 type slackEnvelope struct {
@@ -285,7 +285,7 @@ func (s *Slack) read(ctx context.Context, sock *socket, in Inbox) error {
 	}
 }
 
-// slackEnd is why Slack ends a socket.
+// slackEnd returns the reason why Slack ends a socket.
 func slackEnd(e slackEnvelope) error {
 	if e.Reason == "link_disabled" {
 		return &Fatal{Cause: SwitchedOff, Reason: "Socket Mode is switched off for the Slack app.",

@@ -132,7 +132,7 @@ func (s *Slack) update(env slackEnvelope) (Update, bool) {
 	for _, f := range e.Files {
 		switch {
 		case f.gone():
-		case f.Kind == "slack_audio" && u.Text == "": // recorded in Slack, which may write it down
+		case f.Kind == "slack_audio" && u.Text == "": // recorded in Slack, which may transcribe it
 			if u.Unread = Voice; f.Transcript.Status == "complete" && !f.Transcript.Preview.More {
 				u.Text = strings.TrimSpace(f.Transcript.Preview.Content)
 			}
@@ -192,7 +192,7 @@ func slackWords(text, bot string) (string, bool) {
 	return strings.TrimSpace(strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(b.String())), mentioned
 }
 
-// slackReference is the text between < and >.
+// slackReference returns the text between < and >.
 func slackReference(s string) string {
 	target, label, labelled := strings.Cut(s, "|")
 	switch {

@@ -19,7 +19,7 @@ const (
 )
 
 // again runs sessions one after the other, until ctx ends or an error requires the owner to act. The delay between two
-// doubles up to a minute and is reset by a session that was up. up reports that the connection stands.
+// doubles up to a minute and is reset by a session that was up. up reports that the connection works.
 func again(ctx context.Context, o Options, in Inbox, session func(ctx context.Context, up func()) error) error {
 	first := o.FirstWait
 	if first == 0 {
@@ -58,7 +58,7 @@ func again(ctx context.Context, o Options, in Inbox, session func(ctx context.Co
 	}
 }
 
-// sleep is false if ctx ended first.
+// sleep waits for d and returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -50,11 +50,11 @@ type splitter struct {
 	text   string
 	begins string // opens the code block the text begins in
 	at     int    // bytes of the text that fit
-	used   int    // and their size
-	fence  string // the line that opened the code block at at
-	table  int    // size of the first line of the table at at, or 0 without a table
+	used   int    // and their rendered size
+	fence  string // opening line of the code block at position at
+	table  int    // size of the first line of the table at position at; 0 without a table
 
-	block, line boundary // the last ones
+	block, line boundary // last boundaries seen
 }
 
 // boundary is a place between two lines.
@@ -79,7 +79,7 @@ func (s *splitter) take(line string, n int, ended bool) bool {
 	fence := s.fence
 	bare := strings.TrimLeft(line, " \t")
 	switch mark := fenceMark(bare); {
-	case s.fence == "" && mark != "" && len(bare) <= s.Max/8: // a longer one is no honest code block
+	case s.fence == "" && mark != "" && len(bare) <= s.Max/8: // a longer opening line isn't taken for a code block
 		fence = bare
 	case s.fence != "" && closes(bare, s.fence):
 		fence = ""
@@ -139,7 +139,7 @@ func (s *splitter) cut(line string) Piece {
 	return s.end(boundary{at: s.at + fits, fence: s.fence})
 }
 
-// fits returns the number of bytes of line that count at most room.
+// fits returns the number of bytes of line whose size is at most room.
 func (s *splitter) fits(line string, room int) int {
 	for i, r := range line {
 		if room -= s.Count(string(r)); room < 0 {

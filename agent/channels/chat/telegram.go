@@ -14,7 +14,7 @@ import (
 	"unicode/utf16"
 )
 
-// TelegramConfig is a bot of @BotFather.
+// TelegramConfig configures a bot registered with @BotFather.
 type TelegramConfig struct {
 	Token    string
 	Commands []Command // offered while typing
@@ -78,7 +78,7 @@ type telegramReply struct {
 	} `json:"parameters"`
 }
 
-// do calls a method. Its errors are those that Channel promises.
+// do calls a method. It returns the errors documented for Channel.
 func (t *Telegram) do(ctx context.Context, r call, into any) error {
 	r.method, r.path = http.MethodPost, t.method+r.op
 	var reply telegramReply
@@ -106,7 +106,7 @@ func (t *Telegram) call(ctx context.Context, method string, body map[string]any,
 	return t.do(ctx, call{op: method, body: body}, into)
 }
 
-// refused explains an error response. Only its text tells the cases of status 400 apart.
+// refused explains an error response. Only its text distinguishes the cases of status 400.
 func (t *Telegram) refused(op string, r telegramReply) error {
 	text := t.c.redact(r.Description)
 	has := func(parts ...string) bool {
@@ -225,7 +225,7 @@ func telegramTarget(to Address) map[string]any {
 	return body
 }
 
-// replyTo makes a message answer another, if that still exists.
+// replyTo makes a message a reply to another one, if that still exists.
 func telegramReplyTo(body map[string]any, message string) {
 	if n, err := strconv.ParseInt(message, 10, 64); err == nil {
 		body["reply_parameters"] = map[string]any{"message_id": n, "allow_sending_without_reply": true}

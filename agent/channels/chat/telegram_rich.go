@@ -43,7 +43,7 @@ type richWriter struct {
 	src     []byte
 	out     strings.Builder
 	chars   int
-	count   int // of blocks
+	count   int // number of blocks
 	depth   int
 	tooMuch bool
 }

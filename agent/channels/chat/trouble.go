@@ -22,18 +22,18 @@ const (
 	NoTLS        Cause = "tls"          // the connection is not secure
 	Slow         Cause = "timeout"      // no answer in time
 	Lost         Cause = "lost"         // the connection broke off
-	Foreign      Cause = "answer"       // the answer is not the platform's
+	Foreign      Cause = "answer"       // the answer doesn't come from the platform
 	Faulty       Cause = "server"       // the platform reports an internal error
 	Limited      Cause = "rate"         // too many calls
 	BadToken     Cause = "token"        // the credentials are not accepted
 	NoPermission Cause = "permission"   // the app may not do this
 	SwitchedOff  Cause = "switch"       // something is off in the settings of the app
-	NoBot        Cause = "nobot"        // the app has none
+	NoBot        Cause = "nobot"        // the app has no bot
 	Elsewhere    Cause = "elsewhere"    // another program uses the bot
-	Outdated     Cause = "outdated"     // the platform's interface is another one now
+	Outdated     Cause = "outdated"     // the platform's API has changed
 	ChatGone     Cause = "chat"         // the bot may no longer write to the chat
 	Late         Cause = "late"         // the person's last message is too old for an answer
-	Declined     Cause = "refused"      // the platform does not take it
+	Declined     Cause = "refused"      // the platform rejects it
 	Deleted      Cause = "deleted"      // the post was deleted here
 	Disconnected Cause = "disconnected" // the account's owner disconnected it
 )

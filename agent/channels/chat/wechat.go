@@ -125,7 +125,7 @@ func weChatToken() error {
 		Remedy: "Scan its code again and enter the new token."}
 }
 
-// refused explains an error response. One code has two meanings, told apart by its text only.
+// refused explains an error response. One code has two meanings, which only the text distinguishes.
 func (w *WeChat) refused(method string, r weChatReply) error {
 	code := cmp.Or(r.Code, r.Ret)
 	text := fmt.Sprintf("%s: %s (%d)", method, w.c.redact(r.Msg), code)

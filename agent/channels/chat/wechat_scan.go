@@ -56,7 +56,7 @@ func (w *WeChatScan) State() json.RawMessage {
 	if w.c.base != w.own {
 		was.Base = w.c.base
 	}
-	body, _ := json.Marshal(was) // texts
+	body, _ := json.Marshal(was) // strings always encode
 	return body
 }
 

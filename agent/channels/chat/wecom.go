@@ -205,7 +205,7 @@ func (w *WeCom) Edit(context.Context, Ref, Post) error {
 // Typing shows nothing: robots have no typing indicator.
 func (w *WeCom) Typing(context.Context, Address) error { return nil }
 
-// Upload sends a file in parts, and posts it then.
+// Upload sends a file in parts and then posts it.
 func (w *WeCom) Upload(ctx context.Context, to Address, f File, _ string) (Ref, error) {
 	kind := "file"
 	if f.Image && f.Size <= w.Limits().MaxImage {

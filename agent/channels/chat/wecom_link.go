@@ -21,7 +21,7 @@ type weComLink struct {
 	*WeCom
 	sock  *socket
 	ended chan struct{} // closed by end
-	heard atomic.Bool   // something, since the last ping
+	heard atomic.Bool   // anything arrived since the last ping
 	busy  atomic.Bool   // set while received updates are being stored
 
 	mu      sync.Mutex

@@ -219,7 +219,7 @@ func (s *Scans) Look(ctx context.Context, owner, id, digits string, from func(st
 	ctx = context.WithoutCancel(ctx) // complete the sign-in even if the caller has left
 	if changed, err := s.change(ctx, one); err != nil {
 		return Scan{}, err
-	} else if !changed { // cancelled meanwhile, or another server had the same news
+	} else if !changed { // cancelled meanwhile, or another server stored the same state
 		return s.Get(ctx, owner, id)
 	}
 	if news.State != chat.ScanDone {

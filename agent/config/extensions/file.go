@@ -16,7 +16,7 @@ import (
 // maxFile limits the file in bytes.
 const maxFile = 4 << 20
 
-// editing is held while the file is changed: there is one in a process.
+// editing is held while the file is changed; the process has one lock for it.
 var editing sync.Mutex
 
 // Read returns the file's content; a missing file is empty.

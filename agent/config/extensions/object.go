@@ -49,7 +49,7 @@ func Parse(data []byte) (Object, error) {
 	return out, nil
 }
 
-// Get returns the value of a key; nil when there is none.
+// Get returns the value of a key; nil if there is none.
 func (o Object) Get(key string) json.RawMessage {
 	for _, m := range o {
 		if m.Key == key {

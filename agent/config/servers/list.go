@@ -15,7 +15,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Keys are the possible names of the list of servers, the usual one first.
+// Keys returns the possible names of the list of servers, the usual one first.
 func Keys() []string { return []string{"mcpServers", "mcp_servers", "servers"} }
 
 // List holds the entries of mcpServers as written: references to variables are unresolved, and unknown keys are
@@ -25,7 +25,7 @@ type List map[string]map[string]any
 // Bad is why a change of the MCP servers is refused.
 type Bad struct {
 	Why   string
-	NoKey bool     // to seal secrets with that other servers are to have
+	NoKey bool     // there is no key to seal secrets shared with other servers
 	Asks  *Command // command the owner must approve first; nil for none
 }
 

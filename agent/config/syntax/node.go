@@ -17,7 +17,7 @@ const (
 	Map
 )
 
-// String names a shape as problems do.
+// String returns the name of a shape for problems.
 func (s Shape) String() string {
 	return [...]string{"nothing", "a single value", "a list", "a mapping"}[s]
 }
@@ -26,8 +26,8 @@ func (s Shape) String() string {
 // environment variables and checks exist once.
 type Node struct {
 	Shape     Shape
-	Text      string // of a Text
-	Tag       string // of a Text: !!str, !!int, !!float, !!bool
+	Text      string // value of a Text
+	Tag       string // tag of a Text: !!str, !!int, !!float, !!bool
 	Fields    []Field
 	Items     []*Node
 	Source    *Source
@@ -99,7 +99,7 @@ func (n *Node) Origin() Origin {
 	return o
 }
 
-// Name returns the value of the key "name", by which entries of lists are told apart.
+// Name returns the value of the key "name", which identifies entries of lists.
 func (n *Node) Name() string {
 	if v := n.Get("name"); v != nil && v.Shape == Text {
 		return v.Text

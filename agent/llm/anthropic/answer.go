@@ -46,7 +46,7 @@ func (a *answer) event(ev sse.Event) (done bool, err error) {
 	}
 	if err != nil {
 		if a.finish != "" {
-			return false, nil // everything was said; only the goodbye is broken
+			return false, nil // the answer is complete; only its end marker is broken
 		}
 		return false, wire.Garbled(ev.Data, err)
 	}

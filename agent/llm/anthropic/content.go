@@ -18,7 +18,7 @@ const keyThoughts = "thinking_blocks"
 type thought struct {
 	Bytes     int    `json:"bytes"`
 	Signature string `json:"signature,omitempty"`
-	Hidden    string `json:"data,omitempty"` // of a thought that is only returned
+	Hidden    string `json:"data,omitempty"` // encrypted thought that is only sent back
 }
 
 // thoughts returns an answer's thinking blocks as received. Thoughts of other providers have no signature and are left
@@ -55,7 +55,7 @@ func thoughts(m *agent.Message) []sdk.ContentBlockParamUnion {
 func answerBlocks(m *agent.Message) []sdk.ContentBlockParamUnion {
 	var out []sdk.ContentBlockParamUnion
 	words := m.Content.String()
-	if len(m.ToolCalls) > 0 || strings.TrimSpace(words) != "" { // thoughts alone are no answer
+	if len(m.ToolCalls) > 0 || strings.TrimSpace(words) != "" { // reasoning alone isn't an answer
 		out = thoughts(m)
 	}
 	if strings.TrimSpace(words) != "" {

@@ -56,7 +56,7 @@ func read(resp *http.Response, yield wire.Yield, wait func()) error {
 		ev, err := f.Read()
 		switch {
 		case err != nil && a.finish != "" && !errors.Is(err, sse.ErrLong):
-			return a.end() // everything was said; only the goodbye is missing
+			return a.end() // the answer is complete; only its end marker is missing
 		case err == io.EOF:
 			return wire.Cut()
 		case err != nil:

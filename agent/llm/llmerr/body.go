@@ -30,7 +30,7 @@ func keys() (words [15]string, codes [8]string, deep [10]string) {
 		[...]string{"error", "errors", "detail", "details", "fault", "base_resp", "exception", "header", "data", "response"}
 }
 
-// maxDepth limits how deep an error is looked for.
+// maxDepth limits the depth of the search for an error.
 const maxDepth = 6
 
 // ParseBody parses an error body in any of the providers' formats: the message is in a field of the object itself, of
@@ -57,7 +57,7 @@ func Failed(body []byte) bool {
 	return d.read(bytes.TrimSpace(body), maxDepth) && d.Message != ""
 }
 
-// read takes the information from a value; false if there is none.
+// read takes the information from a value; false if it has none.
 func (d *Detail) read(raw json.RawMessage, depth int) bool {
 	if depth == 0 || len(raw) == 0 {
 		return false

@@ -7,7 +7,7 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// failures are answers which must become an error, never a short success.
+// failures returns answers that must become an error, never a short success.
 func failures() []conversation {
 	json := map[string]string{"Content-Type": "application/json"}
 	failed := func(status int, class, message string) want {

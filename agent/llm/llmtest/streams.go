@@ -14,7 +14,7 @@ type conversation struct {
 	want
 }
 
-// data is one event.
+// data formats one event.
 func data(payload string) string { return "data: " + payload + "\n\n" }
 
 // text returns a plain chunk.
@@ -45,7 +45,7 @@ func call(id, name, args string) agent.ToolCall {
 	return agent.ToolCall{ID: id, Name: name, Args: json.RawMessage(args)}
 }
 
-// streams are answers that must be received completely.
+// streams returns answers that must be received completely.
 func streams() []conversation {
 	plain := []string{delta(`{"role":"assistant","content":"","refusal":null}`, ""), text("Hel"),
 		text("lo, \"wörld\"\n😀"), delta(`{}`, "stop")}

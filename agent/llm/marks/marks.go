@@ -12,7 +12,7 @@ type Code struct {
 	kind        byte // a backtick or a tilde
 	fenced      byte // kind of the open fence
 	behind      bool // other text than list and quote marks precedes on this line
-	some        bool // any text
+	some        bool // any text precedes
 }
 
 // Next passes a byte of the text.

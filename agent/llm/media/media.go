@@ -37,7 +37,7 @@ type Config struct {
 	Model   string // required
 	BaseURL string // root, or root + /v1; empty is OpenAI's
 	APIKey  string
-	Voice   string          // of speech
+	Voice   string          // voice for generated speech
 	Guard   *netguard.Guard // checks addresses of images in an answer; nil permits public ones
 	HTTP    *http.Client    // nil uses the one shared with chat models
 }

@@ -24,8 +24,8 @@ type column struct {
 	kind     kind
 	values   int // cells with a value
 	missing  int
-	distinct int // different values: numbers and dates however they are written, else texts
-	odd      int // values which are no number or date in a column that is
+	distinct int // different values: numbers and dates regardless of their format, otherwise texts
+	odd      int // values that don't fit the column's type
 
 	numbers                        []float64 // in row order; NaN where missing
 	min, max, mean, median, stddev float64   // stddev of the sample, NaN for one value

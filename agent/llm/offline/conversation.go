@@ -49,7 +49,7 @@ type args struct {
 	Todos     []agent.Todo `json:"todos"`
 }
 
-// read takes a request apart.
+// read parses a request.
 func read(req *agent.Request) *conversation {
 	c := &conversation{tools: map[string]bool{}, sizes: map[string]int{}}
 	for _, t := range req.Tools {
@@ -224,7 +224,7 @@ func (c *conversation) asksForWork() bool {
 	return false
 }
 
-// listed reads the files out of an ls of the uploads, when there was one.
+// listed reads the files from an ls of the uploads, if there was one.
 func (c *conversation) listed() (files []string, asked bool) {
 	for _, s := range c.done {
 		if s.tool != "ls" || s.args.Path != uploads {
@@ -241,7 +241,7 @@ func (c *conversation) listed() (files []string, asked bool) {
 	return files, asked
 }
 
-// pick is en or zh, by the language of the turn.
+// pick returns en or zh, by the language of the turn.
 func (c *conversation) pick(en, zh string) string {
 	if c.zh {
 		return zh

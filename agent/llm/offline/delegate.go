@@ -9,7 +9,7 @@ import (
 
 const (
 	taskTool   = "task"
-	maxHelpers = 3 // that one answer sends
+	maxHelpers = 3 // helpers started by one answer
 )
 
 // delegate gives each of several files to a separate helper, then joins their reports. It returns nil without helpers
@@ -66,7 +66,7 @@ func (c *conversation) delegate(files []string) *action {
 	return &a
 }
 
-// job is a helper's task for one file.
+// job returns a helper's task for one file.
 func (c *conversation) job(file string) string {
 	return fmt.Sprintf(c.pick("Analyse the file %s and report what is in it.", "分析文件 %s，并报告其内容。"), file)
 }

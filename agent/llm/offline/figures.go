@@ -60,7 +60,7 @@ func grouped(s string) string {
 // amount returns a whole number for people.
 func amount(n int) string { return grouped(strconv.Itoa(n)) }
 
-// cell makes a text safe for a Markdown table, and short.
+// cell escapes and shortens a text for a Markdown table.
 func cell(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "<", "&lt;",

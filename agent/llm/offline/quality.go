@@ -14,7 +14,7 @@ import (
 const outlierReach = 3
 
 const (
-	maxFolded   = 2000 // different texts of a column that are compared with each other
+	maxFolded   = 2000 // limit of distinct texts compared in a column
 	maxFindings = 30   // findings a report lists
 	briefly     = 6    // findings an answer lists
 )

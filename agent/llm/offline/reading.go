@@ -8,8 +8,8 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of reading: characters one call is sure to bring back whole, calls of one
-// message, and bytes after which a file counts as too long and a sample is used.
+// Limits of reading: characters that one call certainly returns completely, calls of one message, and
+// bytes after which a file counts as too long and a sample is used.
 const (
 	callChars   = 45_000
 	callsAtOnce = 12

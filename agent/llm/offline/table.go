@@ -14,7 +14,7 @@ type table struct {
 	rows      [][]string
 	short     int // rows with fewer fields than the header
 	long      int // rows with more
-	blank     int // empty lines, which are no rows
+	blank     int // empty lines, which don't count as rows
 	damaged   int // characters that were not valid UTF-8
 }
 

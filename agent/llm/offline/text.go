@@ -65,7 +65,7 @@ func quoteText(s string) string {
 	return strings.NewReplacer("<", "&lt;", "`", "'", "\n", " ").Replace(clip(s, 400))
 }
 
-// scanText finds headings and sentences. Code, tables and front matter are no sentences.
+// scanText finds headings and sentences. Code, tables and front matter don't count as sentences.
 func scanText(text string) (headings []heading, sentences []sentence, words int) {
 	line, fence, matter := 0, "", false
 	var paragraph strings.Builder

@@ -260,7 +260,7 @@ func (s *scanner) literal() bool {
 }
 
 // unescape resolves the escapes of a JSON string's inside; false leaves it to encoding/json. With
-// halves, half of a character stays, as bytes which are no UTF-8.
+// halves, half of a character stays, as invalid UTF-8.
 func unescape(raw []byte, halves bool) (string, bool) {
 	if !halves && !utf8.Valid(raw) {
 		return "", false

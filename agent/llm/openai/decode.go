@@ -32,7 +32,7 @@ type wireChoice struct {
 	Index   wireIndex            `json:"index"`
 	Delta   wireMaybe[wireDelta] `json:"delta"`
 	Message wireMaybe[wireDelta] `json:"message"`
-	Text    wireText             `json:"text"` // of the older completions API
+	Text    wireText             `json:"text"` // text of the older completions API
 	Finish  wireWord             `json:"finish_reason"`
 	Usage   json.RawMessage      `json:"usage"`
 	Error   json.RawMessage      `json:"error"`
@@ -79,7 +79,7 @@ func (a *wireArgs) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// usage reads the token counts of any dialect; nil when there are none.
+// usage reads the token counts of any dialect; nil if there are none.
 func usage(raw []byte) *agent.Usage {
 	var u struct {
 		Input        wireCount `json:"prompt_tokens"`
@@ -110,7 +110,7 @@ func usage(raw []byte) *agent.Usage {
 		OutputDetails: counts("reasoning", int(out.Reasoning), "audio", int(out.Audio))}
 }
 
-// counts makes a map of the counts above zero; nil when there are none.
+// counts returns a map of the counts above zero; nil if there are none.
 func counts(pairs ...any) map[string]int {
 	var out map[string]int
 	for i := 0; i+1 < len(pairs); i += 2 {

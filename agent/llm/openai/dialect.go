@@ -16,27 +16,27 @@ type Dialect struct {
 	Hosts   []string // host names of the provider, with all names below them
 	Port    string   // on this machine, the port its server listens on as a rule
 
-	Limit    string         // field of the most tokens of an answer; "" = by the model's name
+	Limit    string         // field with an answer's token limit; "" = by the model's name
 	Efforts  []string       // supported reasoning efforts besides low, medium and high
 	Effort   []string       // path of the reasoning effort in the body; nil = reasoning_effort
 	Body     map[string]any // in every request
 	On, Off  map[string]any // body fields with and without thinking, unless configured otherwise
 	Echo     Echo           // which reasoning is sent back
 	EchoKeys []string       // as these fields of the message; nil = reasoning_content
-	Fill     string         // for reasoning that is missing where some must be, while the model thinks
+	Fill     string         // sent in place of missing reasoning if some is required while the model thinks
 
-	JoinUsers     bool     // two messages of the user in a row are sent as one
+	JoinUsers     bool     // consecutive user messages are merged
 	SchemaWithout []string // words of JSON Schema which are refused in tools
-	Signature     any      // extra_content of a call that came without the one it must have
-	Unsigned      []string // beginnings of the names of models which need none
+	Signature     any      // extra_content for calls that lack the required one
+	Unsigned      []string // name prefixes of models that need none
 	NoExtra       bool     // extra_content of other providers is left out: unknown fields are refused
 	MaxCallID     int      // longest id of a call, in bytes; 0 = any
 	ShortID       bool     // an id of a call has nine letters and digits, and no others
 	Files         bool     // it reads PDF documents in messages
-	Sound         bool     // some of its models hear
-	Bridge        bool     // a result of a tool is answered before a person speaks
-	Responses     []string // beginnings of the names of models that are at the Responses API only
-	Repeats       bool     // a piece of text may hold all text before it
+	Sound         bool     // some of its models accept audio
+	Bridge        bool     // an answer must come between a tool result and a user message
+	Responses     []string // name prefixes of models available through the Responses API only
+	Repeats       bool     // a piece of text may repeat all text before it
 }
 
 // Echo selects the reasoning of earlier answers that a provider wants back.
@@ -45,14 +45,14 @@ type Echo uint8
 // Kinds of [Echo]. A turn is the part between two user messages.
 const (
 	EchoNever  Echo = iota // some providers refuse it, most ignore it
-	EchoTurns              // that of turns in which tools were called
-	EchoAlways             // all of it
+	EchoTurns              // reasoning of turns with tool calls
+	EchoAlways             // all reasoning
 )
 
 type object = map[string]any
 
-// Dialects are all the program knows. The first is for servers that are none of the others. The list is not to be
-// changed: all callers have the same one.
+// Dialects returns all known dialects. The first is the default for unknown servers. Callers share the list and must
+// not change it.
 func Dialects() []Dialect { return dialects() }
 
 var dialects = sync.OnceValue(func() []Dialect {
@@ -165,7 +165,7 @@ func (d *Dialect) limit(model string) string {
 	return "max_tokens"
 }
 
-// reasoners are beginnings of the names of OpenAI's models that think.
+// reasoners returns name prefixes of OpenAI's reasoning models.
 func reasoners() []string { return []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} }
 
 // signs reports whether a call of this model must carry a signature.

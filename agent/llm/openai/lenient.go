@@ -14,7 +14,7 @@ import (
 
 // The types below also accept a field of another JSON type: a meaningful value is used, and others count as absent.
 
-// wireWord is a short text: a string, a number as it is written, or nothing.
+// wireWord is a short text: a string, a number in its written form, or nothing.
 type wireWord string
 
 // UnmarshalJSON reads any value.
@@ -133,8 +133,8 @@ func (t *wireText) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// unquoted reads a JSON string that holds half of a character, as bytes which are no UTF-8; false
-// for all others.
+// unquoted reads a JSON string that contains half of a character, as invalid UTF-8; false for all
+// others.
 func unquoted(b []byte) (string, bool) {
 	inside := b[1 : len(b)-1]
 	if !bytes.Contains(inside, []byte(`\ud`)) && !bytes.Contains(inside, []byte(`\uD`)) && utf8.Valid(inside) {
@@ -143,7 +143,7 @@ func unquoted(b []byte) (string, bool) {
 	return unescape(inside, true)
 }
 
-// appendUnit appends a UTF-16 unit; half of a pair becomes three bytes which are no UTF-8.
+// appendUnit appends a UTF-16 unit; half of a pair becomes three bytes of invalid UTF-8.
 func appendUnit(to []byte, r rune) []byte {
 	if !utf16.IsSurrogate(r) {
 		return utf8.AppendRune(to, r)

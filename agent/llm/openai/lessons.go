@@ -25,10 +25,10 @@ type lessons struct {
 	echo       bool     // reasoning must be sent back
 	noEcho     bool     // neither reasoning nor other provider data may be sent back
 	joinUsers  bool     // user and assistant must take turns
-	responses  bool     // it is at the Responses API only
+	responses  bool     // it is available through the Responses API only
 	shortID    bool     // ids of calls have nine letters and digits
 	plain      bool     // messages have no files and no sound
-	taken      shapes   // of messages
+	taken      shapes   // message shapes the provider accepts
 }
 
 // maxLessons limits the refused attempts per call.
@@ -66,7 +66,7 @@ func set(field func(*lessons) *bool) lesson {
 	}
 }
 
-// optional returns the fields that the program adds by itself and can omit. Configured fields are not included: their
+// optional returns the fields that the program adds itself and can omit. Configured fields are not included: their
 // refusal is shown to the user.
 func optional() []string {
 	return []string{"stream_options", "parallel_tool_calls", "reasoning_effort", "thinking", "enable_thinking",

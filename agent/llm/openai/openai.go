@@ -47,9 +47,9 @@ type Config struct {
 	ThinkingOn  map[string]any // laid over ExtraBody when the call asks for thinking
 	ThinkingOff map[string]any // laid over ExtraBody when it does not
 	Effort      bool           // the model takes reasoning_effort
-	Responses   bool           // the model is spoken to at the Responses API
+	Responses   bool           // the model is called through the Responses API
 	Lessons     *Lessons       // lessons of earlier refusals; nil = of this model alone
-	Dialect     Dialect        // how the provider differs from the API as most have it
+	Dialect     Dialect        // how the provider differs from the common API
 
 	Timeout     time.Duration // wait for the answer to begin; 0 = 10 minutes
 	IdleTimeout time.Duration // longest silence inside an answer; 0 = 4 minutes, < 0 = no limit
@@ -64,7 +64,7 @@ type Model struct {
 	base    string
 	call    wire.Call
 	dropped []string // fields the provider refused
-	taken   shapes   // of messages
+	taken   shapes   // message shapes the provider accepts
 	first   *opening // shared by copies of the model
 }
 

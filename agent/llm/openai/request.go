@@ -15,7 +15,7 @@ type outgoing struct {
 	request  client.ChatCompletionRequest
 	body     map[string]any
 	messages []client.ChatCompletionMessage
-	fields   map[int]map[string]any // of single messages, replacing their own
+	fields   map[int]map[string]any // fields of single messages, replacing their own
 }
 
 // set sets a field of the last appended message.

@@ -20,7 +20,7 @@ type responseEvent struct {
 	Response *responseBody   `json:"response"`
 }
 
-// responseBody is the whole answer, as the last event has it.
+// responseBody is the whole answer in the last event.
 type responseBody struct {
 	Model   string            `json:"model"`
 	Status  string            `json:"status"`
@@ -240,7 +240,7 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// responseUsage reads the token counts of the Responses API; nil when there are none.
+// responseUsage reads the token counts of the Responses API; nil if there are none.
 func responseUsage(raw []byte) *agent.Usage {
 	var u struct {
 		Input        int `json:"input_tokens"`

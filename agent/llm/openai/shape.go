@@ -14,12 +14,12 @@ const nothing = "(no text)"
 // shapes describe the conversations a server accepts. The zero value accepts the full API.
 type shapes struct {
 	noSystem  bool // no system message: its text begins the first one of the user
-	noTools   bool // no message of a tool: calls and results are text
-	noNull    bool // an answer with calls has a text, if an empty one
+	noTools   bool // no tool messages: calls and results become text
+	noNull    bool // an answer with calls has a text, even if empty
 	filled    bool // no message has an empty text
 	userFirst bool // the user speaks first
-	turns     bool // two answers in a row are one
-	bridge    bool // a result of a tool is answered before the user speaks
+	turns     bool // consecutive answers are merged
+	bridge    bool // an answer must come between a tool result and a user message
 }
 
 // shape returns the system's text and the messages as the server takes them.

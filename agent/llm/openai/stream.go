@@ -112,7 +112,7 @@ func (a *answer) read(resp *http.Response, onData func()) error {
 		case err == io.EOF:
 			return a.end(false)
 		case err != nil && a.finish != "" && !errors.Is(err, sse.ErrLong):
-			return a.end(false) // everything was said; only the goodbye is missing
+			return a.end(false) // the answer is complete; only its end marker is missing
 		case err != nil:
 			return wire.Broken(err)
 		}
@@ -194,7 +194,7 @@ func (a *answer) general(data []byte, failed bool) error {
 	}
 	if err != nil {
 		if a.finish != "" {
-			return nil // everything was said; only the goodbye is broken
+			return nil // the answer is complete; only its end marker is broken
 		}
 		if words := bytes.TrimSpace(data); len(words) == 0 || isPing(words) {
 			return nil

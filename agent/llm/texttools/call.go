@@ -25,7 +25,7 @@ func objects(body string) []string {
 	for dec.More() {
 		var raw json.RawMessage
 		if dec.Decode(&raw) != nil {
-			return []string{body} // needs mending
+			return []string{body} // needs repair
 		}
 		out = append(out, string(raw))
 	}

@@ -88,10 +88,10 @@ const (
 	channelTo   = " to="
 )
 
-// channelWords are the words that start a channel.
+// channelWords returns the words that start a channel.
 func channelWords() []string { return []string{"analysis", "commentary", "final"} }
 
-// channelTurns begin another channel.
+// channelTurns returns marks that begin another channel.
 func channelTurns() []string {
 	return []string{channelRole + "analysis", channelRole + "commentary", channelRole + "final", channelRole + channelTo}
 }
@@ -99,8 +99,8 @@ func channelTurns() []string {
 // channelKinds stick to the name of a tool.
 func channelKinds() []string { return []string{"json", "code", "commentary", "analysis"} }
 
-// ends are template marks without meaning for people: they are removed everywhere except in code and where the question
-// mentions them.
+// ends returns template marks without meaning for people: they are removed everywhere except in code and where the
+// question mentions them.
 func ends() []string {
 	return []string{"<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>", "<|return|>",
 		"<|call|>", "<|end_of_turn|>", "<|endofturn|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>", "<｜end▁of▁sentence｜>",
@@ -112,12 +112,12 @@ func ends() []string {
 		"<|tool_call_argument_begin|>", "<|im_assistant|>", "<|im_middle|>", "<|begin_of_box|>", "<|end_of_box|>"}
 }
 
-// lastEnds are end marks with another meaning elsewhere: they are removed only at the very end.
+// lastEnds returns end marks with another meaning elsewhere: they are removed only at the very end.
 func lastEnds() []string {
 	return []string{"</s>", "<eos>", "<|user|>", "<|observation|>", "<｜User｜>", "<pad>", "<turn|>", "[/INST]", "</assistant>"}
 }
 
-// roles are marks that start another speaker's message, before its name.
+// roles returns marks that start another speaker's message, before its name.
 func roles() []string { return []string{"<|im_start|>", "<|start_header_id|>", "<|start_of_role|>"} }
 
 // vocabulary is the set of marks a reader looks for.

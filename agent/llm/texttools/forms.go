@@ -168,7 +168,7 @@ func (r *reader) mistral(body string, whole bool) []writtenCall {
 	return out
 }
 
-// tagged are calls as elements, with their parameters as elements inside, or an object.
+// tagged parses calls written as elements, with their parameters as elements inside, or an object.
 func (r *reader) tagged(body string, calls [][]int, params *regexp.Regexp, whole bool) []writtenCall {
 	var out []writtenCall
 	for i, c := range calls {
@@ -208,7 +208,7 @@ func (r *reader) tagged(body string, calls [][]int, params *regexp.Regexp, whole
 	return out
 }
 
-// pairs are calls of GLM: a name, then keys and values in turn.
+// pairs parses calls of GLM: a name, then alternating keys and values.
 func (r *reader) pairs(body string) []writtenCall {
 	name, rest, _ := strings.Cut(body, "<arg_key>")
 	name = strings.TrimSpace(name)

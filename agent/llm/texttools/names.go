@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// prefixes are prefixes that models add to tool names, as their templates do.
+// prefixes returns prefixes that models add to tool names, as their templates do.
 func prefixes() []string {
 	return []string{"functions.", "function.", "functions:", "function:", "tools.", "tool.", "tools:", "tool:", "functions/",
 		"tools/", "default_api.", "default_api:", "default_api/", "api.", "call:", "functions_", "mcp."}
@@ -51,7 +51,7 @@ func (r *reader) named(name string) string {
 	return name
 }
 
-// folded is a name without case and without the marks between its words.
+// folded returns a name in lower case without the marks between its words.
 func folded(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch c {

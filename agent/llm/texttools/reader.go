@@ -21,14 +21,14 @@ const (
 	maxNamed    = 1 << 10
 )
 
-// reader finds calls and thoughts in the text of an answer, and leaves marks of templates out. Text in
-// code, and text that cannot be a call, is passed on as it is.
+// reader finds calls and thoughts in the text of an answer, and removes marks of templates. Text in code,
+// and text that can't be a call, passes unchanged.
 type reader struct {
 	tools  map[string]*agent.Tool
 	native bool   // the model supports calls natively; they take precedence
 	asked  string // the question; marks it mentions are left alone
 
-	bare    unmarked // the text before it is read
+	bare    unmarked // reader of the preceding text
 	state   state
 	code    marks.Code
 	held    string // a possible mark, or the content of the current state
@@ -37,10 +37,10 @@ type reader struct {
 	to      string // the tool that a channel calls
 	closers []string
 	body    strings.Builder // of a call, or of a value
-	seen    int             // so much of it has no closing mark
-	scanned int             // so much of it was looked at for its end
-	quoted  bool            // there it is in a string
-	plain   bool            // the answer begins with no value that is a call
+	seen    int             // length of its prefix without a closing mark
+	scanned int             // length of its prefix already scanned for the end
+	quoted  bool            // the scan stopped inside a string
+	plain   bool            // the answer doesn't begin with a call
 
 	text, thought strings.Builder // ready to be passed on
 	deltas        []agent.CallDelta
@@ -182,7 +182,7 @@ func (r *reader) feed(piece string) {
 	}
 }
 
-// write passes text on. After a call there is nothing more to read.
+// write passes text on. Nothing after a call is read.
 func (r *reader) write(text string) {
 	if r.calls > 0 || text == "" {
 		r.spoke = r.spoke || strings.TrimSpace(text) != ""
@@ -341,7 +341,7 @@ func (r *reader) head(piece string) string {
 	in := r.held + piece
 	at, mark := first(in, r.closers)
 	if at < 0 {
-		if len(in) > maxHead { // none after all
+		if len(in) > maxHead { // not a header after all
 			r.state, r.held = outside, ""
 			return strings.TrimPrefix(in, r.open)
 		}
@@ -593,7 +593,7 @@ func (r *reader) settle(whole bool) {
 	}
 }
 
-// inThoughts are calls at the end of an unclosed thought: the model forgot to close it.
+// inThoughts returns calls at the end of an unclosed thought: the model forgot to close it.
 func (r *reader) inThoughts() []writtenCall {
 	all := r.thoughts.String()
 	if at, _ := first(all, words().opening); at < 0 || len(r.tools) == 0 {

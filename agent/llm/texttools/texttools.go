@@ -12,8 +12,8 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// Memory keeps which models refused tools, for as long as the program runs. It is safe for
-// concurrent use; the zero value is ready.
+// Memory remembers which models refused tools, while the program runs. It is safe for concurrent use;
+// the zero value is ready.
 type Memory struct {
 	mu   sync.Mutex
 	deaf map[string]bool

@@ -13,7 +13,7 @@ import (
 type unmarked struct {
 	in    channelState
 	held  string
-	depth int  // of the braces of a call
+	depth int  // depth of the braces of a call
 	text  bool // a string of the call is open
 	skip  bool // after a backslash in it
 }

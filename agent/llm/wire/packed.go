@@ -67,7 +67,7 @@ func (p *packed) Close() error { return p.raw.Close() }
 
 func unpack(kind string, raw io.Reader) (io.Reader, error) {
 	in := bufio.NewReader(raw)
-	head, _ := in.Peek(2) // fewer bytes are no magic number
+	head, _ := in.Peek(2) // fewer bytes can't be a magic number
 	switch {
 	case len(head) == 2 && head[0] == 0x1f && head[1] == 0x8b:
 		return gzip.NewReader(in)
@@ -78,5 +78,5 @@ func unpack(kind string, raw io.Reader) (io.Reader, error) {
 	case kind == "deflate" && len(head) > 0 && head[0] != '{' && !strings.HasPrefix(string(head), "da"):
 		return flate.NewReader(in), nil
 	}
-	return in, nil // it is not packed after all
+	return in, nil // it isn't compressed
 }

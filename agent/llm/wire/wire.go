@@ -57,7 +57,7 @@ func CloseIdle() {
 	}
 }
 
-// longHeader is the length from which a header's value counts as a secret whatever its name.
+// longHeader is the length from which any header's value counts as a secret.
 const longHeader = 16
 
 // Secrets returns the values that must not show in an error.

@@ -29,7 +29,7 @@ const (
 )
 
 var (
-	// ErrNoQuestion means that a question isn't open, or not any more.
+	// ErrNoQuestion means that a question isn't open, or no longer open.
 	ErrNoQuestion = errors.New("there is no such question")
 	// ErrAnswered means that the question was answered already.
 	ErrAnswered = errors.New("the question has been answered already")
@@ -45,7 +45,7 @@ type Question struct {
 	Thread  string          `json:"thread_id"`
 	Server  string          `json:"server"`
 	Message string          `json:"message"`
-	Schema  json.RawMessage `json:"schema"` // of the requested content: a flat object
+	Schema  json.RawMessage `json:"schema"` // schema of the requested content: a flat object
 	Until   time.Time       `json:"until"`
 
 	Fields []Field `json:"-"` // from the schema, required fields first
@@ -56,7 +56,7 @@ type Question struct {
 type Sent struct {
 	Thread, Server, Message string
 	Schema                  any                 // nil only requests consent
-	Veil                    func(string) string // takes secrets out of a text
+	Veil                    func(string) string // masks secrets in a text
 	Patience                time.Duration       // limit of waiting for an answer
 	Now                     time.Time           // by the clock of the [Board]
 }

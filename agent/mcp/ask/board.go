@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	lookEvery = time.Second      // for answers with a lost wake-up
+	lookEvery = time.Second      // polling interval for answers with a lost wake-up
 	noteTime  = 5 * time.Second  // limit of storing a question or answer
-	told      = 10 * time.Minute // how long a second answer is told about the first
+	told      = 10 * time.Minute // how long repeated answers get the first result
 )
 
-// Board has the open questions of all servers. It is safe for concurrent use.
+// Board holds the open questions of all servers. It is safe for concurrent use.
 type Board struct {
 	notes clusterstate.Notes
 	log   *slog.Logger
@@ -192,7 +192,7 @@ func (b *Board) leave(thread string) {
 // take takes the answer, if there is one. The fact is remembered for a while.
 func (b *Board) take(ctx context.Context, q *Question) (r Reply, ok bool) {
 	list, err := b.notes.Notes(ctx, q.answer())
-	if err != nil || len(list) == 0 { // it is looked again
+	if err != nil || len(list) == 0 { // checked again later
 		return r, false
 	}
 	if err := json.Unmarshal(list[0].Body, &r); err != nil {

@@ -13,7 +13,7 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of a form.
+// Limits of a form.
 const (
 	maxFields     = 40
 	maxOptions    = 100
@@ -27,10 +27,10 @@ type Field struct {
 	Title       string
 	Description string
 	Kind        string // string, number, integer, boolean or array
-	Format      string // of a string: email, uri, date or date-time
+	Format      string // format of a string: email, uri, date or date-time
 	Options     []Option
 	Default     string
-	Chosen      []string // of an array: the options that are chosen at first
+	Chosen      []string // initially chosen options of an array
 	Required    bool
 }
 

@@ -24,7 +24,7 @@ import (
 // Server is the server to be authorized.
 type Server struct {
 	URL    string
-	Events bool // it is probed by GET, as for a stream of events
+	Events bool // probe it by GET, like a stream of events
 
 	Callback string // redirect address
 	Client   string // client id of the program; empty registers it

@@ -21,16 +21,16 @@ func Kinds() []string {
 	return []string{"hangs", "dies", "falls", "floods", "shouts", "huge", "names", "restless"}
 }
 
-// Serve is the server of a kind; false if there is none.
+// Serve runs the server of a kind; false if there is none.
 //
-//   - hangs never answers.
-//   - dies ends at once, complaining with $API_TOKEN.
-//   - falls ends in the middle of a call of its tool "fall".
-//   - floods writes to both outputs without an end, and answers nothing.
-//   - shouts works, and writes to its standard error without an end.
-//   - huge answers a call of its tool "huge" with 100 MB.
-//   - names has tools that no model can call, and "fine".
-//   - restless changes its tools each second and announces it; "steady" stays with a new description.
+// - hangs never answers.
+// - dies ends at once, complaining with $API_TOKEN.
+// - falls ends in the middle of a call of its tool "fall".
+// - floods writes to both outputs without an end, and answers nothing.
+// - shouts works, and writes to its standard error without an end.
+// - huge answers a call of its tool "huge" with 100 MB.
+// - names has tools that no model can call, and "fine".
+// - restless changes its tools each second and announces it; "steady" stays with a new description.
 func Serve(kind string) bool {
 	s := &server{out: os.Stdout}
 	switch kind {
@@ -96,7 +96,7 @@ func restless() []tool {
 	return []tool{newTool(fmt.Sprint("second_", now), "comes and goes"), newTool("steady", fmt.Sprint("as of ", now))}
 }
 
-// run reads requests until there are no more.
+// run handles requests until the input ends.
 func (s *server) run(in io.Reader) {
 	for lines := bufio.NewReader(in); ; {
 		line, err := lines.ReadBytes('\n')
@@ -160,7 +160,7 @@ func (s *server) huge(id json.RawMessage) {
 	piece := strings.Repeat("x", 1<<20)
 	for range HugeResult >> 20 {
 		if _, err := out.WriteString(piece); err != nil {
-			return // it was too much for the client
+			return // the client gave up
 		}
 	}
 	fmt.Fprintln(out, `"}]}}`)

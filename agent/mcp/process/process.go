@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// grace is how long a server may take to exit after its input closes, and again after the signal.
+// grace limits the time for a server to exit after its input closes, and again after the signal.
 const grace = time.Second
 
 // wordsTime limits the wait for the last error output of a dead server on a busy machine.
@@ -247,7 +247,7 @@ func (p *Process) LastWords() {
 // End stops the process and its descendants, and waits for them.
 func (p *Process) End() {
 	p.once.Do(func() {
-		_ = p.in.Close() // the sign to leave
+		_ = p.in.Close() // signal to exit
 		for _, tell := range p.ways {
 			left := time.NewTimer(grace)
 			select {
@@ -260,6 +260,6 @@ func (p *Process) End() {
 		<-p.exited
 		_ = p.err.SetReadDeadline(time.Now().Add(grace)) // a process that left the group may hold the other end
 		p.work.Wait()
-		_ = errors.Join(p.out.Close(), p.err.Close()) // they were read
+		_ = errors.Join(p.out.Close(), p.err.Close()) // they have been read
 	})
 }

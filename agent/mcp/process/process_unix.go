@@ -14,11 +14,11 @@ import (
 // group is a server's process group. Its leader is a shell that waits for the end of its input, which happens when Fawn
 // exits for any reason: then it kills the group. As the leader lives until then, its number can't be reused.
 type group struct {
-	guard *exec.Cmd // nil where there is no shell
+	guard *exec.Cmd // nil without a shell
 	life  io.Closer // the input of the guard
 
 	mu   sync.Mutex
-	dead bool // from then on the number may be reused
+	dead bool // from then on the process id may be reused
 }
 
 const guardShell = "/bin/sh"
@@ -31,7 +31,7 @@ func newGroup(cmd *exec.Cmd) (*group, error) {
 	g := &group{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if _, err := os.Stat(guardShell); err != nil {
-		return g, nil // without a shell, servers leave when their input ends
+		return g, nil // without a shell, servers exit when their input ends
 	}
 	guard := &exec.Cmd{Path: guardShell, Args: []string{"sh", "-c", guardScript}, Env: []string{}, Dir: "/",
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}

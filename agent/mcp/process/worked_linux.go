@@ -14,7 +14,7 @@ func (g *group) worked() (sum uint64) {
 	}
 	group := strconv.Itoa(g.guard.Process.Pid)
 	all, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil { // the pattern is a good one
+	if err != nil { // the pattern is valid
 		return 0
 	}
 	for _, path := range all {

@@ -2,5 +2,5 @@
 
 package process
 
-// worked is not known here.
+// worked returns 0: the CPU time is unknown here.
 func (g *group) worked() uint64 { return 0 }

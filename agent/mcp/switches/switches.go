@@ -19,7 +19,7 @@ const space = "thread_tools_off"
 // maxBytes limits the stored switches of one thread.
 const maxBytes = 256 << 10
 
-// ErrTooMany is the error about more switches than a thread can have.
+// ErrTooMany means that a thread would have too many switches.
 var ErrTooMany = errors.New("too many tools are switched off")
 
 // Off lists the tools switched off in a thread. The zero value leaves everything on.

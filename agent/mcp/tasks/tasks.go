@@ -34,7 +34,7 @@ const (
 // MaxPreview limits the part of a result stored with its task, in bytes.
 const MaxPreview = 4 << 10
 
-// ErrNotFound is the error about a task that a thread does not have.
+// ErrNotFound means that a thread lacks the task.
 var ErrNotFound = errors.New("there is no such task")
 
 // Task is a task of a server.
@@ -62,7 +62,7 @@ type Task struct {
 	CancelError string    `json:"cancel_error,omitempty"`
 
 	Error     string          `json:"error,omitempty"`
-	Preview   string          `json:"preview,omitempty"` // of the result, MaxPreview at most
+	Preview   string          `json:"preview,omitempty"` // preview of the result, MaxPreview at most
 	Truncated bool            `json:"truncated,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"` // the structured result
 	File      string          `json:"file,omitempty"` // file with the whole result

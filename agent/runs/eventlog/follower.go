@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	lookEvery  = 250 * time.Millisecond // without being woken up
-	pollEvery  = 50 * time.Millisecond  // without notifications
+	lookEvery  = 250 * time.Millisecond // polling interval without wake-ups
+	pollEvery  = 50 * time.Millisecond  // polling interval without notifications
 	checkEvery = time.Second            // interval of checking for ended or moved runs without notifications
-	tellEvery  = 5 * time.Second        // that the tail is read
+	tellEvery  = 5 * time.Second        // interval of reporting that the tail is read
 	idleAfter  = 10 * time.Second       // an unread log is closed after it
-	mostNews   = 1000                   // threads of which is remembered that something has changed
+	mostNews   = 1000                   // limit of threads remembered as changed
 )
 
-// follower reads the tail of a server for the runs it has that are read here. That of server 0 is for runs which no
-// server has, and only waits until one has them.
+// follower reads a server's tail for those of its runs that have readers here. The follower of server 0 only waits
+// until a server takes the runs.
 type follower struct {
 	logs   *RemoteLogs
 	server int64
 	wake   chan struct{} // one token: look now
 
 	// guarded by logs.mu
-	fresh []*remoteRun    // to be followed too
-	news  map[string]bool // threads of which something has changed
-	all   bool            // or any
+	fresh []*remoteRun    // runs to follow as well
+	news  map[string]bool // threads with changes
+	all   bool            // any thread may have changes
 
-	// Only the goroutine uses the fields below.
+	// The fields below belong to the follower's goroutine.
 	runs          map[string]*remoteRun // by thread for a server's own, else by id
 	cursor        int64                 // last row that was read, 0 for none
 	checked, told time.Time

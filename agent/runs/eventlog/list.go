@@ -16,7 +16,7 @@ const eventBlock = 64
 // Nearly all events are small pieces of one text, and few readers want any but the newest. Such a block is packed once
 // the next one is full: a piece takes the size of its text plus 2 bytes instead of some 110.
 type list struct {
-	blocks []block // none is empty
+	blocks []block // no block is empty
 }
 
 // block is a part of the list, open or packed.
@@ -35,7 +35,7 @@ type texts struct {
 func (l *list) add(ev *runevent.Event) {
 	n := len(l.blocks)
 	if n == 0 {
-		l.blocks = append(l.blocks, block{}) // grows as it must: most runs are short
+		l.blocks = append(l.blocks, block{}) // grows on demand: most runs are short
 	} else if len(l.blocks[n-1].open) == eventBlock || l.blocks[n-1].text != nil {
 		if n > 1 {
 			l.blocks[n-2].pack()

@@ -16,7 +16,7 @@ const Memory = 4 << 20
 // ErrClosed means that this server provides no more events of a run that hasn't ended.
 var ErrClosed = errors.New("the server is shutting down")
 
-// errAway means that a log was left for another.
+// errAway means that readers moved to another log.
 var errAway = errors.New("the log of the run is another one now")
 
 // Log is the in-memory log of a live run: events with a durable mark. Readers hold cursors, so slow ones cost nothing
@@ -35,7 +35,7 @@ type Log struct {
 
 	// Of a log of NewElsewhere only.
 	elsewhere bool
-	readers   int       // that wait
+	readers   int       // number of waiting readers
 	left      time.Time // when the last waiter left
 }
 
@@ -254,7 +254,7 @@ func (l *Log) Leave() {
 	l.rouse()
 }
 
-// Away reports whether the log was closed as unread.
+// Away reports whether the log was closed because nobody read it.
 func (l *Log) Away() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

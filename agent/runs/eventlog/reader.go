@@ -20,15 +20,15 @@ type Reader struct {
 	db  *store.DB
 	run store.Run
 	log *Log // nil when the run had ended
-	// reopens a closed log, nil if the log is never closed
+	// reopens a closed log; nil if the log is never closed
 	open Opener
-	over bool // the end was given
+	over bool // the end was returned
 }
 
-// Opener returns a run's row and its live log, nil when it has ended.
+// Opener returns a run's row and its live log, nil if the run has ended.
 type Opener func(ctx context.Context, run string) (store.Run, *Log, error)
 
-// NewReader opens a run for reading, with its live log if it has one: else it has ended.
+// NewReader opens a run for reading; log is nil if the run has ended.
 func NewReader(db *store.DB, run store.Run, log *Log) *Reader {
 	return &Reader{db: db, run: run, log: log}
 }
@@ -38,13 +38,13 @@ func NewOpener(db *store.DB, run store.Run, log *Log, open Opener) *Reader {
 	return &Reader{db: db, run: run, log: log, open: open}
 }
 
-// reopen takes the log that the run has now.
+// reopen switches to the run's current log.
 func (r *Reader) reopen(ctx context.Context) (err error) {
 	r.run, r.log, err = r.open(ctx, r.run.ID)
 	return err
 }
 
-// Run returns the run's row as it was when the reader was opened.
+// Run returns the run's row as of opening the reader.
 func (r *Reader) Run() store.Run { return r.run }
 
 // Next returns the events past cursor after, blocking until there are some. It returns nil, nil once the cursor is past
@@ -99,7 +99,7 @@ func (r *Reader) missingEnd(ctx context.Context) ([]runevent.Event, error) {
 	}
 	var out []runevent.Event
 	add := func(kind runevent.Kind, v any) {
-		data, err := json.Marshal(v) // texts
+		data, err := json.Marshal(v) // strings always encode
 		if err == nil {
 			out = append(out, runevent.Event{Seq: last, To: last, Kind: kind, Data: data})
 		}

@@ -26,7 +26,7 @@ type RemoteLogs struct {
 // remoteRun is a run of another server with readers here.
 type remoteRun struct {
 	id, thread string
-	ready      chan struct{} // closed when log or err is there
+	ready      chan struct{} // closed once log or err is set
 	log        *Log
 	err        error
 
@@ -74,8 +74,8 @@ func (l *RemoteLogs) Readers() (n int) {
 	return n
 }
 
-// Find returns a run's row and its live log, which is here or at another server, nil when the run has ended. Nil
-// RemoteLogs have no others.
+// Find returns a run's row and its live log, here or for another server, nil if the run has ended. Nil RemoteLogs
+// find no others.
 func (l *RemoteLogs) Find(ctx context.Context, db *store.DB, id string,
 	here func(id string) *Log) (store.Run, *Log, error) {
 	for {
@@ -91,7 +91,7 @@ func (l *RemoteLogs) Find(ctx context.Context, db *store.DB, id string,
 	}
 }
 
-// Open returns the log of a run that has not ended, nil when it has.
+// Open returns the log of an unended run, nil if it has ended.
 func (l *RemoteLogs) Open(ctx context.Context, id, thread string) (*Log, error) {
 	for {
 		at, err := l.db.Underway(ctx, id)

@@ -27,7 +27,7 @@ const (
 type StepRow struct {
 	runevent.StepData
 	Rows    []int64                    `json:"rows,omitempty"`    // messages, 0 = the next of Removed
-	Removed []string                   `json:"removed,omitempty"` // ids
+	Removed []string                   `json:"removed,omitempty"` // ids of removed messages
 	Whole   []int                      `json:"whole,omitempty"`   // indexes of Rows shown as whole frames
 	Version map[string]int64           `json:"fv,omitempty"`      // fields whose patch equals their value
 	Patch   map[string]json.RawMessage `json:"fp,omitempty"`      // other fields

@@ -67,8 +67,8 @@ func (r *Recorder) putSubStep(ns string, number int, s agent.Step, spent Usage, 
 type ChildSink struct {
 	*Recorder
 	NS     string
-	Number int                                // of the last step
-	Usage  Usage                              // of all steps
+	Number int                                // number of the last step
+	Usage  Usage                              // usage of all steps
 	Tell   func(agent.Step) []json.RawMessage // returns the events to store with a step, or nil
 }
 

@@ -10,17 +10,17 @@ import (
 	"fawn/store"
 )
 
-// End is how a run ends.
+// End describes the end of a run.
 type End struct {
 	Run     store.Run // with its status
 	Failure *runevent.Failure
 	Thread  string     // status of the thread when no other run is in line
-	Halt    []string   // where the run stopped, when it is not complete
-	Keep    []store.KV // what is stored with its end
+	Halt    []string   // where an incomplete run stopped
+	Keep    []store.KV // values stored with its end
 	More    *bool      // becomes true when another run of the thread is next; may be nil
 }
 
-// EndsWell reports whether runs queued behind a run may go on.
+// EndsWell reports whether runs queued behind a run may start.
 func EndsWell(run store.Run, thread string) bool { return run.Status == "success" && thread == "idle" }
 
 // Finish stores the end of the run: what is still open, the failure if any, the terminal
@@ -87,8 +87,8 @@ func (r *Recorder) lastBatch(end End) (b store.Batch, err error) {
 	return b, nil
 }
 
-// TakeBack commits the batch that takes the run back, with all its events from first up to last,
-// which is that of the end of its stream. Readers are told of that end; nothing of it is stored.
+// TakeBack commits the batch that reverts the run, with all its events from first to last, the number
+// of its end event. Readers get that event; nothing of the run stays stored.
 func (r *Recorder) TakeBack(ctx context.Context, end runevent.End,
 	batch func(first, last int64) (store.Batch, error)) error {
 	r.mu.Lock()

@@ -14,7 +14,7 @@ const saveTime = 10 * time.Minute
 
 // Files keeps the files of threads in versions, one of which each checkpoint names.
 type Files interface {
-	// Begin is called before each tool that works. Whatever others did to the files is there then.
+	// Begin is called before each tool call, after which the files include other servers' changes.
 	Begin(ctx context.Context, thread, run string) error
 	// End is called when all tools of the run have ended.
 	End(thread, run string)

@@ -14,7 +14,7 @@ import (
 // ErrStorage wraps errors of the store.
 var ErrStorage = errors.New("storage is full or failing")
 
-// Config are the parts of a recorder. Only the first four are always there.
+// Config holds the parts of a recorder. Only the first four are required.
 type Config struct {
 	DB     *store.DB
 	Log    *eventlog.Log
@@ -59,8 +59,8 @@ type Recorder struct {
 	seq     int64
 	first   int64            // number of the run's first event, 0 before it
 	stored  int64            // greatest number of the run in stored rows
-	slots   map[string]*slot // of the open step, by message id
-	frames  runevent.Frames  // of the open step
+	slots   map[string]*slot // slots of the open step, by message id
+	frames  runevent.Frames  // frames of the open step
 	opened  int64            // number of the first of them
 	extra   store.Batch      // joins the next commit
 	plan    []agent.Todo     // as of the last step
@@ -68,7 +68,7 @@ type Recorder struct {
 	began   bool             // a step was stored already
 	saved   int64            // version of the files after the open step's last tool, 0 before one has ended
 	goesOn  bool             // resumes an interrupted run
-	settled bool             // the run takes no more changes of the plan
+	settled bool             // the run accepts no more changes of the plan
 	over    bool             // its end is being written, so nothing may follow
 	lost    error            // why the input couldn't be stored: nothing may follow that either
 
@@ -124,14 +124,14 @@ func (r *Recorder) Span() (first, stored int64) {
 	return r.first, r.stored
 }
 
-// Spent has rows of the accounts join the next commit.
+// Spent adds rows of the accounts to the next commit.
 func (r *Recorder) Spent(list []store.Spending) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.extra.Spending = list
 }
 
-// With has a change of the thread's row join the next commit.
+// With adds a change of the thread's row to the next commit.
 func (r *Recorder) With(p *store.ThreadPatch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -35,8 +35,7 @@ func (r *Recorder) Begin(run store.Run, thread string, goesOn bool) error {
 		r.seq += runevent.MetaFrames
 	}
 	run.FirstSeq, run.LastSeq = r.first, r.seq
-	// flush stores pending events before the next step. A run without input, whose first step comes late, must be
-	// stored as running before it shows anything.
+	// These rows join the commit of the first step, or that of flush.
 	r.extra.Run, r.extra.Patch = &run, &store.ThreadPatch{Status: &thread}
 	r.extra.Events = append(r.extra.Events,
 		store.Event{Thread: r.thread, Seq: r.first, To: r.seq, Run: run.ID, Kind: eventlog.RowMeta, Data: data})
@@ -92,7 +91,7 @@ func (r *Recorder) left() error {
 		if err := context.Cause(r.ctx); r.leave != nil && errors.Is(err, r.leave) {
 			return err
 		}
-	default: // looking for the cause would cost more than all else that is done for an event
+	default: // finding the cause would cost more than all other work for an event
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type Remarks struct {
 	said map[string]string
 }
 
-// Add takes a remark; a later one under the same key counts.
+// Add records a remark; a later one under the same key replaces it.
 func (r *Remarks) Add(key, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

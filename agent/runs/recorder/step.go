@@ -27,7 +27,7 @@ type Base struct {
 	Next     int64  // number of the next event at that time; 0 if it must be queried
 	Number   int    // step number of the last checkpoint
 	Meta     json.RawMessage
-	Source   string // of the next checkpoint; "" is loop
+	Source   string // source of the next checkpoint; "" is loop
 }
 
 // Step implements agent.Sink: one batch with the new rows, the card, the folded deltas and

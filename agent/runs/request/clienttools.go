@@ -7,13 +7,13 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of the tools that a client carries out.
+// Limits of the tools that a client executes.
 const (
 	maxClientTools = 64
 	maxClientText  = 256 << 10 // bytes of all names, descriptions and parameters together
 )
 
-// checkClientTools refuses tools that models would not take.
+// checkClientTools rejects tools that models don't accept.
 func checkClientTools(list []agent.ClientTool) error {
 	if len(list) > maxClientTools {
 		return fmt.Errorf("%w: client_tools: want %d tools at most, got %d", ErrInput, maxClientTools, len(list))
@@ -38,7 +38,7 @@ func checkClientTools(list []agent.ClientTool) error {
 	return nil
 }
 
-// toolName reports whether providers take a name of a tool.
+// toolName reports whether providers accept a tool name.
 func toolName(name string) bool {
 	for _, r := range name {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' {

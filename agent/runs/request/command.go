@@ -14,8 +14,8 @@ import (
 type Command struct {
 	Given  bool
 	Resume json.RawMessage // the answer to the open question; nil without one
-	Patch  agent.State     // of update
-	Node   string          // of goto: where to continue, "" for the thread's position
+	Patch  agent.State     // patch of update
+	Node   string          // node of goto: where to continue, "" for the thread's position
 }
 
 // CheckCommand returns the problem with the request's command, as ErrInput.
@@ -50,7 +50,7 @@ func parseCommand(raw json.RawMessage) (Command, error) {
 	return c, nil
 }
 
-// Present is raw, or nil when it is absent or null.
+// Present returns raw, or nil if it is absent or null.
 func Present(raw json.RawMessage) json.RawMessage {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return nil
@@ -89,7 +89,7 @@ func parseUpdate(raw json.RawMessage) (agent.State, error) {
 	if err != nil {
 		return agent.State{}, fmt.Errorf("%w: command.update: %v", ErrInput, err)
 	}
-	p.Sandbox, p.ThreadData = nil, nil // the server's own
+	p.Sandbox, p.ThreadData = nil, nil // only the server sets them
 	for _, m := range p.Messages {
 		agent.StripServerKwargs(m)
 	}

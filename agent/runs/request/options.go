@@ -18,7 +18,7 @@ type Choices struct {
 
 	Project string // project for a new thread, "" for none
 
-	Limit    int            // of steps; 0 = not specified
+	Limit    int            // step limit; 0 = not specified
 	AtLimit  string         // answer, error or "", when it is reached
 	Metadata map[string]any // scalars worth showing in checkpoint metadata
 }
@@ -147,8 +147,8 @@ func (r *Request) Choices() (Choices, error) {
 	return c, nil
 }
 
-// mode sets the options that DeerFlow's page means by the name of a mode. Options of their
-// own win; other names mean nothing.
+// mode sets the options of DeerFlow's mode with this name. Explicit options take precedence; other
+// names have no effect.
 func (c *Choices) mode(name string) {
 	efforts := map[string]string{"flash": "", "thinking": "low", "pro": "medium", "ultra": "high"}
 	effort, ok := efforts[name]

@@ -34,7 +34,7 @@ func (e *InterruptError) Error() string {
 	return fmt.Sprintf("no open question has the id %.80s (%s)", e.ID, open)
 }
 
-// ErrorName is the error's name for clients.
+// ErrorName returns the error's name for clients.
 func (e *InterruptError) ErrorName() string { return "NoSuchInterrupt" }
 
 // CheckResume refuses a resume that names questions that aren't open in s, for a thread at next.

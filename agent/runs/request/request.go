@@ -11,9 +11,8 @@ import (
 	"fawn/agent"
 )
 
-// Request is what a client asks for when it creates a run. The JSON names are those of the LangGraph run-create body;
-// unknown fields are ignored, null counts as absent. It is stored with the run, so that a queued run can start after a
-// restart.
+// Request is a client's request for a run. The JSON names are those of the LangGraph run-create body; unknown fields are
+// ignored, null counts as absent. It is stored with the run, so that a queued run can start after a restart.
 type Request struct {
 	AssistantID     string          `json:"assistant_id,omitempty"`
 	Input           json.RawMessage `json:"input,omitempty"`
@@ -29,7 +28,7 @@ type Request struct {
 	OnDisconnect    string          `json:"on_disconnect,omitempty"`      // continue, cancel
 	IfNotExists     string          `json:"if_not_exists,omitempty"`      // create, reject
 	Webhook         string          `json:"webhook,omitempty"`            // notified of the run's end
-	AfterSeconds    float64         `json:"after_seconds,omitempty"`      // the run starts so long after its creation
+	AfterSeconds    float64         `json:"after_seconds,omitempty"`      // delay of the run's start after its creation
 	Durability      string          `json:"durability,omitempty"`         // sync, async, exit: one checkpoint is left of the run
 	During          *bool           `json:"checkpoint_during,omitempty"`  // the old name: false is exit
 	InterruptBefore Strings         `json:"interrupt_before,omitempty"`   // nodes, or "*": the run stops before them
@@ -37,7 +36,7 @@ type Request struct {
 
 	Project     string `json:"project_id,omitempty"`   // project for a new thread
 	Hold        bool   `json:"hold,omitempty"`         // while the thread is busy, the run waits for a successful end
-	ID          string `json:"-"`                      // of the run; "" creates one
+	ID          string `json:"-"`                      // id of the run; "" creates one
 	Thread      string `json:"-"`                      // "" creates a new thread
 	Owner       string `json:"-"`                      // "" is the default owner
 	HeaderModel string `json:"header_model,omitempty"` // the X-Model header
@@ -98,14 +97,14 @@ func parseInput(raw json.RawMessage) (Input, error) {
 	if err != nil {
 		return Input{}, fmt.Errorf("%w: %s", ErrInput, strings.Replace(err.Error(), "messages", "input.messages", 1))
 	}
-	p.Sandbox, p.ThreadData = nil, nil // the server's own
+	p.Sandbox, p.ThreadData = nil, nil // only the server sets them
 	for _, m := range p.Messages {
 		agent.StripServerKwargs(m)
 	}
 	return Input{Patch: p, Given: true}, nil
 }
 
-// LeavesOne reports whether one checkpoint is left of the run.
+// LeavesOne reports whether the run keeps only one checkpoint.
 func (r *Request) LeavesOne() bool {
 	return r.Durability == "exit" || r.Durability == "" && r.During != nil && !*r.During
 }

@@ -8,7 +8,7 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of the secrets of one run.
+// Limits of the secrets of one run.
 const (
 	maxSecrets     = 64
 	maxSecretBytes = 64 << 10 // limit of one value

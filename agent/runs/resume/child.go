@@ -21,7 +21,7 @@ type Place struct {
 // Child is the progress of a child of an interrupted run.
 type Child struct {
 	Run     store.Run
-	patches []agent.State // of its steps, in order
+	patches []agent.State // patches of its steps, in order
 	Steps   int
 	last    string // node of the last step, "" before the first
 	next    []string
@@ -104,7 +104,7 @@ func stepPatch(s *runevent.StepData) (p agent.State, err error) {
 		p.Messages = append(p.Messages, msg)
 	}
 	for name, body := range s.Fields {
-		if f, ok := agent.FieldByName(name); ok { // else a newer version wrote it
+		if f, ok := agent.FieldByName(name); ok { // otherwise a newer version wrote it
 			if err := f.Decode(&p, body); err != nil {
 				return p, fmt.Errorf("%w: %v", runevent.ErrDamaged, err)
 			}
@@ -158,7 +158,7 @@ func Open(children map[Place]*Child) (list []store.Run) {
 // ended reports whether a run is neither active nor waiting.
 func ended(r store.Run) bool { return r.Status != "pending" && r.Status != "running" }
 
-// object is raw, or an empty object for nothing.
+// object returns raw, or an empty object if it is empty.
 func object(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("{}")

@@ -18,7 +18,7 @@ import (
 
 // Run is a run's state according to its stored rows.
 type Run struct {
-	Steps int    // of the model and of tools
+	Steps int    // number of model and tool steps
 	Last  string // node of the last step, "" before the first
 	Next  []string
 	Final bool // the last step said that none of Next runs

@@ -134,8 +134,8 @@ func (f *folder) shortTold(p parts) bool {
 	return true
 }
 
-// appendRows writes the list of rows: numbers of the thread's messages, and for messages that
-// have none a 0, their length and themselves.
+// appendRows writes the list of rows: numbers of the thread's messages; for messages without a row a
+// 0, their length and their content.
 func (f *folder) appendRows(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(f.rows)))
 	for _, row := range f.rows {

@@ -19,7 +19,7 @@ type Draft[T any] struct {
 // DraftChange is the effect of an event. At most one of Message and Ended is set.
 type DraftChange[T any] struct {
 	Message *Draft[T]   // began or grew
-	Began   bool        // at this event
+	Began   bool        // it began at this event
 	Ended   []*Draft[T] // ended, in order of their start
 }
 
@@ -31,7 +31,7 @@ type Drafts[T any] struct {
 	last *Draft[T]
 }
 
-// Take takes an event in.
+// Take applies an event.
 func (f *Drafts[T]) Take(ev *Event) DraftChange[T] {
 	switch ev.Kind {
 	case KindMessage, KindText, KindReasoning, KindCall, KindFinish:

@@ -105,7 +105,7 @@ type End struct {
 // Withdrawal announces that a streamed message is void: its run was interrupted and continues with another one.
 type Withdrawal struct {
 	ID string `json:"id"`
-	NS string `json:"ns,omitempty"` // of a child's message
+	NS string `json:"ns,omitempty"` // namespace of a child's message
 }
 
 // Withdrawn returns the id of the message removed by a [KindWithdraw] event.

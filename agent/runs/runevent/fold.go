@@ -46,13 +46,13 @@ const (
 	endHidden
 )
 
-// Stored is a message and the row it is stored in.
+// Stored is a message with its row.
 type Stored struct {
 	Row     int64
 	Message *agent.Message
 }
 
-// Known are the messages of rows that the frames of a step may refer to.
+// Known holds the messages that the frames of a step may refer to.
 type Known struct {
 	Streamed map[int]Stored    // by slot: messages this step stores
 	Caller   Stored            // the message whose calls the step runs; row 0 for none
@@ -65,7 +65,7 @@ type folder struct {
 	caller   Stored            // the message whose calls the step runs; row 0 for none
 	results  map[string]Stored // by namespace and id: tool messages
 	callers  map[string]Stored // by namespace and id of a call: messages of children
-	bodies   [][]byte          // of the children's messages
+	bodies   [][]byte          // bodies of the children's messages
 	byID     map[string]int    // which of bodies is the newest of an id
 	told     int               // number of bodies whose step was written
 
@@ -185,7 +185,7 @@ func (f *folder) shortOpen(p parts, sums map[int]*deltas) bool {
 	return true
 }
 
-// sound reports whether texts read the same after they were stored as JSON, which has no room for broken characters.
+// sound reports whether texts survive being stored as JSON, which can't hold invalid characters.
 func sound(texts ...string) bool {
 	for _, s := range texts {
 		if !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {

@@ -52,7 +52,7 @@ func frameKind(b byte) (k Kind, slotted bool) {
 	return 0, false
 }
 
-// frameByte returns the other way round.
+// frameByte returns the inverse of frameKind.
 func frameByte(k Kind) byte {
 	switch k {
 	case KindText:
@@ -86,7 +86,7 @@ type parts struct {
 	payload []byte
 }
 
-// split takes a frame apart.
+// split splits a frame into its parts.
 func split(b []byte) (p parts, err error) {
 	if len(b) == 0 {
 		return p, fmt.Errorf("%w: empty", ErrDamaged)

@@ -21,8 +21,8 @@ type Frames struct {
 // Len returns the number of frames.
 func (f *Frames) Len() int { return f.n }
 
-// Delta adds the frame of an event of the message in a slot: KindMessage opens it. The frame that
-// it returns must not be changed and is good until Reset.
+// Delta adds the frame of an event of the message in a slot: KindMessage opens it. The returned frame
+// must not be changed and is valid until Reset.
 func (f *Frames) Delta(k Kind, slot int, payload string) []byte {
 	size := 1 + uvarintLen(uint64(slot)) + len(payload)
 	b := f.room(size)

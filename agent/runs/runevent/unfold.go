@@ -30,7 +30,7 @@ type body struct {
 	raw   []byte
 	msg   *agent.Message
 	texts [2]string
-	args  []string // of the calls
+	args  []string // arguments of the calls
 }
 
 // Unfold reads a folded row, numbering events from seq. load fetches the body of a stored message. Errors: ErrDamaged,

@@ -17,7 +17,7 @@ import (
 
 // Limits of a download.
 const (
-	maxFiles = 4096 // of a skill; the Library has the same limit
+	maxFiles = 4096 // limit per skill; the Library has the same
 	maxTime  = 2 * time.Minute
 )
 

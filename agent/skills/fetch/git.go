@@ -57,7 +57,7 @@ func (s Source) cloneIn(ctx context.Context, client *http.Client, dir string, ou
 // checkout is a commit with its objects.
 type checkout struct {
 	commit plumbing.Hash
-	folder string       // that the source names
+	folder string       // named by the source
 	tree   *object.Tree // nil if the commit is known
 	close  func()
 }
@@ -103,12 +103,12 @@ func (s Source) checkOut(ctx context.Context, client *http.Client, dir, known st
 type File struct {
 	Name string // below the folder that the source names, with slashes
 	Size int64
-	Hash string // of its content
+	Hash string // hash of its content
 	Open func() (io.ReadCloser, error)
 }
 
-// Files calls visit with each plain file of the commit that a source names, and returns the commit. Nothing is fetched
-// and visited where that is the known one.
+// Files calls visit with each plain file of the commit that a source names, and returns the commit. It fetches and visits
+// nothing if the commit is the known one.
 func (s Source) Files(ctx context.Context, client *http.Client, temp, known string, visit func(File) error) (
 	commit string, err error) {
 	dir, err := os.MkdirTemp(temp, ".git-*")

@@ -20,7 +20,7 @@ type Archive struct {
 	Sum  string // SHA-256 in hex
 }
 
-// Keep makes an empty archive in a folder.
+// Keep creates an empty archive in a folder.
 func Keep(dir string) (*Archive, error) {
 	f, err := os.CreateTemp(dir, ".skill-*")
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *Archive) Fill(write func(io.Writer) error) error {
 func (a *Archive) Drop() error {
 	err := os.Remove(a.Name())
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // it waits elsewhere
+		err = nil // it is kept elsewhere
 	}
 	return errors.Join(a.Close(), err)
 }

@@ -17,7 +17,7 @@ type Source struct {
 	Archive string // address of a .skill or .zip file; "" with a repository
 	Repo    string // address of a git repository
 	Ref     string // branch, tag or commit; "" is the default
-	Folder  string // of the skill in the repository; "" looks for the only one
+	Folder  string // folder of the skill in the repository; "" looks for the only one
 
 	tree string // ref and folder in one, the way forges write addresses: main/skills/pdf
 }

@@ -9,11 +9,11 @@ import (
 	"fawn/uploads/workbook"
 )
 
-// maxPart bounds a part of a book, unpacked.
+// maxPart limits an unpacked part of a workbook, in bytes.
 const maxPart = 512 << 20
 
-// loadBook reads the tables of a book; only is the sheet that is wanted, or "". Numbers come in full,
-// moments as in 2024-03-31 18:00:00.
+// loadBook reads the tables of a workbook; only selects a sheet, "" all. Numbers are unformatted, times
+// look like 2024-03-31 18:00:00.
 func loadBook(file, only string) (out []grid, err error) {
 	z, err := zip.OpenReader(file)
 	if err != nil {

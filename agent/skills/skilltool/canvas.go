@@ -18,16 +18,16 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// point is a place on a canvas.
+// point is a position on a canvas.
 type point struct{ x, y float64 }
 
 // canvas is a drawing surface for charts.
 type canvas interface {
 	area(color.NRGBA, []point)
 	line(color.NRGBA, float64, []point)
-	// text stands at its beginning (-1), middle (0) or end (1); turned text reads upwards.
+	// text draws s with its start (-1), middle (0) or end (1) at the point; turned text reads upwards.
 	text(at point, s string, size float64, bold bool, anchor int, turned bool)
-	// light is text on a dark area.
+	// light draws text on a dark area.
 	light(at point, s string, size float64, anchor int)
 	bytes() ([]byte, error)
 }
@@ -36,7 +36,7 @@ var ink = color.NRGBA{0x2a, 0x33, 0x3f, 255}
 
 func hexColor(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// svg is a canvas of vectors.
+// svg is a vector canvas.
 type svg struct {
 	body strings.Builder
 	w, h float64
@@ -84,7 +84,7 @@ func (s *svg) bytes() ([]byte, error) {
 		s.w, s.h, hexColor(ink), s.body.String()), nil
 }
 
-// raster is a canvas of pixels, with twice as many as points.
+// raster is a pixel canvas at twice the resolution of points.
 type raster struct {
 	img   *image.RGBA
 	faces map[string]font.Face
@@ -146,7 +146,7 @@ func circle(at point, radius float64) (out []point) {
 	return out
 }
 
-// Faces of a raster.
+// Font faces of a raster.
 const (
 	plainFace = iota
 	boldFace
@@ -181,7 +181,7 @@ func (r *raster) face(size float64, kind int) (font.Face, error) {
 	return f, err
 }
 
-// stretch is text of one face.
+// stretch is text in one font face.
 type stretch struct {
 	text string
 	face font.Face

@@ -18,20 +18,20 @@ const (
 	maxPoints            = 20_000
 	maxBars              = 200
 	maxSlices            = 12
-	maxRows              = 30 // bars below each other
-	mostLabels           = 26 // values that are written into a chart
+	maxRows              = 30 // limit of horizontal bars
+	mostLabels           = 26 // limit of values labelled in a chart
 	maxSeries            = 8
 	maxValue             = 1e15
 )
 
-// hues are distinguishable with color blindness and in print.
+// hues returns colors that are distinguishable with color blindness and in print.
 func hues() []color.NRGBA {
 	return []color.NRGBA{{0x2f, 0x6f, 0xb7, 255}, {0xe0, 0x8a, 0x2e, 255}, {0x3b, 0x9c, 0x6f, 255},
 		{0xb5, 0x49, 0x5b, 255}, {0x7a, 0x5f, 0xa8, 255}, {0x5b, 0x67, 0x73, 255}, {0xc2, 0xa8, 0x3e, 255},
 		{0x45, 0xa5, 0xb8, 255}}
 }
 
-// series are the numbers of one column.
+// series is a column of numbers.
 type series struct {
 	name   string
 	values []float64 // NaN where a cell is empty
@@ -42,14 +42,14 @@ type chart struct {
 	canvas
 	kind, title string
 	axis        string // label of the horizontal axis
-	unit        string // of the values
+	unit        string // unit of the values
 	labels      []string
-	xs          []float64 // of a scatter chart
+	xs          []float64 // x values of a scatter chart
 	series      []series
-	l, r, t, b  float64 // the field
+	l, r, t, b  float64 // edges of the plot area
 	low, high   float64
-	ofTable     bool  // the numbers are those of the table above
-	columns     []int // of those numbers: that of the labels, then those of the series
+	ofTable     bool  // its numbers come from the table above
+	columns     []int // its columns in that table: labels first, then series
 }
 
 func drawChart(c call) error {
@@ -87,7 +87,7 @@ func drawChart(c call) error {
 	return save(c, c.args[1], data)
 }
 
-// chartOf takes the columns of a table.
+// chartOf creates a chart from the columns of a table.
 func chartOf(c call, g grid) (*chart, error) {
 	ch := &chart{kind: c.kind, title: c.title, unit: c.unit, l: 70, r: chartWide - 40, t: 30, b: chartHigh - 62}
 	if !slices.Contains([]string{"bar", "hbar", "stacked", "line", "area", "scatter", "pie", "donut"}, c.kind) {
@@ -218,7 +218,7 @@ func brief(s string, n int) string {
 	return s
 }
 
-// ticks are round numbers around a range.
+// ticks returns round numbers around a range.
 func ticks(low, high float64, n int) []float64 {
 	if high <= low {
 		high = low + 1
@@ -242,7 +242,7 @@ func ticks(low, high float64, n int) []float64 {
 	return out
 }
 
-// label is a number as an axis shows it; top is the largest of that axis, whose numbers have one unit.
+// label formats a number for an axis; top is the largest number of the axis, which determines the unit.
 func label(v, top float64) string {
 	for _, unit := range []struct {
 		size float64
@@ -288,13 +288,13 @@ func (c *chart) extent() (low, high float64) {
 	return low, high
 }
 
-// labelled reports whether the values of bars are written at them.
+// labelled reports whether bars are labelled with their values.
 func (c *chart) labelled() bool { return len(c.labels)*len(c.series) <= mostLabels }
 
-// written returns a value as it stands in the chart.
+// written returns a value as shown in the chart.
 func (c *chart) written(v float64) string { return grouped(v, c.decimals()) }
 
-// scale draws the axis of values.
+// scale draws the value axis.
 func (c *chart) scale() {
 	low, high := c.extent()
 	if c.kind != "scatter" && c.kind != "line" || low > 0 && low < high*0.5 {
@@ -310,7 +310,7 @@ func (c *chart) scale() {
 
 func (c *chart) y(v float64) float64 { return c.b - (v-c.low)/(c.high-c.low)*(c.b-c.t) }
 
-// names writes the labels below, as many as have room.
+// names draws the category labels below the axis, as many as fit.
 func (c *chart) names(at func(i int) float64) {
 	n := len(c.labels)
 	longest := 1
@@ -373,7 +373,7 @@ func (c *chart) stacks() {
 	c.names(func(i int) float64 { return c.l + slot*(float64(i)+0.5) })
 }
 
-// rows draws bars below each other, which leaves room for long labels.
+// rows draws horizontal bars, which leaves room for long labels.
 func (c *chart) rows() {
 	longest := 4
 	for _, l := range c.labels {

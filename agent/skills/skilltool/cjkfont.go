@@ -72,7 +72,7 @@ var machineFont = sync.OnceValue(func() *sfnt.Font {
 	return first
 })
 
-// cjkNames returns the beginnings of names of such fonts, the best first.
+// cjkNames returns name prefixes of such fonts, the best first.
 func cjkNames() []string {
 	return []string{"notosanscjk", "notosanssc", "notosanscjksc", "sourcehansans", "msyh", "pingfang", "wqy-microhei", "wqy-zenhei",
 		"droidsansfallback", "hiragino", "simhei", "simsun", "notoserifcjk", "sourcehanserif", "stheiti", "arial unicode", "unifont"}

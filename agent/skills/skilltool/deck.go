@@ -17,20 +17,20 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxSlides bounds a deck.
+// maxSlides limits the slides of a deck.
 const maxSlides = 300
 
 // slide is one slide: a title and its content.
 type slide struct {
 	title  []span
-	cover  bool // has nothing but a title and some lines
+	cover  bool // consists of a title and a few lines
 	blocks []block
-	notes  []block // for the speaker
+	notes  []block // speaker notes
 	source []byte
 }
 
-// slides splits a document where lines hold nothing but ---; one without such lines, at its headings
-// of the first two levels.
+// slides splits a document at lines of ---, or without such lines at its headings of the first two
+// levels.
 func (d *doc) slides() (out []slide, err error) {
 	parts := cutAt(d.source, func(line string) bool { return line == "---" }, false)
 	if len(parts) == 1 {
@@ -147,7 +147,7 @@ type inside struct {
 	doc *doc
 }
 
-// RegisterFuncs is for goldmark.
+// RegisterFuncs implements goldmark's NodeRenderer.
 func (in inside) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindImage, func(w util.BufWriter, src []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -169,12 +169,12 @@ func (in inside) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
-// drawings puts charts into the page, and leaves other code as it is.
+// drawings renders charts into the page and leaves other code unchanged.
 type drawings struct {
 	doc *doc
 }
 
-// RegisterFuncs is for goldmark.
+// RegisterFuncs implements goldmark's NodeRenderer.
 func (in drawings) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindFencedCodeBlock, func(w util.BufWriter, src []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -198,10 +198,10 @@ func (in drawings) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
-// numbered marks the cells of columns of numbers, which stand to the right.
+// numbered marks the cells of numeric columns, which are right-aligned.
 type numbered struct{}
 
-// Transform is for goldmark.
+// Transform implements goldmark's ASTTransformer.
 func (numbered) Transform(root *ast.Document, r text.Reader, _ parser.Context) {
 	look := reader{src: r.Source()}
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
@@ -232,7 +232,7 @@ func (numbered) Transform(root *ast.Document, r text.Reader, _ parser.Context) {
 	}
 }
 
-// rendered is Markdown as HTML.
+// rendered converts Markdown to HTML.
 func (d *doc) rendered(source []byte) (string, error) {
 	md := markdown()
 	md.Parser().AddOptions(parser.WithASTTransformers(util.Prioritized(numbered{}, 1)))

@@ -16,7 +16,7 @@ type part struct {
 	data []byte
 }
 
-// zipped packs parts, always the same way.
+// zipped packs parts reproducibly.
 func zipped(parts []part) ([]byte, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -36,7 +36,7 @@ func zipped(parts []part) ([]byte, error) {
 // esc escapes text for XML; invalid characters become replacement characters.
 func esc(s string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(s)) // a buffer takes all
+	_ = xml.EscapeText(&b, []byte(s)) // writes to a buffer never fail
 	return b.String()
 }
 
@@ -44,10 +44,10 @@ const (
 	xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
 	relNS   = `xmlns="http://schemas.openxmlformats.org/package/2006/relationships"`
 	office  = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
-	emu     = 12700 // units of offices in a point
+	emu     = 12700 // English Metric Units per point
 )
 
-// coreProps are title, author and date.
+// coreProps returns the title, author and date.
 func coreProps(d *doc) part {
 	now := time.Now().UTC().Format(time.RFC3339)
 	return part{"docProps/core.xml", []byte(xmlHead + `<cp:coreProperties ` +
@@ -85,7 +85,7 @@ func (r *relations) part(name string) part {
 	return part{name, []byte(xmlHead + `<Relationships ` + relNS + `>` + strings.Join(r.rows, "") + `</Relationships>`)}
 }
 
-// word is a Word document in the making.
+// word builds a Word document.
 type word struct {
 	body  strings.Builder
 	rels  relations
@@ -211,7 +211,7 @@ func (w *word) chart(c *chart) error {
 	return nil
 }
 
-// wordFooter returns the title and the number of the page.
+// wordFooter returns a footer with the title and page number.
 func wordFooter(title string) string {
 	field := func(name string) string {
 		return `<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve"> ` + name + ` </w:instrText></w:r>` +
@@ -367,19 +367,19 @@ func (w *word) picture(p *pic) error {
 	return nil
 }
 
-// fit returns the size in points of a picture that has at most so much room. A pixel is 3/4 of a point.
+// fit scales a picture to at most this size in points. A pixel is 3/4 of a point.
 func fit(p *pic, wide, high float64) (float64, float64) {
 	w, h := float64(p.width)*0.75, float64(p.height)*0.75
 	scale := min(1, wide/w, high/h)
 	return w * scale, h * scale
 }
 
-// wordSettings has Word lay out the file as its present versions do; without, it opens in the mode for old ones.
+// wordSettings selects the layout of current Word versions; otherwise Word opens the file in compatibility mode.
 const wordSettings = `<w:settings xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:defaultTabStop w:val="720"/>` +
 	`<w:characterSpacingControl w:val="doNotCompress"/><w:compat><w:compatSetting w:name="compatibilityMode" ` +
 	`w:uri="http://schemas.microsoft.com/office/word" w:val="15"/></w:compat></w:settings>`
 
-// sized are spans in letters of a size, in points.
+// sized returns spans with a font size in points.
 func sized(list []span, size int) (out []span) {
 	for _, s := range list {
 		s.size = size

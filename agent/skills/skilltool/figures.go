@@ -8,11 +8,11 @@ import (
 	"unicode"
 )
 
-// isChart tells whether a block of code is a chart: its language is chart.
+// isChart reports whether a code block is a chart: its language is chart.
 func isChart(language string) bool { return strings.EqualFold(language, "chart") }
 
-// figure reads a chart out of a block of code: lines such as type: bar, then, behind an empty line, a table with commas
-// unless file names one. Without either, the table right above is drawn.
+// figure parses a chart from a code block: lines such as type: bar, then, after an empty line, a comma-separated table
+// unless file names one. Without either, it draws the table right above.
 func (d *doc) figure(text string, above [][][]span) (*chart, error) {
 	c := call{kind: "bar"}
 	file := ""
@@ -78,7 +78,7 @@ func (d *doc) figure(text string, above [][][]span) (*chart, error) {
 	return ch, nil
 }
 
-// gridOf are the numbers of a table of a document, without rows of totals, whose first cell is bold.
+// gridOf returns the values of a document's table without total rows, whose first cell is bold.
 func gridOf(rows [][][]span) grid {
 	g := grid{}
 	for i, row := range rows {
@@ -98,7 +98,7 @@ func gridOf(rows [][][]span) grid {
 	return g.tidy()
 }
 
-// allBold tells whether a cell is bold from its beginning to its end.
+// allBold reports whether a cell is completely bold.
 func allBold(cell []span) bool {
 	for _, s := range cell {
 		if !s.bold && strings.TrimSpace(s.text) != "" {
@@ -108,8 +108,8 @@ func allBold(cell []span) bool {
 	return len(cell) > 0
 }
 
-// digitsOf is a number without its currency or percent sign, and what isn't one as it is. A formula is 0: what it gives is
-// known to the book that it goes into.
+// digitsOf removes the currency or percent sign of a number; other text is unchanged. A formula returns 0, as only the
+// workbook knows its result.
 func digitsOf(text string) string {
 	if strings.HasPrefix(text, "=") {
 		return "0"
@@ -121,7 +121,7 @@ func digitsOf(text string) string {
 	return text
 }
 
-// vector is the chart as SVG.
+// vector renders the chart as SVG.
 func (c *chart) vector() ([]byte, error) {
 	one := *c
 	one.canvas = &svg{w: chartWide, h: chartHigh}
@@ -129,7 +129,7 @@ func (c *chart) vector() ([]byte, error) {
 	return one.bytes()
 }
 
-// alt says what the chart shows, for those who can't see it.
+// alt describes the chart for people who can't see it.
 func (c *chart) alt() string {
 	if c.title != "" {
 		return c.title
@@ -141,14 +141,14 @@ func (c *chart) alt() string {
 	return strings.Join(names, ", ") + " by " + c.axis
 }
 
-// Sides of cells.
+// Alignments of cells.
 const (
 	left = iota
 	right
 	middle
 )
 
-// sides are how the columns of a table stand: as the Markdown says; else numbers to the right.
+// sides returns the alignment of each column: as in the Markdown, otherwise numbers to the right.
 func (b *block) sides() []int {
 	out := make([]int, len(b.rows[0]))
 	copy(out, b.align)
@@ -178,7 +178,7 @@ func (b *block) sides() []int {
 	return out
 }
 
-// figureCell tells whether a cell is a number, perhaps with a sign, a currency or a short unit.
+// figureCell reports whether a cell is a number, possibly with a sign, a currency or a short unit.
 func figureCell(s string) bool {
 	s = strings.TrimLeft(s, "+-−–±~≈<>≤≥(€$£¥ \u00a0")
 	if s == "" || !unicode.IsDigit([]rune(s)[0]) {
@@ -197,7 +197,7 @@ func figureCell(s string) bool {
 	return letters <= 4
 }
 
-// columnShares share the width of a table by what its columns hold, in characters: none takes less than a part.
+// columnShares divides the width of a table by the length of the columns' content, with a minimum for each.
 func columnShares(rows [][][]span) []float64 {
 	out := make([]float64, len(rows[0]))
 	sum := 0.0
@@ -223,8 +223,8 @@ func columnShares(rows [][][]span) []float64 {
 	return out
 }
 
-// decimals is how many digits behind the point the values of a chart are written with: as many as they need, up to two, and
-// fewer where they are large.
+// decimals returns the number of decimals for the chart's values: as many as needed, up to two, and fewer for large
+// values.
 func (c *chart) decimals() int {
 	most, large := 0, 0.0
 	for _, s := range c.series {
@@ -250,7 +250,7 @@ func (c *chart) decimals() int {
 	return most
 }
 
-// grouped is a number with commas between its thousands.
+// grouped formats a number with thousands separators.
 func grouped(v float64, decimals int) string {
 	p := math.Pow(10, float64(decimals))
 	s := fmt.Sprintf("%.*f", decimals, math.Round(math.Abs(v)*p)/p)

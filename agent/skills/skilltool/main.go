@@ -15,14 +15,14 @@ import (
 // Name is the program's name when it runs as this tool.
 const Name = "skilltool"
 
-// maxInput bounds one file that is read.
+// maxInput limits an input file, in bytes.
 const maxInput = 256 << 20
 
 // memory is the tool's soft memory limit.
 const memory = 512 << 20
 
-// Main does not return where the program was started as the tool. It comes early in main: nothing of the
-// server is needed.
+// Main runs the tool and doesn't return if the program was started as the tool. It comes early in main: the
+// server isn't needed.
 func Main() {
 	if len(os.Args) > 0 && filepath.Base(os.Args[0]) == Name {
 		debug.SetMemoryLimit(memory)
@@ -54,7 +54,7 @@ Archives:
   pack FOLDER OUT.skill      check a skill and pack it
 `
 
-// command is one thing the tool does.
+// command is a subcommand of the tool.
 type command struct {
 	least, most int // arguments
 	do          func(c call) error
@@ -66,7 +66,7 @@ type call struct {
 	out, warn      io.Writer
 	sheet, to      string
 	kind, x, title string
-	unit           string // of the values of a chart
+	unit           string // unit of the values of a chart
 	y              []string
 }
 
@@ -86,7 +86,7 @@ func commands() map[string]command {
 	}
 }
 
-// Run carries out one command line and returns the exit code.
+// Run executes one command line and returns the exit code.
 func Run(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 || slices.Contains([]string{"help", "-h", "--help"}, args[0]) {
 		fmt.Fprint(stdout, usage)
@@ -135,7 +135,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// document returns a command that turns Markdown into something.
+// document returns a command that converts Markdown with write.
 func document(write func(c call, d *doc) ([]byte, error)) func(call) error {
 	return func(c call) error {
 		text, err := readFile(c.args[0])
@@ -167,7 +167,7 @@ func readFile(name string) ([]byte, error) {
 	return b, err
 }
 
-// save writes a product atomically and reports it.
+// save writes an output file atomically and reports it.
 func save(c call, name string, data []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(name), ".skilltool-*")
 	if err != nil {

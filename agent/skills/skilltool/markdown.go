@@ -21,10 +21,10 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// maxPixels bounds a picture.
+// maxPixels limits the size of a picture.
 const maxPixels = 50_000_000
 
-// doc is a document as its writers need it.
+// doc is a parsed document.
 type doc struct {
 	source        []byte // without the front matter
 	dir           string // where its pictures are
@@ -32,7 +32,7 @@ type doc struct {
 	blocks        []block
 }
 
-// kind says what a block is.
+// kind is the type of a block.
 type kind int
 
 const (
@@ -46,24 +46,24 @@ const (
 	graph
 )
 
-// block is a paragraph, or something of that rank.
+// block is a paragraph, or another block of the document.
 type block struct {
 	kind    kind
-	level   int // of a heading from 1, of an item from 0
+	level   int // level of a heading from 1, of an item from 0
 	quote   bool
 	spans   []span
 	ordered bool
-	list    int // which list an item belongs to; those of two lists differ
-	number  int // of an ordered item; 0 continues the one before
+	list    int // number of the item's list, unique in the document
+	number  int // number of an ordered item; 0 continues the one before
 	text    string
 	rows    [][][]span // the first is the head
-	align   []int      // sides of its columns, where the Markdown says them
-	said    []bool     // the Markdown says the side of a column, also the usual one
+	align   []int      // column alignments given in the Markdown
+	said    []bool     // the Markdown sets the column's alignment, even to the default
 	pic     *pic
 	graph   *chart
 }
 
-// span is text of one look.
+// span is text in one style.
 type span struct {
 	text                       string
 	bold, italic, mono, struck bool
@@ -71,7 +71,7 @@ type span struct {
 	size                       int // in points, 0 for that of the style
 }
 
-// pic is a picture that a document shows.
+// pic is a picture in a document.
 type pic struct {
 	data          []byte
 	format        string // png, jpeg, gif or svg
@@ -83,7 +83,7 @@ func markdown() goldmark.Markdown {
 	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify))
 }
 
-// parse reads Markdown with, perhaps, a title and an author between lines of ---.
+// parse parses Markdown with an optional title and author between lines of ---.
 func parse(source []byte, dir string) (*doc, error) {
 	source = bytes.ReplaceAll(bytes.TrimPrefix(source, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
 	if !utf8.Valid(source) {
@@ -101,7 +101,7 @@ func parse(source []byte, dir string) (*doc, error) {
 	return d, err
 }
 
-// front takes the front matter off.
+// front removes the front matter.
 func (d *doc) front(source []byte) []byte {
 	rest, found := bytes.CutPrefix(source, []byte("---\n"))
 	if !found {
@@ -123,7 +123,7 @@ func (d *doc) front(source []byte) []byte {
 	return body
 }
 
-// reader turns a tree of Markdown into blocks.
+// reader converts a Markdown tree to blocks.
 type reader struct {
 	doc   *doc
 	src   []byte
@@ -141,7 +141,7 @@ func (d *doc) read(source []byte) ([]block, error) {
 	return r.out, nil
 }
 
-// place is the item that blocks belong to.
+// place is the list item that contains blocks.
 type place struct {
 	list, number int
 	ordered      bool
@@ -226,7 +226,7 @@ func (r *reader) block(n ast.Node, depth int, in *place) error {
 	return nil
 }
 
-// above are the rows of the table right before a block, nil if there is none.
+// above returns the rows of the table right before a block, nil without one.
 func (r *reader) above(n ast.Node) [][][]span {
 	if t, ok := n.PreviousSibling().(*east.Table); ok {
 		return r.rows(t)
@@ -234,7 +234,7 @@ func (r *reader) above(n ast.Node) [][][]span {
 	return nil
 }
 
-// rows are the cells of a table.
+// rows returns the cells of a table.
 func (r *reader) rows(t *east.Table) (out [][][]span) {
 	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells [][]span
@@ -246,7 +246,7 @@ func (r *reader) rows(t *east.Table) (out [][][]span) {
 	return out
 }
 
-// says is the text of a block.
+// says returns the text of a block.
 func (b block) says() string {
 	switch b.kind {
 	case item:
@@ -269,7 +269,7 @@ func (r *reader) lines(n ast.Node) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// spans is the text of a block; look is that of what is around it.
+// spans returns the text of a node; look is the surrounding style.
 func (r *reader) spans(n ast.Node, look span) (out []span) {
 	put := func(s string) {
 		look := look
@@ -356,7 +356,7 @@ func plain(spans []span) string {
 	return b.String()
 }
 
-// beside is the place of a file that the document names.
+// beside returns the path of a file that the document refers to.
 func (d *doc) beside(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -392,7 +392,7 @@ func (d *doc) picture(name, alt string) (*pic, error) {
 	return p, nil
 }
 
-// drawn refuses pictures that a format of offices cannot show.
+// drawn rejects pictures that an office format can't show.
 func (p *pic) drawn() error {
 	if p.format == "svg" {
 		return errors.New("SVG pictures can be shown in html and deck only; use the PNG (chart makes one)")

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// officeChart are the parts of a chart that Office programs draw and edit: the chart, and the book with its numbers.
+// officeChart holds the parts of a chart that Office programs draw and edit: the chart, and the workbook with its
+// numbers.
 type officeChart struct {
 	chart, rels, book []byte
 }
@@ -91,13 +92,13 @@ func (c *chart) numbers() string {
 	return f
 }
 
-// plot writes the kind of chart, its series and its axes.
+// plot writes the chart type, the series and the axes.
 func (c *chart) plot(b *strings.Builder, size int) {
 	labels := `<c:dLbls><c:numFmt formatCode="` + c.numbers() + `" sourceLinked="0"/><c:spPr><a:noFill/><a:ln><a:noFill/></a:ln></c:spPr>` +
 		`<c:txPr><a:bodyPr/><a:lstStyle/><a:p><a:pPr><a:defRPr sz="` + strconv.Itoa(max(8, size-1)*100) + `"/></a:pPr><a:endParaRPr lang="en-US"/></a:p></c:txPr>`
 	shown := func(position string, value, share bool) string {
 		text := labels
-		if position == "ctr" || share { // on areas of colour
+		if position == "ctr" || share { // labels on coloured areas
 			text = strings.Replace(text, `<a:defRPr sz="`+strconv.Itoa(max(8, size-1)*100)+`"/>`, `<a:defRPr sz="`+strconv.Itoa(size*100)+
 				`" b="1"><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill></a:defRPr>`, 1)
 		}
@@ -107,7 +108,7 @@ func (c *chart) plot(b *strings.Builder, size int) {
 		return text + fmt.Sprintf(`<c:showLegendKey val="0"/><c:showVal val="%d"/><c:showCatName val="0"/><c:showSerName val="0"/>`+
 			`<c:showPercent val="%d"/><c:showBubbleSize val="0"/></c:dLbls>`, btoi(value), btoi(share))
 	}
-	small := func() (out string) { // slices that have no room for their share
+	small := func() (out string) { // slices too small for their label
 		sum := 0.0
 		for _, v := range c.series[0].values {
 			if !math.IsNaN(v) {
@@ -189,8 +190,7 @@ func (c *chart) mean(i int) float64 {
 	return sum / float64(max(1, n))
 }
 
-// ticks returns the format of the axis of values: that of large numbers, while steps between small ones may have more
-// places than they do.
+// ticks returns the number format of the value axis: that of large numbers, while small steps may need more decimals.
 func (c *chart) ticks() string {
 	for _, s := range c.series {
 		for _, v := range s.values {
@@ -202,7 +202,7 @@ func (c *chart) ticks() string {
 	return "General"
 }
 
-// axes writes both.
+// axes writes both axes.
 func (c *chart) axes(b *strings.Builder) {
 	line := `<c:spPr><a:ln w="9525"><a:solidFill><a:srgbClr val="8A94A0"/></a:solidFill></a:ln></c:spPr>`
 	grid := `<c:majorGridlines><c:spPr><a:ln w="6350"><a:solidFill><a:srgbClr val="DDE2E8"/></a:solidFill></a:ln></c:spPr></c:majorGridlines>`

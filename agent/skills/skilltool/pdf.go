@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Measures of a page, in points: A4.
+// Dimensions of an A4 page, in points.
 const (
 	pageWide, pageHigh = 595.28, 841.89
 	margin             = 64.0
@@ -17,11 +17,11 @@ const (
 	leading            = 1.42
 )
 
-// paper lays a document out on pages.
+// paper lays out a document on pages.
 type paper struct {
 	pdf   *pdfFile
 	page  *pdfPage
-	y     float64 // of the next line, from the bottom
+	y     float64 // y position of the next line, from the bottom
 	marks map[[2]int]int
 	title string
 }
@@ -62,7 +62,7 @@ func (p *paper) turn() {
 	p.page.line(margin, 52, margin+textRoom, 52, 0.8)
 }
 
-// need begins a new page where less room is left.
+// need begins a new page if less room is left.
 func (p *paper) need(high float64) {
 	if p.y-high < bottom && p.y < pageHigh-margin {
 		p.turn()
@@ -138,7 +138,7 @@ func (p *paper) block(b block, i int) error {
 	return nil
 }
 
-// chart draws a chart, with lines and letters.
+// chart draws a chart with lines and text.
 func (p *paper) chart(c *chart) {
 	scale := textRoom / chartWide
 	p.need(chartHigh * scale)
@@ -148,7 +148,7 @@ func (p *paper) chart(c *chart) {
 	p.y -= chartHigh*scale + 10
 }
 
-// pdfCanvas is a part of a page that a chart is drawn on, from its top.
+// pdfCanvas is the part of a page on which a chart is drawn.
 type pdfCanvas struct {
 	paper      *paper
 	top, scale float64
@@ -162,7 +162,7 @@ func (c *pdfCanvas) path(list []point) string {
 	return b.String()
 }
 
-// tint returns a colour on white.
+// tint returns a colour blended over white.
 func tint(c color.NRGBA) string {
 	part := func(v uint8) float64 { return (float64(v)*float64(c.A) + 255*(255-float64(c.A))) / 255 / 255 }
 	return fmt.Sprintf("%.3f %.3f %.3f", part(c.R), part(c.G), part(c.B))
@@ -216,7 +216,7 @@ func (p *paper) text(list []piece, indent, high float64, bar bool) {
 	all := p.pdf.wrap(list, textRoom-indent)
 	for i, line := range all {
 		switch left := len(all) - i; {
-		case i == 0 && left > 2, left == 2 && i > 1: // no line of a paragraph stands alone
+		case i == 0 && left > 2, left == 2 && i > 1: // no single line of a paragraph is left alone on a page
 			p.need(2 * high)
 		default:
 			p.need(high)
@@ -264,7 +264,7 @@ func (p *paper) picture(pic *pic) error {
 	return nil
 }
 
-// Measures of tables, in points.
+// Dimensions of tables, in points.
 const (
 	cellPad   = 6.0 // at the sides
 	cellAir   = 5.0 // above and below
@@ -272,7 +272,7 @@ const (
 	tableLine = 12.6
 )
 
-// tableHigh returns how much room a table takes.
+// tableHigh returns the height of a table.
 func (p *paper) tableHigh(b block) (high float64) {
 	widths := p.columns(b.rows, tableSize)
 	for i, row := range b.rows {
@@ -287,7 +287,7 @@ func (p *paper) tableHigh(b block) (high float64) {
 	return high
 }
 
-// table sets a table; its head comes again on each page.
+// table draws a table and repeats its head on each page.
 func (p *paper) table(b block) {
 	const size, high = tableSize, tableLine
 	rows, sides := b.rows, b.sides()

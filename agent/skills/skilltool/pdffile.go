@@ -21,7 +21,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// Fonts of a PDF. Gothic and Korean are not inside it: readers have them, or something like them.
+// Fonts of a PDF. Gothic and Korean aren't embedded: readers have them or a substitute.
 const (
 	regular = iota
 	boldface
@@ -56,7 +56,7 @@ type pdfLink struct {
 	to         string
 }
 
-// pdfFile is a PDF in the making.
+// pdfFile builds a PDF.
 type pdfFile struct {
 	faces   [gothic]*face
 	buf     sfnt.Buffer
@@ -66,10 +66,10 @@ type pdfFile struct {
 	images  []pdfImage
 	marks   []pdfMark
 	drawn   []letter       // of the machine's font, in the order of their use
-	places  map[letter]int // where they are in drawn
+	places  map[letter]int // their positions in drawn
 }
 
-// pdfMark is a heading that readers list beside the pages.
+// pdfMark is an entry of the PDF's outline.
 type pdfMark struct {
 	title string
 	level int
@@ -124,7 +124,7 @@ func (f *pdfFile) outline(o *objects, pages []int) int {
 	return root
 }
 
-// letter is a letter of the machine's font.
+// letter is a glyph of the machine's font.
 type letter struct {
 	r    rune
 	bold bool
@@ -155,7 +155,7 @@ func (f *pdfFile) glyph(font int, r rune) sfnt.GlyphIndex {
 	a := f.faces[font]
 	g, ok := a.glyphs[r]
 	if !ok {
-		g, _ = a.font.GlyphIndex(&f.buf, r) // 0 where there is none
+		g, _ = a.font.GlyphIndex(&f.buf, r) // 0 if there is none
 		a.glyphs[r] = g
 	}
 	return g
@@ -168,7 +168,7 @@ func (f *pdfFile) advance(i int, r rune) float64 {
 	if i == machine || i == machineBold {
 		own := machineFont()
 		g, _ := own.GlyphIndex(&f.buf, r)
-		n, _ := own.GlyphAdvance(&f.buf, g, fixed.I(1000), font.HintingNone) // 0 where there is none
+		n, _ := own.GlyphAdvance(&f.buf, g, fixed.I(1000), font.HintingNone) // 0 if there is none
 		return float64(n) / 64
 	}
 	if i >= gothic {
@@ -177,7 +177,7 @@ func (f *pdfFile) advance(i int, r rune) float64 {
 	a, g := f.faces[i], f.glyph(i, r)
 	w, ok := a.wide[g]
 	if !ok {
-		n, _ := a.font.GlyphAdvance(&f.buf, g, fixed.I(1000), font.HintingNone) // 0 where there is none
+		n, _ := a.font.GlyphAdvance(&f.buf, g, fixed.I(1000), font.HintingNone) // 0 if there is none
 		w = float64(n) / 64
 		a.wide[g] = w
 	}
@@ -222,7 +222,7 @@ func (f *pdfFile) put(page *pdfPage, x, y float64, list []piece) {
 	}
 }
 
-// putText writes a piece in a font that PDFs have.
+// putText writes a piece in a standard PDF font.
 func (f *pdfFile) putText(page *pdfPage, x, y float64, p piece, shade string) {
 	fmt.Fprintf(&page.draw, "BT %s rg /F%d %.2f Tf %.2f %.2f Td <", shade, p.font, p.size, x, y)
 	for _, r := range p.text {
@@ -237,7 +237,7 @@ func (f *pdfFile) putText(page *pdfPage, x, y float64, p piece, shade string) {
 	page.draw.WriteString("> Tj ET\n")
 }
 
-// putDrawn writes a piece in letters of the machine's font.
+// putDrawn writes a piece in glyphs of the machine's font.
 func (f *pdfFile) putDrawn(page *pdfPage, x, y float64, p piece, shade string) {
 	fmt.Fprintf(&page.draw, "BT %s rg %[1]s RG %.2f %.2f Td", shade, x, y)
 	last := -1
@@ -353,7 +353,7 @@ func (p *pdfPage) image(name string, x, y, w, h float64) {
 	p.pics = append(p.pics, name)
 }
 
-// image takes a picture in and returns its name.
+// image embeds a picture and returns its name.
 func (f *pdfFile) image(p *pic) (string, error) {
 	img, _, err := image.Decode(bytes.NewReader(p.data))
 	if err != nil {
@@ -371,7 +371,7 @@ func (f *pdfFile) image(p *pic) (string, error) {
 	for y := at.Min.Y; y < at.Max.Y; y++ {
 		for x := at.Min.X; x < at.Max.X; x++ {
 			c := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
-			over := func(v uint8) byte { return byte((int(v)*int(c.A) + 255*(255-int(c.A))) / 255) } // on white
+			over := func(v uint8) byte { return byte((int(v)*int(c.A) + 255*(255-int(c.A))) / 255) } // blended over white
 			rgb = append(rgb, over(c.R), over(c.G), over(c.B))
 		}
 	}
@@ -382,12 +382,12 @@ func (f *pdfFile) image(p *pic) (string, error) {
 func deflate(data []byte) []byte {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
-	_, _ = z.Write(data) // a buffer takes all
+	_, _ = z.Write(data) // writes to a buffer never fail
 	_ = z.Close()        // likewise
 	return b.Bytes()
 }
 
-// lost names the characters that no font has.
+// lost returns the characters that no font has.
 func (f *pdfFile) lost() string {
 	all := slices.Sorted(maps.Keys(f.missing))
 	more := ""
@@ -397,7 +397,7 @@ func (f *pdfFile) lost() string {
 	return string(all) + more
 }
 
-// objects are numbered as they are added.
+// objects numbers the objects of a PDF in the order they are added.
 type objects struct {
 	out     bytes.Buffer
 	offsets []int
@@ -423,7 +423,7 @@ func (o *objects) stream(dict string, data []byte) int {
 	return o.add(fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data))
 }
 
-// hex is text the way PDFs have titles.
+// hex encodes text for titles in a PDF.
 func hex(s string) string {
 	var b strings.Builder
 	b.WriteString("<FEFF")
@@ -489,7 +489,7 @@ func (f *pdfFile) bytes(d *doc) ([]byte, error) {
 	return o.out.Bytes(), nil
 }
 
-// escapePDF makes an address safe for a string of a PDF.
+// escapePDF escapes an address for a PDF string.
 func escapePDF(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -505,7 +505,7 @@ func escapePDF(s string) string {
 	return b.String()
 }
 
-// font adds a font and what belongs to it.
+// font adds a font with its dependent objects.
 func (f *pdfFile) font(o *objects, i int) (int, error) {
 	if i >= gothic {
 		name, order, cmap := "STSong-Light", "GB1", "UniGB-UCS2-H"

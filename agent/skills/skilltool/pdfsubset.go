@@ -9,7 +9,7 @@ import (
 	"golang.org/x/image/font/sfnt"
 )
 
-// subset is a TrueType font with the outlines of some of its letters only. All letters keep their numbers.
+// subset returns a TrueType font with only the used outlines. Glyphs keep their numbers.
 func subset(data []byte, used []sfnt.GlyphIndex) ([]byte, error) {
 	broken := errors.New("read a font: it is damaged")
 	be := binary.BigEndian
@@ -59,7 +59,7 @@ func subset(data []byte, used []sfnt.GlyphIndex) ([]byte, error) {
 		if len(one) < 10 || int16(be.Uint16(one)) >= 0 {
 			return
 		}
-		for at := 10; at+4 <= len(one); { // made of others
+		for at := 10; at+4 <= len(one); { // composite glyph
 			flags := be.Uint16(one[at:])
 			take(int(be.Uint16(one[at+2:])))
 			at += 4 + 2 + 2*int(flags&1)

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// piece is text of one font, size and look.
+// piece is text in one font, size and style.
 type piece struct {
 	text   string
 	font   int
@@ -13,11 +13,11 @@ type piece struct {
 	link   string
 	gray   bool
 	white  bool
-	blue   bool // as headings are
+	blue   bool // in the colour of headings
 	struck bool
 }
 
-// pieces are spans in the fonts that have their characters.
+// pieces splits spans by the fonts that have their characters.
 func (f *pdfFile) pieces(spans []span, size float64, bold, gray bool) []piece {
 	var out []piece
 	for _, s := range spans {
@@ -117,11 +117,11 @@ func (f *pdfFile) width(list []piece) (w float64) {
 	return w
 }
 
-// noStart are characters that do not begin a line.
+// noStart lists characters that must not begin a line.
 const noStart = "，。、；：？！）》」』】〕…,.;:?!)]}%’”"
 
-// wrap breaks pieces into lines: after spaces, between wide characters, and in words that are longer
-// than a line.
+// wrap breaks pieces into lines: after spaces, between wide characters, and inside words longer than a
+// line.
 func (f *pdfFile) wrap(list []piece, room float64) (out [][]piece) {
 	var line, word []piece
 	lineWide, wordWide := 0.0, 0.0

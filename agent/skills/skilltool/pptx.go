@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Measures of a slide of 16:9, in points.
+// Dimensions of a 16:9 slide, in points.
 const (
 	slideWide, slideHigh = 960.0, 540.0
 	slideEdge            = 56.0
@@ -18,7 +18,7 @@ const (
 	footTop              = 502.0
 )
 
-// box is a place on a slide, in points.
+// box is an area of a slide, in points.
 type box struct{ x, y, w, h float64 }
 
 func (b box) xfrm(tag string) string {
@@ -26,7 +26,7 @@ func (b box) xfrm(tag string) string {
 		int(b.x*emu), int(b.y*emu), int(b.w*emu), int(b.h*emu))
 }
 
-// show is a presentation in the making.
+// show builds a presentation.
 type show struct {
 	c      call
 	slides []string
@@ -55,7 +55,7 @@ func writePptx(c call, d *doc) ([]byte, error) {
 	return zipped(append(w.parts(d), w.media...))
 }
 
-// sheet is one slide in the making.
+// sheet builds one slide.
 type sheet struct {
 	show   *show
 	number int
@@ -250,7 +250,7 @@ func lines(list []block, width float64, size int) int {
 	return n
 }
 
-// size is the largest letters with which text fits; where none do, it says so.
+// size returns the largest font size with which text fits, and warns if none does.
 func (sh *sheet) size(list []block, at box) int {
 	most := 24
 	if at.w > slideWide/2 && len(list) <= 6 && lines(list, at.w, 28) <= 6 {
@@ -270,7 +270,7 @@ func (sh *sheet) shape(name string) string {
 	return fmt.Sprintf(`<p:cNvPr id="%d" name="%s %d"/>`, sh.last, name, sh.last)
 }
 
-// text adds a shape with text. Size 0 leaves it to the layout, as a nil place does.
+// text adds a shape with text. Size 0 and a nil place leave both to the layout.
 func (sh *sheet) text(holder, name string, at *box, list []block, size int) {
 	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape(name) + `<p:cNvSpPr><a:spLocks noGrp="1"/></p:cNvSpPr><p:nvPr>` +
 		holder + `</p:nvPr></p:nvSpPr><p:spPr>`)
@@ -327,7 +327,7 @@ func (sh *sheet) runs(spans []span, size int, bold bool) {
 		switch {
 		case s.mono:
 			props = `<a:latin typeface="Consolas"/>`
-		case size > 0: // tables would take a font of their own
+		case size > 0: // tables would otherwise use their own font
 			props = `<a:latin typeface="+mn-lt"/><a:ea typeface="+mn-ea"/>`
 		}
 		if s.link != "" && !strings.HasPrefix(s.link, "#") {
@@ -342,7 +342,7 @@ func (sh *sheet) runs(spans []span, size int, bold bool) {
 	}
 }
 
-// thing adds what is not text.
+// thing adds a block other than text.
 func (sh *sheet) thing(b block, at box) error {
 	switch b.kind {
 	case picture:
@@ -357,7 +357,7 @@ func (sh *sheet) thing(b block, at box) error {
 	return nil
 }
 
-// languageOf is the language that programs check a text in.
+// languageOf returns the language for spell checking a text.
 func languageOf(s string) string {
 	for _, r := range s {
 		if unicode.Is(unicode.Han, r) {
@@ -367,7 +367,7 @@ func languageOf(s string) string {
 	return "en-US"
 }
 
-// foot adds the title of the whole and the number of the slide.
+// foot adds the presentation's title and the slide number.
 func (sh *sheet) foot() {
 	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape("Footer") + `<p:cNvSpPr><a:spLocks noGrp="1"/></p:cNvSpPr><p:nvPr><p:ph type="ftr" sz="quarter" idx="11"/></p:nvPr></p:nvSpPr><p:spPr/>` +
 		`<p:txBody><a:bodyPr/><a:lstStyle/><a:p><a:r><a:rPr lang="` + languageOf(sh.show.title) + `"/><a:t>` + esc(brief(sh.show.title, 80)) + `</a:t></a:r></a:p></p:txBody></p:sp>`)
@@ -375,7 +375,7 @@ func (sh *sheet) foot() {
 		fmt.Sprintf(`<p:txBody><a:bodyPr/><a:lstStyle/><a:p><a:fld id="{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}" type="slidenum"><a:rPr lang="en-US"/><a:t>%d</a:t></a:fld></a:p></p:txBody></p:sp>`, sh.number))
 }
 
-// notesText are the paragraphs of notes.
+// notesText returns the paragraphs of speaker notes.
 func notesText(list []block) string {
 	var b strings.Builder
 	for _, n := range list {
@@ -407,7 +407,7 @@ func (sh *sheet) picture(p *pic, at box) error {
 	if err := p.drawn(); err != nil {
 		return err
 	}
-	name := fmt.Sprintf("image%d.%s", len(sh.show.media)+1, p.format) // charts are counted too, which leaves gaps only
+	name := fmt.Sprintf("image%d.%s", len(sh.show.media)+1, p.format) // charts count too; gaps are harmless
 	sh.show.media = append(sh.show.media, part{"ppt/media/" + name, p.data})
 	id := sh.rels.add("image", "../media/"+name, false)
 	scale := min(at.w/float64(p.width), at.h/float64(p.height))
@@ -481,7 +481,7 @@ func widestLetters(b block, width float64) int {
 	return size
 }
 
-// tableLetters is the size of the letters of a table, in points: the largest that fits.
+// tableLetters returns the largest font size in points with which a table fits.
 func tableLetters(b block, at box) int {
 	size := widestLetters(b, at.w)
 	for size > 9 && total(rowHeights(b, at.w, size)) > at.h+0.1 {
@@ -490,7 +490,7 @@ func tableLetters(b block, at box) int {
 	return size
 }
 
-// callout is a quote: a field of colour with a bar at its side.
+// callout adds a quote: a coloured area with a bar at its side.
 func (sh *sheet) callout(list []block, at box) {
 	for _, part := range []struct {
 		shade string
@@ -509,7 +509,7 @@ func (sh *sheet) callout(list []block, at box) {
 	sh.tree.WriteString(`</p:txBody></p:sp>`)
 }
 
-// tableWords is how many letters the widest cells of a table have together.
+// tableWords returns the total length of the widest cells of a table's columns.
 func tableWords(rows [][][]span) (sum float64) {
 	for i := range rows[0] {
 		most := 0

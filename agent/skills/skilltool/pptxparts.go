@@ -10,7 +10,7 @@ const (
 	emptyTree = `<p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>`
 )
 
-// parts returns all files of a presentation but its pictures.
+// parts returns all files of a presentation except its pictures.
 func (w *show) parts(d *doc) []part {
 	const ml = "application/vnd.openxmlformats-officedocument.presentationml."
 	types := `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
@@ -91,7 +91,7 @@ func holder(id int, kind string, at box, body string) string {
 const bar = `<p:sp><p:nvSpPr><p:cNvPr id="9" name="Bar"/><p:cNvSpPr/><p:nvPr userDrawn="1"/></p:nvSpPr><p:spPr>%s` +
 	`<a:prstGeom prst="rect"><a:avLst/></a:prstGeom><a:solidFill><a:schemeClr val="accent1"/></a:solidFill><a:ln><a:noFill/></a:ln></p:spPr></p:sp>`
 
-// feet returns the places of the footer and of the number.
+// feet returns the placeholders of the footer and the slide number.
 func feet() string {
 	style := func(side string) string {
 		return `<a:bodyPr lIns="0" rIns="0" anchor="ctr"/><a:lstStyle><a:lvl1pPr marL="0" indent="0" algn="` + side + `"><a:buNone/><a:defRPr sz="1100"><a:solidFill><a:schemeClr val="accent6"/></a:solidFill><a:latin typeface="+mn-lt"/><a:ea typeface="+mn-ea"/></a:defRPr></a:lvl1pPr></a:lstStyle>`
@@ -128,7 +128,7 @@ func slideMaster(layouts ...string) string {
 	return b.String()
 }
 
-// notesMasterXML returns the page that notes are printed on: the slide, and the text below it.
+// notesMasterXML returns the notes page: the slide with the text below it.
 func notesMasterXML() string {
 	return `<p:notesMaster ` + drawNS + `><p:cSld><p:bg><p:bgPr><a:solidFill><a:schemeClr val="bg1"/></a:solidFill><a:effectLst/></p:bgPr></p:bg><p:spTree>` +
 		emptyTree + slideImage + holder(3, `type="body" sz="quarter" idx="3"`, box{54, 346, 432, 283}, `<a:bodyPr/><a:lstStyle/>`) +
@@ -136,7 +136,7 @@ func notesMasterXML() string {
 		`accent4="accent4" accent5="accent5" accent6="accent6" hlink="hlink" folHlink="folHlink"/></p:notesMaster>`
 }
 
-// slideImage is the picture of the slide on a page of notes.
+// slideImage is the slide's picture on a notes page.
 const slideImage = `<p:sp><p:nvSpPr><p:cNvPr id="2" name="Slide"/><p:cNvSpPr><a:spLocks noGrp="1" noRot="1" noChangeAspect="1"/></p:cNvSpPr><p:nvPr>` +
 	`<p:ph type="sldImg" idx="2"/></p:nvPr></p:nvSpPr><p:spPr><a:xfrm><a:off x="685800" y="1143000"/><a:ext cx="5486400" cy="3086100"/></a:xfrm>` +
 	`<a:prstGeom prst="rect"><a:avLst/></a:prstGeom></p:spPr></p:sp>`

@@ -13,13 +13,13 @@ import (
 	_ "modernc.org/sqlite" // answers the queries
 )
 
-// maxShown limits the rows of an answer.
+// maxShown limits the rows of a result.
 const maxShown = 50
 
 // queryTime limits one query.
 const queryTime = 5 * time.Minute
 
-// tableName is the name of a table in queries.
+// tableName returns the name of a table in queries.
 func tableName(file, sheet string, several bool) string {
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	if several {
@@ -43,7 +43,7 @@ func tableName(file, sheet string, several bool) string {
 // quoted returns a name as SQL has it.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// query answers a question in SQL.
+// query runs an SQL query.
 func query(c call) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), queryTime)
 	defer cancel()

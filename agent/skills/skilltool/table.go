@@ -17,7 +17,7 @@ import (
 	"fawn/uploads/workbook"
 )
 
-// Bounds of tables.
+// Limits of tables.
 const (
 	maxCells   = 5_000_000
 	maxColumns = 2000
@@ -28,7 +28,7 @@ type grid struct {
 	name     string
 	head     []string
 	rows     [][]string
-	encoding string // of a text file
+	encoding string // encoding of a text file
 	// decimalComma means that columns may contain 1.234,50: the file's separator isn't a comma.
 	decimalComma bool
 }
@@ -119,14 +119,14 @@ func (g grid) tidy() grid {
 	return g
 }
 
-// decimal is a number with a comma before its decimals, and perhaps points between thousands.
+// decimal matches a number with a decimal comma and optional points between thousands.
 var decimal = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*[-+]?(?:\d{1,3}(?:[.\x{a0}\x{202f}]\d{3})+|\d+)(,\d+)?\s*$`)
 })
 
-// pointDecimals writes the numbers of columns with decimal commas as the rest of the tool reads
-// them, 1.234,50 as 1234.50. A column counts if all its cells are such numbers and one of them
-// has a comma that isn't followed by exactly three digits, which could be thousands.
+// pointDecimals converts columns with decimal commas to decimal points, 1.234,50 to 1234.50. A column
+// qualifies if all its cells are such numbers and one of them has a comma that isn't followed by
+// exactly three digits, which could be thousands.
 func (g *grid) pointDecimals() {
 	for i := range g.head {
 		sure := false
@@ -213,7 +213,7 @@ func convertTable(c call) error {
 
 func isBook(name string) bool { return strings.EqualFold(filepath.Ext(name), ".xlsx") }
 
-// saveTables writes a book, or text with commas or tabs.
+// saveTables writes a workbook, or comma- or tab-separated text.
 func saveTables(c call, name string, list []grid) error {
 	if isBook(name) {
 		data, err := book(list)

@@ -17,21 +17,21 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// Formats of numbers in Excel.
+// Number formats in Excel.
 const (
 	dayFormat    = "yyyy-mm-dd"
 	momentFormat = "yyyy-mm-dd hh:mm:ss"
 )
 
-// look is how a cell looks.
+// look is the style of a cell.
 type look struct {
-	format      string // of a number or a time, as Excel writes it
+	format      string // Excel number format
 	head, total bool
 	right, left bool
 	wrap        bool
 }
 
-// bookFile is a book of Excel in the making.
+// bookFile builds an Excel workbook.
 type bookFile struct {
 	*excelize.File
 	styles map[look]int
@@ -42,7 +42,7 @@ func newBookFile() *bookFile {
 	return &bookFile{excelize.NewFile(), map[look]int{}, map[string]bool{}}
 }
 
-// style is the number of a look in the book.
+// style returns the workbook's id of a style, adding it if needed.
 func (f *bookFile) style(l look) (int, error) {
 	if id, ok := f.styles[l]; ok || l == (look{}) {
 		return id, nil
@@ -73,7 +73,8 @@ func (f *bookFile) style(l look) (int, error) {
 	return id, err
 }
 
-// sheet adds a sheet of a name that Excel takes: 31 letters, without some signs, and no two alike.
+// sheet adds a sheet with a name valid in Excel: at most 31 characters, without some signs, and
+// unique.
 func (f *bookFile) sheet(name string) (string, error) {
 	name = strings.Trim(strings.Join(strings.FieldsFunc(name, func(r rune) bool {
 		return strings.ContainsRune(`[]:*?/\`, r) || r <= ' '
@@ -102,7 +103,7 @@ func (f *bookFile) sheet(name string) (string, error) {
 	return name, err
 }
 
-// page has a sheet printed as wide as the paper, with its head on each page.
+// page fits a sheet to the paper's width for printing, with its head on each page.
 func (f *bookFile) page(sheet string) error {
 	paper, wide, high, lying := 9, 1, 0, "landscape"
 	fit := true
@@ -110,7 +111,7 @@ func (f *bookFile) page(sheet string) error {
 		f.SetSheetProps(sheet, &excelize.SheetPropsOptions{FitToPage: &fit}))
 }
 
-// book is tables as an Excel file; numbers and dates are such there, and formulas are text.
+// book writes tables as an Excel file with typed numbers and dates; formulas become text.
 func book(list []grid) (data []byte, err error) {
 	f := newBookFile()
 	defer func() { err = errors.Join(err, f.Close()) }()
@@ -178,12 +179,12 @@ func (f *bookFile) fill(sheet string, g grid) error {
 	return w.Flush()
 }
 
-// isNumber tells whether a format is that of numbers.
+// isNumber reports whether a format is a number format.
 func isNumber(format string) bool {
 	return format != "" && format != dayFormat && format != momentFormat
 }
 
-// typed is a cell as Excel keeps it: a number, a time, a text, or nothing.
+// typed converts a cell to a number, a time, a text or nil.
 func typed(cell string) any {
 	if cell == "" {
 		return nil
@@ -197,7 +198,7 @@ func typed(cell string) any {
 	return cell
 }
 
-// moment reads a day or a time as it stands in ISO 8601; the days before March 1900 are counted differently by programs.
+// moment parses an ISO 8601 date or time; programs disagree about days before March 1900.
 func moment(cell string) (at time.Time, format string, ok bool) {
 	format = dayFormat
 	at, err := time.Parse(time.DateOnly, cell)
@@ -208,8 +209,8 @@ func moment(cell string) (at time.Time, format string, ok bool) {
 	return at, format, err == nil && at.Year() > 1900
 }
 
-// format is how the cells of a column are shown: numbers with as many decimals as they have, in groups of thousands unless they
-// are years or codes.
+// format returns the number format of a column: as many decimals as needed, and grouped thousands unless they are years or
+// codes.
 func (g grid) format(i int) string {
 	list, all := g.numbers(i)
 	if !all {
@@ -246,7 +247,7 @@ func (g grid) format(i int) string {
 	return format
 }
 
-// width is how wide a column is, in letters.
+// width returns the width of a column in characters.
 func (g grid) width(i int) float64 {
 	widest := letters(g.head[i])
 	format := g.format(i)
@@ -254,14 +255,14 @@ func (g grid) width(i int) float64 {
 	for _, row := range g.rows[:min(len(g.rows), 2000)] {
 		text := row[i]
 		if v, ok := number(text); ok && isNumber(format) {
-			text = grouped(v, len(places)) + "  " // and the air at its side
+			text = grouped(v, len(places)) + "  " // plus the padding at its side
 		}
 		widest = max(widest, letters(text)*11/10)
 	}
 	return float64(min(max(widest, 7), 60) + 3)
 }
 
-// letters is how many letters of usual width a text is wide.
+// letters returns the width of a text in average characters.
 func letters(s string) (n int) {
 	for _, r := range s {
 		n += 1 + btoi(wide(r))
@@ -269,8 +270,8 @@ func letters(s string) (n int) {
 	return n
 }
 
-// writeXlsx makes a book of a document: each heading of the first two levels begins a sheet, whose first table stands in A1,
-// further ones below it, charts beside them and text at the end.
+// writeXlsx converts a document to a workbook: each heading of the first two levels begins a sheet, with its first table
+// in A1, further tables below, charts beside them and text at the end.
 func writeXlsx(c call, d *doc) (data []byte, err error) {
 	b := &bookWriter{bookFile: newBookFile(), warn: c.warn}
 	defer func() { err = errors.Join(err, b.Close()) }()
@@ -309,7 +310,7 @@ func hasTable(list []block) bool {
 	return false
 }
 
-// bookWriter puts documents into books.
+// bookWriter writes documents to workbooks.
 type bookWriter struct {
 	*bookFile
 	warn     io.Writer
@@ -447,7 +448,7 @@ func (b *bookWriter) write(title string, list []block) error {
 	return err
 }
 
-// gridSpans is a table as documents have it.
+// gridSpans converts a grid to a document's table.
 func gridSpans(g grid) (out [][][]span) {
 	for _, row := range append([][]string{g.head}, g.rows...) {
 		var cells [][]span
@@ -459,7 +460,7 @@ func gridSpans(g grid) (out [][][]span) {
 	return out
 }
 
-// table writes a table and returns the row below the empty one that follows it.
+// table writes a table and returns the row after the empty one below it.
 func (b *bookWriter) table(sheet string, top int, t block) (int, error) {
 	columns := len(t.rows[0])
 	sides := t.sides()
@@ -534,7 +535,7 @@ func (b *bookWriter) table(sheet string, top int, t block) (int, error) {
 	return top + len(t.rows) + 1, nil
 }
 
-// cellOf is a cell of a document as a book has it, and its format.
+// cellOf returns a document's cell as a workbook value, and its format.
 func cellOf(text string) (any, string) {
 	if at, format, ok := moment(text); ok {
 		return at, format
@@ -578,7 +579,7 @@ func cellOf(text string) (any, string) {
 	return v, format
 }
 
-// chart adds a chart that draws the table which begins at a row.
+// chart adds a chart of the table that begins at a row.
 func (b *bookWriter) chart(sheet, at string, top int, c *chart) error {
 	kinds := map[string]excelize.ChartType{"bar": excelize.Col, "hbar": excelize.Bar, "stacked": excelize.ColStacked, "line": excelize.Line,
 		"area": excelize.Area, "scatter": excelize.Scatter, "pie": excelize.Pie, "donut": excelize.Doughnut}
@@ -645,12 +646,13 @@ func (b *bookWriter) chart(sheet, at string, top int, c *chart) error {
 	return b.AddChart(sheet, at, made)
 }
 
-// calculated is a formula with its text for what it gave.
+// calculated matches a formula with its result as text.
 var calculated = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(<c r="[A-Z]+\d+"(?: s="\d+")?) t="str"(><f>[^<]*</f><v>-?[0-9.]+(?:E[-+]?\d+)?</v></c>)`)
 })
 
-// bytes is the book, with what its formulas give, as readers that don't calculate show that. It tells which can't be calculated.
+// bytes returns the workbook including the formulas' results, for readers that don't calculate. It reports formulas that
+// can't be calculated.
 func (b *bookWriter) bytes() ([]byte, error) {
 	results := make([]result, len(b.formulas))
 	for i, f := range b.formulas {

@@ -33,8 +33,8 @@ type Server struct {
 	cmd      *exec.Cmd // guarded by mu
 }
 
-// Start starts a store with one empty bucket, which ends with the test. Where there is no versitygw the test is
-// skipped, and fails with FAWN_NIGHTLY=1.
+// Start starts a store with one empty bucket, which ends with the test. Without versitygw it skips the test, or
+// fails it with FAWN_NIGHTLY=1.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
 	bin, err := program()
@@ -88,7 +88,7 @@ func freeAddr(tb testing.TB) string {
 // given are the addresses used by servers of this process, including stopped ones.
 var given sync.Map
 
-// Endpoint is its address.
+// Endpoint returns its address.
 func (s *Server) Endpoint() string { return "http://" + s.addr }
 
 // Config returns the configuration of its bucket.

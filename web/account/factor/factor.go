@@ -135,7 +135,7 @@ func (f Factors) use(ctx context.Context, app store.Factor, code string) error {
 	app.Step, app.UsedAt = step, f.now()
 	err = f.DB.UseFactor(ctx, app, before)
 	if errors.Is(err, store.ErrConflict) {
-		return ErrCode // it was used concurrently
+		return ErrCode // concurrent use
 	}
 	return err
 }
@@ -214,7 +214,7 @@ func (f Factors) AddPasskey(ctx context.Context, user, name string, key passkey.
 		Name: strings.TrimSpace(name), Data: key.Data, Confirmed: true})
 }
 
-// UsePasskey stores a passkey as it is after a use. It must be the user's.
+// UsePasskey stores a user's passkey after a use.
 func (f Factors) UsePasskey(ctx context.Context, user string, key passkey.Key) error {
 	one, err := f.DB.FactorByRef(ctx, kindPasskey, key.ID)
 	if err != nil {

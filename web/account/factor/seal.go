@@ -28,7 +28,7 @@ const sealed = '$'
 
 // Seal encrypts the secrets of authenticator apps in the database, so that a copy of it is useless for creating codes.
 // A nil Seal encrypts nothing.
-type Seal struct{ keys []cipher.AEAD } // the first closes, each opens
+type Seal struct{ keys []cipher.AEAD } // the first seals, all of them open
 
 // NewSeal takes keys of 32 bytes, the current one first.
 func NewSeal(keys ...[]byte) (*Seal, error) {
@@ -50,7 +50,7 @@ func LocalKey(dir string) ([]byte, error) { return NamedKey(dir, KeyFile) }
 func NamedKey(dir, file string) ([]byte, error) {
 	name := filepath.Join(dir, file)
 	key, err := os.ReadFile(name)
-	if err == nil && len(key) != chacha20poly1305.KeySize { // it opens nothing, and must not lock everyone out
+	if err == nil && len(key) != chacha20poly1305.KeySize { // it opens nothing, but must not lock everyone out
 		if err = os.Rename(name, name+".damaged"); err == nil {
 			err = fs.ErrNotExist
 		}
@@ -80,7 +80,7 @@ func keep(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_ = dir.Sync() // not every system can
+	_ = dir.Sync() // some systems don't support it
 	return dir.Close()
 }
 
@@ -134,7 +134,7 @@ func (f Factors) SealAll(ctx context.Context) (unreadable int, err error) {
 			if err != nil {
 				unreadable++
 			}
-			if err != nil || f.Seal.current(u.ID, app.Data) { // of another key: its user is told at the next code
+			if err != nil || f.Seal.current(u.ID, app.Data) { // sealed with another key: its user learns of it at the next code
 				continue
 			}
 			app.Data = f.Seal.close(u.ID, secret)

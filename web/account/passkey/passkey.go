@@ -54,13 +54,13 @@ func local(host string) bool { return host == "localhost" || strings.HasSuffix(h
 
 // User is an account with the passkeys it has.
 type User struct {
-	ID    string // of the account; at most 64 bytes
+	ID    string // id of the account; at most 64 bytes
 	Email string
 	Name  string
 	Keys  []Key
 }
 
-// Key is a passkey as it is stored: ID finds it, Data is for this package to read.
+// Key is a stored passkey: ID finds it, and only this package reads Data.
 type Key struct {
 	ID   string
 	Data []byte

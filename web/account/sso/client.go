@@ -45,7 +45,7 @@ func clientFor(issuer string, guard *netguard.Guard) (*http.Client, error) {
 				return errors.New("more than three redirects")
 			}
 			if via[0].Method != http.MethodGet {
-				return http.ErrUseLastResponse // a secret is sent to where it was meant for only
+				return http.ErrUseLastResponse // a secret is only sent to its own host
 			}
 			return nil
 		}}, nil

@@ -41,7 +41,7 @@ type Provider struct {
 	SecretInHeader         bool // the secret is sent as HTTP basic authentication
 	PKCE, Nonce            bool
 	VerifiedEmail          bool     // only verified addresses are accepted
-	Domains                []string // of addresses; empty accepts all
+	Domains                []string // domains of addresses; empty accepts all
 }
 
 // Pending is the state kept by the browser during a sign-in at a service. It must be sealed.
@@ -50,8 +50,8 @@ type Pending struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n,omitempty"`
 	Verifier string `json:"v,omitempty"`
-	Redirect string `json:"r"`           // where the service sends people back to
-	Next     string `json:"x,omitempty"` // the page they wanted
+	Redirect string `json:"r"`           // redirect address
+	Next     string `json:"x,omitempty"` // originally requested page
 	User     string `json:"u,omitempty"` // the account that the identity is added to; empty signs in
 }
 
@@ -71,12 +71,12 @@ type Client struct {
 	known map[string]*known // by issuer
 }
 
-// known is the description of a service and when it is to be read again.
+// known is a service's description with the time to read it again.
 type known struct {
 	provider    *oidc.Provider
 	client      *http.Client
 	issuer      string
-	namesItself bool // in each answer, see answered
+	namesItself bool // each answer names the issuer, see answered
 	until       time.Time
 }
 

@@ -92,8 +92,8 @@ func Tidy(code string) string {
 	}, strings.TrimSpace(code))
 }
 
-// NewRecovery are new recovery codes, in the form that people write down: ten letters and digits
-// (50 bits), of which none is easily taken for another.
+// NewRecovery returns new recovery codes, in the form that people write down: ten letters and digits
+// (50 bits) that are hard to confuse.
 func NewRecovery() []string {
 	const letters = "0123456789abcdefghjkmnpqrstvwxyz"
 	out := make([]string, Recoveries)

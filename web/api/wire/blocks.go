@@ -12,7 +12,7 @@ import (
 type blockLog struct {
 	id     string
 	ns     []string
-	index  int // of the open block, -1 before the first
+	index  int // index of the open block, -1 before the first
 	open   *block
 	calls  map[int]*block // by the model's index
 	finish runevent.Finish
@@ -22,9 +22,9 @@ type blockLog struct {
 type block struct {
 	index    int
 	kind     string // text, reasoning or tool_call
-	text     []byte // of the block, or the arguments of the call
+	text     []byte // text of the block, or the arguments of the call
 	id, name string // of the call
-	shown    int    // bytes of arguments told so far
+	shown    int    // bytes of arguments sent so far
 }
 
 // message adds one messages frame of b. run_id groups the frames for the client.
@@ -195,7 +195,7 @@ func (p *ProtocolEncoder) settle(ns string, body json.RawMessage, whole bool) er
 		return err
 	}
 	if m.Type != agent.TypeAI {
-		return nil // results of tools have a channel of their own
+		return nil // results of tools have a separate channel
 	}
 	b := newBlockLog(m.ID, ns)
 	if err := p.messageStart(b); err != nil {

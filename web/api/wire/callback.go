@@ -119,7 +119,7 @@ func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
 // nodeEnd reports a node's output: as a chunk, as its result, and as a chunk of the graph.
 func (e *Encoder) nodeEnd(ctx context.Context, s *runevent.StepData, before string, seq int64) error {
 	name := updateName(s.Node)
-	if !e.modes.has(ModeEvents) || name != s.Node { // hooks after the answer are no node of the graph
+	if !e.modes.has(ModeEvents) || name != s.Node { // hooks after the answer aren't nodes of the graph
 		return nil
 	}
 	patch, err := patchBody(s)
@@ -148,7 +148,7 @@ func (e *Encoder) nodeEnd(ctx context.Context, s *runevent.StepData, before stri
 // task returns the id of the node that runs now, which events inside it name as their parent.
 func (e *Encoder) task(node string) string { return taskID(e.base(), node) }
 
-// modelStart opens a call of the model, with the conversation as far as it goes.
+// modelStart starts a model call with the conversation so far.
 func (e *Encoder) modelStart(ctx context.Context, ev runevent.Event) error {
 	if !e.modes.has(ModeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
 		return nil
@@ -232,7 +232,7 @@ func toolInput(args json.RawMessage) any {
 	return map[string]string{"input": string(args)}
 }
 
-// customEvent is a custom event of a stage or tool.
+// customEvent sends a custom event of a stage or tool.
 func (e *Encoder) customEvent(ev runevent.Event) error {
 	if !e.modes.has(ModeEvents) {
 		return nil

@@ -27,25 +27,26 @@ type Encoder struct {
 	calls   map[string]toolCall // the open step's, by id
 	step    int                 // number of the last step, -2 before one was seen
 	cp      string              // its checkpoint, or the run's starting point
-	running string              // the node that runs now, when a step or the start told
+	running string              // current node, if a step or the start named it
 	ended   bool                // the end frame is in or after buf
 	among   bool                // others follow in the same stream
-	saved   *store.Checkpoint   // of the last step, if no longer stored
+	saved   *store.Checkpoint   // its checkpoint if no longer stored
 
-	waiting   *saved // where a run without input starts, until it does something
+	waiting   *saved // start of a run without input, until it does something
 	waitingAt int64  // number of that start
 }
 
-// NewEncoder returns an encoder of a run's events for a reader that has had the frames up to one.
+// NewEncoder returns an encoder of a run's events for a reader that has received the frames up to
+// after.
 func NewEncoder(db *store.DB, run store.Run, m Modes, subgraphs bool, after httpx.ID) *Encoder {
 	return &Encoder{db: db, run: run, modes: m, subgraphs: subgraphs, after: after, calls: map[string]toolCall{},
 		step: -2}
 }
 
-// After is the reader's last position.
+// After returns the reader's last position.
 func (e *Encoder) After() httpx.ID { return e.after }
 
-// Anew returns an encoder for the same reader once it has had the frames up to another one.
+// Anew returns an encoder for the same reader after the frames up to another one.
 func (e *Encoder) Anew(after httpx.ID) *Encoder {
 	n := NewEncoder(e.db, e.run, e.modes, e.subgraphs, after)
 	n.among = e.among
@@ -133,7 +134,7 @@ func (e *Encoder) meta(ctx context.Context, ev runevent.Event) error {
 	if ev.To == ev.Seq {
 		return nil
 	}
-	run, err := e.db.Run(ctx, e.run.ID) // a live run's row learns late where it starts
+	run, err := e.db.Run(ctx, e.run.ID) // a live run's row gets its start late
 	if errors.Is(err, store.ErrNotFound) || err == nil && run.BaseCheckpoint == "" {
 		return nil
 	}
@@ -203,7 +204,7 @@ func (e *Encoder) delta(m *growing, ev *runevent.Event) error {
 	return err
 }
 
-// announce tells readers of whole messages that a message begins.
+// announce announces a message to readers of whole messages.
 func (e *Encoder) announce(ev runevent.Event) error {
 	return e.put(ModePartialMessages, "messages/metadata", ev.NS, one(ev.Seq), func() (any, error) {
 		return map[string]any{ev.Msg.ID: map[string]any{"metadata": e.place(agent.NodeModel, ev.NS)}}, nil
@@ -229,7 +230,7 @@ func (e *Encoder) splicer(m *growing) (*splicer, error) {
 // metadata returns the second half of a messages frame.
 func (e *Encoder) metadata(node, ns string) ([]byte, error) { return agent.Encode(e.place(node, ns)) }
 
-// base is the basis of task ids.
+// base returns the prefix of task ids.
 func (e *Encoder) base() string {
 	if e.cp == "" {
 		return e.run.ID
@@ -353,8 +354,8 @@ func appendList(dst []byte, event string, body []byte, id httpx.ID) []byte {
 	return httpx.AppendFrame(dst, event, append(append(append(list, '['), body...), ']'), id)
 }
 
-// updateName returns the node a step's updates are shown under. The steps which are no nodes of the graph get names of
-// their own.
+// updateName returns the node under which a step's updates are shown. Steps that aren't nodes of the graph get separate
+// names.
 func updateName(node string) string {
 	switch node {
 	case agent.NodeEnd:
@@ -381,7 +382,7 @@ func patchBody(s *runevent.StepData) (json.RawMessage, error) {
 	return agent.Encode(patch)
 }
 
-// updateBody is {"node": patch}.
+// updateBody returns {"node": patch}.
 func updateBody(s *runevent.StepData) ([]byte, error) {
 	patch, err := patchBody(s)
 	if err != nil {

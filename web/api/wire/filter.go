@@ -27,8 +27,8 @@ func (f *Filter) wants(channel string, ns []string) bool {
 	})
 }
 
-// below reports whether ns begins with prefix. A segment of the prefix without a colon also stands for every segment of
-// that name.
+// below reports whether ns begins with prefix. A segment of the prefix without a colon also matches every segment of that
+// name.
 func below(ns, prefix []string) bool {
 	if len(prefix) > len(ns) {
 		return false

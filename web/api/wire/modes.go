@@ -8,7 +8,7 @@ const (
 	ModeValues Modes = 1 << iota
 	ModeUpdates
 	ModeMessages        // messages-tuple: deltas
-	ModePartialMessages // messages: the message so far, again and again
+	ModePartialMessages // messages: the message so far, repeatedly
 	ModeCustom
 	ModeTasks
 	ModeCheckpoints
@@ -17,7 +17,7 @@ const (
 	ModeEvents
 )
 
-// modeNames are the modes as clients ask for them, in the order they are told.
+// modeNames lists the modes' names for clients, in order of sending.
 var modeNames = [...]struct {
 	name string
 	mode Modes

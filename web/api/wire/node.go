@@ -99,7 +99,7 @@ func (e *Encoder) debug(id httpx.ID, step int, what string, at time.Time, payloa
 	})
 }
 
-// saved is a checkpoint with its values, as far as the reader needs it.
+// saved is a checkpoint with the values the reader needs.
 type saved struct {
 	cp     store.Checkpoint
 	values json.RawMessage

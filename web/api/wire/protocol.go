@@ -30,7 +30,7 @@ type ProtocolEncoder struct {
 	sub     int32    // frames it has made already
 	helpers []string // namespaces of announced subagents, in order
 	open    runevent.Drafts[*blockLog]
-	halted  bool // the run stops before its end
+	halted  bool // the run stops before the end
 	failure string
 }
 
@@ -303,7 +303,7 @@ func (p *ProtocolEncoder) state(ctx context.Context, checkpoint string, saved *s
 	return nil
 }
 
-// snapshot reads a checkpoint of the thread, nil when it is gone.
+// snapshot reads a checkpoint of the thread, nil if it is gone.
 func (p *ProtocolEncoder) snapshot(ctx context.Context, checkpoint string,
 	saved *store.Checkpoint) (*store.Snapshot, error) {
 	snap, err := shownAt(ctx, p.db, p.run.ThreadID, checkpoint, saved)

@@ -4,9 +4,9 @@ import "unicode/utf8"
 
 const hexDigits = "0123456789abcdef"
 
-// appendQuoted adds the inside of a JSON string: s escaped, without the quotes. Bytes that
-// are no UTF-8 become the replacement character; U+2028 and U+2029 are escaped because
-// some readers take them for line ends.
+// appendQuoted adds the inside of a JSON string: s escaped, without the quotes. Invalid UTF-8 becomes
+// the replacement character; U+2028 and U+2029 are escaped because some readers take them for line
+// ends.
 func appendQuoted(dst []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); {

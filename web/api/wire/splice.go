@@ -11,11 +11,11 @@ import (
 // splicer writes the frames of one growing message. Everything but the piece itself is the
 // same in all of them and made once.
 type splicer struct {
-	suffix string // of the event name: "" or "|namespace"
+	suffix string // suffix of the event name: "" or "|namespace"
 	meta   []byte
 
-	text      []byte // up to the piece of text
-	textEnd   []byte // after it, up to the number
+	text      []byte // bytes before the piece of text
+	textEnd   []byte // bytes after it, up to the number
 	reason    []byte
 	reasonEnd []byte
 
@@ -144,7 +144,7 @@ func (c *chunkJSON) finish(data json.RawMessage) error {
 	return nil
 }
 
-// appendPartial adds a message as it is after one more piece, when it is to be shown.
+// appendPartial adds the message after one more piece, if it is due.
 func appendPartial(dst []byte, m *growing, ev *runevent.Event, show bool) ([]byte, error) {
 	piece, err := runevent.DraftPiece(*ev)
 	if err != nil {

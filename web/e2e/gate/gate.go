@@ -12,9 +12,9 @@ import (
 type Part string
 
 const (
-	Cluster Part = "cluster" // several servers, and PostgreSQL beneath more than the store
-	Attack  Part = "attack"  // sandboxes of other kinds and other users
-	Release Part = "release" // the release and the systems that it is for
+	Cluster Part = "cluster" // several servers, and PostgreSQL for more than the store
+	Attack  Part = "attack"  // sandboxes of other kinds and users
+	Release Part = "release" // releases and their target systems
 	Soak    Part = "soak"    // long versions
 )
 

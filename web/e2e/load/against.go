@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// worse is how much of an earlier binary's figure is too much.
+// worse is the factor over an earlier binary's figure that counts as a regression.
 const worse = 1.1
 
-// against measures this binary and an earlier one in turns, and fails where this one takes over a tenth more. Figures
-// are medians over rounds of what the two took in the same round; the relay's would fall out of their ratio.
+// against measures this binary and an earlier one in turns, and fails if this one takes over a tenth more. Figures are
+// medians over rounds of the two results in the same round; the relay's would cancel out in their ratio.
 func (b *bench) against(ctx context.Context) error {
 	if b.Base == "" {
 		return nil
@@ -33,7 +33,7 @@ func (b *bench) against(ctx context.Context) error {
 	}
 	measures := []struct {
 		name, unit string
-		noise      float64 // what is no difference
+		noise      float64 // factor below which differences are noise
 		of         func(run, token counters) float64
 	}{
 		{"a short run of 16 at once, CPU", "µs", 0, func(r, _ counters) float64 { return r.cpu }},
@@ -73,7 +73,7 @@ func (b *bench) against(ctx context.Context) error {
 	}
 	for i, m := range measures {
 		was, ratio := quantile(base[i], 0.5), quantile(ratios[i], 0.5)
-		if was == 0 || math.IsNaN(ratio) { // an earlier binary doesn't count it
+		if was == 0 || math.IsNaN(ratio) { // an earlier binary lacks this count
 			continue
 		}
 		b.report.Against = append(b.report.Against, Row{m.name, m.unit, was * ratio, was, was*worse + m.noise, false})

@@ -13,28 +13,28 @@ import (
 	"time"
 )
 
-// Options say what to measure and how long.
+// Options select the measurements and their duration.
 type Options struct {
-	Bin     string         // Fawn's binary
+	Bin     string         // path of Fawn's binary
 	Base    string         // binary of an earlier version to compare with; "" = none
 	Helper  []string       // command that serves "model" and "relay -upstream URL" with -addr, see cmd
 	Dir     string         // scratch folder; logs stay in it
-	Quick   bool           // one short round, to see that everything runs
+	Quick   bool           // one short round to check that everything runs
 	Seconds int            // length of the paced streams; 0 = 10, or 3 when quick
 	Only    *regexp.Regexp // scenarios by name; nil = all
-	Log     io.Writer      // progress
+	Log     io.Writer      // receives progress
 }
 
 // Limits are the red lines of the report.
 const (
-	limitFirstToken = 10   // ms over asking the model directly
-	limitCPU        = 13   // µs a token at 200 unpaced streams
-	limitStore      = 2    // µs a token at 200 paced streams
+	limitFirstToken = 10   // ms more than asking the model directly
+	limitCPU        = 13   // µs per token at 200 unpaced streams
+	limitStore      = 2    // µs per token at 200 paced streams
 	limitGap        = 30   // ms, p99 at 50 tok/s
-	limitOrder      = 1.15 // disk over turns, exponent
+	limitOrder      = 1.15 // exponent of disk size over turns
 	limitIdle       = 32   // MB resident
 	limitPeak       = 110  // MB resident at 200 paced streams of up to 10 s
-	limitHeld       = 40   // bytes more for each further token: open answers are in memory, for readers too
+	limitHeld       = 40   // bytes per further token: open answers are held in memory, also for readers
 	limitCrowded    = 150  // ms to the first answer with 10,000 threads
 	limitColdStart  = 120  // ms; 60 on a quiet machine
 	limitLate       = 1    // % of paced tokens
@@ -45,10 +45,10 @@ type bench struct {
 	Options
 	report Report
 	model  string
-	title  string // model that servers name threads with; "" makes titles of first words
+	title  string // model for titles; "" uses the first words
 }
 
-// Run measures everything asked for and returns the report.
+// Run measures everything requested and returns the report.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Seconds == 0 {
 		o.Seconds = 10
@@ -116,7 +116,7 @@ func (b *bench) add(name, unit string, fawn, relay, limit float64) {
 	b.report.Rows = append(b.report.Rows, Row{name, unit, fawn, relay, limit, false})
 }
 
-// server starts a Fawn in a data folder of its own.
+// server starts a Fawn with its own data folder.
 func (b *bench) server(ctx context.Context, name, data string, env ...string) (*Target, *Process, error) {
 	return b.serverOf(ctx, b.Bin, name, data, env...)
 }
@@ -150,8 +150,7 @@ func (b *bench) serverOf(ctx context.Context, bin, name, data string, env ...str
 	return t, p, nil
 }
 
-// withTargets runs f against a fresh relay, Fawn and, if wanted, a Fawn that
-// does not write events.
+// withTargets runs f against a fresh relay, Fawn and, if requested, a Fawn that doesn't write events.
 func (b *bench) withTargets(ctx context.Context, noStore bool, f func(relay, fawn, bare *Target) error) error {
 	addr, err := freeAddr()
 	if err != nil {

@@ -53,7 +53,7 @@ func (b *bench) chaos(ctx context.Context) error {
 	b.add(title("p50"), "ms", quantile(later[with], 0.5)-quantile(later[without], 0.5), math.NaN(), limitChaos)
 	b.add(title("p95"), "ms", quantile(later[with], 0.95)-quantile(later[without], 0.95), math.NaN(), limitChaos)
 	b.add(title("right after a start"), "ms", quantile(early[with], 0.5)-quantile(early[without], 0.5), math.NaN(),
-		math.NaN()) // that of starting as many processes
+		math.NaN()) // baseline: starting as many processes
 	return nil
 }
 

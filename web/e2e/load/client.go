@@ -19,13 +19,12 @@ import (
 // next piece.
 const Word = "lorem"
 
-// Target is a server under load. Direct means the model itself, asked without
-// anything in between.
+// Target is a server under load. Direct means the model itself, without a server in between.
 type Target struct {
 	Name   string
 	Base   string
 	Direct bool
-	PID    int    // 0 when its CPU time is not of interest
+	PID    int    // 0 if its CPU time isn't needed
 	Data   string // data folder, for disk figures
 	client *http.Client
 }

@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// Budgets of what a run and a token may take; docs/observability.md has their reasons. A busy machine hardly changes
-// these figures, so they stand close above what is counted.
+// Limits of the cost of a run and of a token; docs/observability.md has their reasons. A busy machine hardly changes
+// these figures, so they are close to the measured values.
 const (
-	limitQueries     = 14   // a run
-	limitStatements  = 55   // a run
-	limitCommits     = 6.5  // a run
-	limitAllocs      = 5200 // a run
-	limitAllocated   = 750  // KB a run
-	limitTokenAllocs = 8    // a token
-	limitTokenBytes  = 800  // a token
-	limitTokenSQL    = 600  // statements for 1,000 tokens
+	limitQueries     = 14   // per run
+	limitStatements  = 55   // per run
+	limitCommits     = 6.5  // per run
+	limitAllocs      = 5200 // per run
+	limitAllocated   = 750  // KB per run
+	limitTokenAllocs = 8    // per token
+	limitTokenBytes  = 800  // per token
+	limitTokenSQL    = 600  // statements per 1,000 tokens
 )
 
-// counters are what a server has done since its start.
+// counters holds totals of a server since its start.
 type counters struct {
 	queries, statements, commits, allocs, bytes float64
 	cpu                                         float64 // µs
@@ -42,7 +42,7 @@ func (c counters) plus(d counters, times float64) counters {
 
 func (c counters) over(n float64) counters { return counters{}.plus(c, 1/n) }
 
-// counters reads them. A server without a database has none of its counters.
+// counters reads the totals. A server without a database lacks the database's.
 func (t *Target) counters(ctx context.Context) (c counters, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Base+"/metrics", nil)
 	if err != nil {
@@ -76,7 +76,7 @@ func (t *Target) counters(ctx context.Context) (c counters, err error) {
 	return c, err
 }
 
-// settled returns the counters once what goes on behind runs is over: titles, traces, housekeeping.
+// settled returns the counters once background work of runs is over: titles, traces, housekeeping.
 func (t *Target) settled(ctx context.Context) (counters, error) {
 	const quiet, longest = 2 * time.Second, 20 * time.Second
 	var last counters
@@ -98,8 +98,8 @@ func (t *Target) settled(ctx context.Context) (counters, error) {
 	}
 }
 
-// counts tells what a short run with a title takes, and a token of an answer, in numbers that don't depend on the
-// machine. Runs follow one another, as many at once share their commits.
+// counts measures the cost of a short run with a title and of a token, in numbers that don't depend on the machine.
+// Runs are sequential, since concurrent ones share commits.
 func (b *bench) counts(ctx context.Context) error {
 	n := 100
 	if b.Quick {
@@ -136,9 +136,10 @@ func (b *bench) counts(ctx context.Context) error {
 	})
 }
 
-// perRun is what one of n runs takes, each the first one of its thread, so many at once.
+// perRun returns the mean cost of n runs, each the first of its thread, with atOnce of them
+// concurrent.
 func perRun(ctx context.Context, t *Target, n, atOnce int) (counters, error) {
-	if _, err := firstTokens(ctx, t, 20); err != nil { // warms up
+	if _, err := firstTokens(ctx, t, 20); err != nil { // warm up
 		return counters{}, err
 	}
 	threads := make(chan string, n)
@@ -172,7 +173,7 @@ func perRun(ctx context.Context, t *Target, n, atOnce int) (counters, error) {
 	return after.minus(before).over(float64(n)), errors.Join(append(errs, err)...)
 }
 
-// perToken is what a token of 20 streams takes: what long answers take more than short ones.
+// perToken returns the cost of a token in 20 streams: the difference between long and short answers.
 func perToken(ctx context.Context, t *Target, tokens int) (counters, error) {
 	const n, rate = 20, 100
 	lengths := []int{tokens / 5, tokens}

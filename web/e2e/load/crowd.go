@@ -17,7 +17,7 @@ import (
 const (
 	limitOK   = 10  // ms, p99 of the smallest request during 64 fast streams
 	limitList = 1.5 // ms, p50 of the newest 50 of 10,000 threads
-	limitFlat = 1.5 // times that of 1,000 threads
+	limitFlat = 1.5 // factor over 1,000 threads
 )
 
 // crowd runs 64 answers at 200 tokens per second each, with small requests in between: no run may fail, and no request
@@ -112,7 +112,7 @@ func (b *bench) lists(ctx context.Context) error {
 			}
 			took = append(took, float64(time.Since(begin))/1e6)
 		}
-		median[n] = quantile(took[20:], 0.5) // the first warm up
+		median[n] = quantile(took[20:], 0.5) // without the warm-up requests
 	}
 	var starts []float64
 	for range b.rounds(5) {

@@ -70,7 +70,7 @@ func (b *bench) day(ctx context.Context) error {
 	return nil
 }
 
-// workThrough is one thread's part of a day.
+// workThrough does one thread's part of a day.
 func (t *Target) workThrough(ctx context.Context, k, turns int) error {
 	thread, err := t.Thread(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (t *Target) task(ctx context.Context, thread, name string, turn int) error 
 	return err
 }
 
-// upload puts a file into a thread.
+// upload uploads a file to a thread.
 func (t *Target) upload(ctx context.Context, thread, name string, content []byte) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)

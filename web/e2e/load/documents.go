@@ -19,10 +19,10 @@ import (
 
 // Limits of documents.
 const (
-	limitFirstPages = 1000 // ms until the first pages of a book can be read
-	limitSearchable = 6    // seconds until a book can be searched
-	limitConverter  = 250  // MB resident of the process that reads it
-	limitSearch     = 50   // ms in ten of them
+	limitFirstPages = 1000 // ms until the first pages of a book are readable
+	limitSearchable = 6    // seconds until a book is searchable
+	limitConverter  = 250  // MB resident of the converter
+	limitSearch     = 50   // ms with ten documents
 )
 
 const (
@@ -86,7 +86,7 @@ func (b *bench) documents(ctx context.Context) error {
 	return nil
 }
 
-// reading is the measurement of a conversion: ms until the first pages were read and until the end, and the process's
+// reading holds the results of a conversion: ms until the first pages were read and until the end, and the process's
 // peak memory in MB, NaN if unknown.
 type reading struct{ begun, all, memory float64 }
 
@@ -157,7 +157,7 @@ func (t *Target) converted(ctx context.Context, thread, name string, data []byte
 	}
 }
 
-// ask sends a request and reads the JSON of the answer, if it is wanted.
+// ask sends a request and decodes the JSON response into a non-nil value.
 func (t *Target) ask(req *http.Request, into any) error {
 	res, err := t.client.Do(req)
 	if err != nil {

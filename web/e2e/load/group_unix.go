@@ -10,5 +10,5 @@ import (
 // grouped runs a program in its own process group.
 func grouped(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// endGroup ends all processes of a group that may be gone.
+// endGroup ends all processes of a group, which may already be gone.
 func endGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }

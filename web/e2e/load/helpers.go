@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Limits of a server with many helpers at work.
+// Limits of a server with many active helpers.
 const (
 	limitAnswer      = 100 // ms, p99 of GET /ok and of a page
 	limitHelpersOver = 150 // MB of resident memory over the baseline
@@ -32,7 +32,7 @@ func (b *bench) helpers(ctx context.Context) error {
 		return err
 	}
 	defer p.Stop()
-	if _, err := firstTokens(ctx, t, 3); err != nil { // warm up everything that any answer needs
+	if _, err := firstTokens(ctx, t, 3); err != nil { // warm up everything an answer needs
 		return err
 	}
 	idle, err := memory(t.PID)

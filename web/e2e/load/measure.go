@@ -11,7 +11,7 @@ import (
 // burst is the measurement of N concurrent streams.
 type burst struct {
 	cpuPerToken float64 // µs; 0 when the target has no PID
-	delivered   float64 // tokens that were there on time / tokens ordered
+	delivered   float64 // tokens on time / tokens ordered
 	gaps        []float64
 	endLag      []float64 // ms after the model's own schedule, one per stream
 }
@@ -75,8 +75,8 @@ func streams(ctx context.Context, t *Target, n, tokens int, rate float64) (burst
 // onTimeSlack is the tolerated delay of a token in ms.
 const onTimeSlack = 250
 
-// firstTokens asks for n short answers one after another and returns the times
-// to the first token in ms.
+// firstTokens requests n short answers one after another and returns the times to the first token in
+// ms.
 func firstTokens(ctx context.Context, t *Target, n int) ([]float64, error) {
 	list := make([]float64, 0, n)
 	for range n {

@@ -73,8 +73,8 @@ func (b *bench) script(ctx context.Context, method string, into any) error {
 	return json.NewDecoder(res.Body).Decode(into)
 }
 
-// unshared returns the part of the requests, but for the last, that the one after each does not begin with: tools
-// first, then messages, as providers read them.
+// unshared returns the part of the requests, except the last, that isn't a prefix of the following one: tools first,
+// then messages, as providers read them.
 func unshared(sent []scriptmodel.Request) (float64, error) {
 	if len(sent) < 2 {
 		return 0, fmt.Errorf("the model got %d requests", len(sent))

@@ -15,8 +15,8 @@ import (
 // limitRecovery limits the start after a crash with a thousand interrupted runs, in ms.
 const limitRecovery = 2000
 
-// recovery kills a server in the middle of many answers and measures how soon the next one
-// takes requests again, with all of them taken up.
+// recovery kills a server during many answers and measures how soon the next one accepts requests
+// again, with all runs resumed.
 func (b *bench) recovery(ctx context.Context) error {
 	n := 1000
 	if b.Quick {
@@ -57,7 +57,7 @@ func (b *bench) recovery(ctx context.Context) error {
 
 // speaking begins n answers that continue for hours and returns when each has shown a word.
 func speaking(ctx context.Context, t *Target, n int) error {
-	const atOnce = 250 // a word arrives after five seconds
+	const atOnce = 250 // a word is due after five seconds
 	errs := make([]error, atOnce)
 	var wg sync.WaitGroup
 	for i := range atOnce {

@@ -11,9 +11,8 @@ import (
 	"sync"
 )
 
-// Relay returns the yardstick: a handler with Fawn's stream on the outside and
-// the model on the inside, and neither agent nor store between. It keeps only
-// the messages of each thread, so that the model sees the same conversation.
+// Relay returns the baseline: a handler with Fawn's stream outside and the model inside, without agent
+// or store. It keeps only the messages of each thread, so that the model sees the same conversation.
 func Relay(model string) http.Handler {
 	r := &relay{model: model, threads: map[string][]turn{}, client: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 512, DisableCompression: true}}}
@@ -25,7 +24,7 @@ func Relay(model string) http.Handler {
 	return mux
 }
 
-// allocated tells what the relay allocated, by the names that Fawn's metrics have.
+// allocated reports the relay's allocations under the names of Fawn's metrics.
 func allocated(w http.ResponseWriter, _ *http.Request) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -139,7 +138,7 @@ func (r *relay) relay(w http.ResponseWriter, req *http.Request, history []turn) 
 		if _, err := w.Write(frame); err != nil {
 			return string(answer), err
 		}
-		// More than the empty line that ends this event: the next one is here already.
+		// More than the empty line that ends this event: the next event has arrived already.
 		if in.Buffered() > 1 {
 			continue
 		}

@@ -13,12 +13,11 @@ type Row struct {
 	Unit  string
 	Fawn  float64
 	Relay float64
-	Limit float64 // NaN = told, not judged
-	Least bool    // the limit is the least that is wanted, not the most
+	Limit float64 // NaN = reported only
+	Least bool    // the limit is a minimum
 }
 
-// Failed reports whether the figure is on the wrong side of its limit or, where there is a limit, could not be taken at
-// all.
+// Failed reports whether the figure exceeds its limit or, with a limit, couldn't be measured.
 func (r Row) Failed() bool {
 	if r.Least {
 		return !(r.Fawn >= r.Limit)
@@ -30,11 +29,11 @@ func (r Row) Failed() bool {
 type Report struct {
 	Machine   string
 	Rows      []Row
-	Sandboxes []Row // beside bare bash in place of a relay
-	Against   []Row // beside an earlier binary
+	Sandboxes []Row // compared with bare bash instead of a relay
+	Against   []Row // compared with an earlier binary
 }
 
-// Failed says whether any row is over its limit.
+// Failed reports whether any row exceeds its limit.
 func (r *Report) Failed() bool {
 	return slices.ContainsFunc(slices.Concat(r.Rows, r.Sandboxes, r.Against), Row.Failed)
 }

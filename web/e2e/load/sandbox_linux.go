@@ -17,12 +17,12 @@ import (
 	"fawn/sandbox/providers"
 )
 
-// Red lines of sandboxes.
+// Limits of sandboxes.
 const (
-	limitWarmTimes = 3   // times bare bash
-	limitWarmMore  = 3   // ms more than that
-	limitColdMore  = 20  // ms over bare bash
-	limitSandboxes = 400 // MB of idleSandboxes together
+	limitWarmTimes = 3   // factor over bare bash
+	limitWarmMore  = 3   // or ms more than bare bash
+	limitColdMore  = 20  // ms more than bare bash
+	limitSandboxes = 400 // MB of idleSandboxes in total
 	idleSandboxes  = 50
 )
 
@@ -61,7 +61,7 @@ func (b *bench) sandboxes(ctx context.Context) (err error) {
 			if do == nil {
 				continue
 			}
-			// The kernel takes the namespaces of the kind before apart in its own time.
+			// The kernel removes the previous kind's namespaces in the background.
 			if err := sleep(ctx, 100*time.Millisecond); err != nil {
 				return err
 			}
@@ -169,7 +169,7 @@ func (b *bench) idleSandboxes(ctx context.Context, p sandbox.Provider, root stri
 			return err
 		}
 		m, err := memory(pid)
-		if err != nil { // only root may look that closely
+		if err != nil { // only root may read it
 			exact = false
 			m.PSS = resident(pid)
 		}

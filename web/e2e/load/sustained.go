@@ -151,7 +151,7 @@ func (b *bench) longThread(ctx context.Context) error {
 		turns, sizes = append(turns, float64(n)), append(sizes, float64(size-base))
 	}
 	none, tenth := math.NaN(), len(times)/10
-	// The first turns after a start are warm-up and no growth.
+	// The first turns after a start are warm-up, not growth.
 	early, late := quantile(times[2:2+tenth], 0.5), quantile(times[len(times)-tenth:], 0.5)
 	b.add(fmt.Sprintf("disk over %d turns of 40 tokens", done), "KB/turn", sizes[len(sizes)-1]/float64(done)/1e3, none,
 		none)

@@ -19,10 +19,10 @@ type answer struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	rc     *http.ResponseController
-	head   string // all of a frame before the delta
+	head   string // a frame up to the delta
 	frames int
 	buf    []byte
-	due    time.Time // when the next paced frame may go
+	due    time.Time // earliest time of the next paced frame
 }
 
 func (a *answer) finish() string {
@@ -220,5 +220,5 @@ func (a *answer) raw(s string) {
 
 type rawJSON string
 
-// MarshalJSON returns the text as it is.
+// MarshalJSON returns the text unchanged.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }

@@ -99,7 +99,7 @@ type Turn struct {
 	Repeat          int      `json:"repeat,omitempty"`
 }
 
-// Call is one tool call of a turn. Raw wins over Args and is sent as it is.
+// Call is one tool call of a turn. Raw takes precedence over Args and is sent verbatim.
 type Call struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`

@@ -52,7 +52,7 @@ type Rule struct {
 
 // Request is one recorded chat completion request.
 type Request struct {
-	N    int             `json:"n"` // counts from 1 over the server's life
+	N    int             `json:"n"` // counts from 1 since the server's start
 	At   time.Time       `json:"at"`
 	Kind string          `json:"kind"` // "script", "side" or "invalid"
 	Turn int             `json:"turn"`
@@ -105,7 +105,7 @@ func (m *Model) When(match string, s Script) {
 	m.rules = append(m.rules, Rule{Match: match, Script: s})
 }
 
-// Replace puts rules in place of all there are.
+// Replace replaces all rules.
 func (m *Model) Replace(rules []Rule) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,7 +123,7 @@ func (m *Model) Open(gate string) {
 	}
 }
 
-// gate is closed when the gate is open. mu is held.
+// gate returns a channel that is closed when the gate opens. mu is held.
 func (m *Model) gate(name string) chan struct{} {
 	if m.gates[name] == nil {
 		m.gates[name] = make(chan struct{})

@@ -56,7 +56,7 @@ func (h *Handlers) changeSessions(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("sessions"))
 }
 
-// tokenDays are the possible lifetimes of a token; 0 is unlimited.
+// tokenDays returns the possible lifetimes of a token; 0 is unlimited.
 func tokenDays() []int { return []int{30, 90, 365, 7, 0} }
 
 // Tokens lists the API tokens.

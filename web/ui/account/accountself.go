@@ -21,7 +21,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Section returns the section of one's own account.
+// Section returns the account section of the settings.
 func (h *Handlers) Section(c echo.Context) (views.Account, error) {
 	ctx := c.Request().Context()
 	user, err := h.Accounts.ByID(ctx, principal.Owner(ctx))

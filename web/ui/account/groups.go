@@ -21,7 +21,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// groupForm limits the form of a group, in bytes: it names people and things one by one.
+// groupForm limits the form of a group, in bytes: it lists people and things individually.
 const groupForm = 1 << 20
 
 // groupKinds are the lists of a group, by the names of its form.
@@ -98,7 +98,7 @@ func limitText(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// errLimit means that a limit of a form is no number.
+// errLimit means that a limit in a form isn't a number.
 var errLimit = errors.New("a limit is a whole number")
 
 // groupFrom reads the form of a group.
@@ -222,7 +222,7 @@ func (h *Handlers) showGroups(c echo.Context, status int, edit func(*views.Group
 	return page.HTML(c, status, settings.Page(p))
 }
 
-// announcementDays are the possible durations of an announcement; 0 is until it is deleted.
+// announcementDays returns the possible durations of an announcement; 0 is until it is deleted.
 func announcementDays() []int { return []int{1, 3, 7, 30, 0} }
 
 // Announcements lists all announcements.
@@ -277,7 +277,7 @@ func (h *Handlers) unannounce(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("announcements"))
 }
 
-// dismiss handles POST /ui/announcements/:id/dismiss: the reader's pages don't show it any more.
+// dismiss handles POST /ui/announcements/:id/dismiss: the reader's pages no longer show it.
 func (h *Handlers) dismiss(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

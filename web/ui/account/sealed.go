@@ -49,7 +49,7 @@ type envelope struct {
 	What  json.RawMessage `json:"w"`
 }
 
-// seal closes v for a step, for so long.
+// seal encrypts v for a step, with an expiry.
 func (s *sealer) seal(step string, v any, age time.Duration) (string, error) {
 	what, err := json.Marshal(v)
 	if err != nil {

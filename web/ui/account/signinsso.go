@@ -59,7 +59,7 @@ func (h *Handlers) Providers() (list []account.Provider) {
 	return list
 }
 
-// service is one of the configuration; ok is false when it has no such.
+// service returns a configured service; ok is false if there is none with this name.
 func (h *Handlers) service(name string) (p sso.Provider, set config.OIDCProvider, label string, ok bool) {
 	o := h.Config.Current().File.Auth.OIDC
 	set, ok = o.Providers[name]

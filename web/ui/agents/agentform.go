@@ -26,17 +26,17 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxAgentForm bounds the forms of an agent, in bytes. Everything in them may be escaped.
+// maxAgentForm limits the forms of an agent, in bytes. Everything in them may be escaped.
 const maxAgentForm = 4 * profile.MaxExport
 
-// blankAgent is what the form of a new agent begins with.
+// blankAgent returns the initial form of a new agent.
 func (h *Handlers) blankAgent(ctx context.Context) views.AgentForm {
 	f := h.agentForm(ctx, profile.Agent{})
 	f.New = true
 	return f
 }
 
-// agentForm is the form of an agent.
+// agentForm returns the form of an agent.
 func (h *Handlers) agentForm(ctx context.Context, a profile.Agent) views.AgentForm {
 	f := views.AgentForm{Name: a.Name, Description: a.Description, Soul: a.Soul, Model: a.Model,
 		AllTools: a.ToolGroups == nil, Effort: a.Effort}
@@ -76,12 +76,12 @@ func (h *Handlers) agentForm(ctx context.Context, a profile.Agent) views.AgentFo
 	return f
 }
 
-// agentProblem is what is wrong with a field of a form, as a sentence of the catalogue.
+// agentProblem is a problem with a field of a form, as a key of the catalogue.
 type agentProblem struct{ field, key string }
 
 func (p *agentProblem) Error() string { return p.field + ": " + p.key }
 
-// fill writes a form into an agent; its name and its skills are no part of that.
+// fill writes a form into an agent, except its name and skills.
 func (h *Handlers) fill(a *profile.Agent, form url.Values) error {
 	was := a.Model
 	a.Description, a.Soul = page.OneLine(page.PlainText(form.Get("description"))), page.PlainText(form.Get("soul"))
@@ -115,8 +115,8 @@ func (h *Handlers) fill(a *profile.Agent, form url.Values) error {
 	return a.Check()
 }
 
-// agentWrong says in the reader's language what is wrong with a form, and in which field; an error
-// of another kind comes back.
+// agentWrong explains in the reader's language the problem with a form, and names the field; other
+// errors are returned unchanged.
 func agentWrong(c echo.Context, err error) (field, text string, _ error) {
 	var own *agentProblem
 	var bad *profile.Invalid
@@ -150,7 +150,7 @@ func (h *Handlers) readAgentForm(c echo.Context) (url.Values, string, error) {
 	return form, principal.Owner(c.Request().Context()), err
 }
 
-// addAgent is POST /ui/agents.
+// addAgent handles POST /ui/agents.
 func (h *Handlers) addAgent(c echo.Context) error {
 	form, owner, err := h.readAgentForm(c)
 	if err != nil {
@@ -178,7 +178,7 @@ func (h *Handlers) addAgent(c echo.Context) error {
 	return h.newAgentPage(c, http.StatusUnprocessableEntity, p)
 }
 
-// saveAgent is POST /ui/agents/by-name/:name.
+// saveAgent handles POST /ui/agents/by-name/:name.
 func (h *Handlers) saveAgent(c echo.Context) error {
 	form, owner, err := h.readAgentForm(c)
 	if err != nil {
@@ -208,7 +208,7 @@ func (h *Handlers) saveAgent(c echo.Context) error {
 	return h.agentPage(c, http.StatusUnprocessableEntity, name, &f, nil)
 }
 
-// saveAgentFiles is POST /ui/agents/by-name/:name/files: both files as they were written by hand.
+// saveAgentFiles handles POST /ui/agents/by-name/:name/files: both files as edited by hand.
 func (h *Handlers) saveAgentFiles(c echo.Context) error {
 	form, owner, err := h.readAgentForm(c)
 	if err != nil {
@@ -233,7 +233,7 @@ func (h *Handlers) saveAgentFiles(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.AgentURL(name)+"?saved=1")
 }
 
-// deleteAgent is POST /ui/agents/by-name/:name/delete.
+// deleteAgent handles POST /ui/agents/by-name/:name/delete.
 func (h *Handlers) deleteAgent(c echo.Context) error {
 	if h.Agents == nil {
 		return store.ErrNotFound
@@ -245,7 +245,7 @@ func (h *Handlers) deleteAgent(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.AgentsURL)
 }
 
-// exportAgent is GET /ui/agents/by-name/:name/export.
+// exportAgent handles GET /ui/agents/by-name/:name/export.
 func (h *Handlers) exportAgent(c echo.Context) error {
 	if h.Agents == nil {
 		return store.ErrNotFound
@@ -267,7 +267,7 @@ func (h *Handlers) exportAgent(c echo.Context) error {
 	return c.Blob(http.StatusOK, "text/markdown; charset=utf-8", data)
 }
 
-// importAgent is POST /ui/agents/import.
+// importAgent handles POST /ui/agents/import.
 func (h *Handlers) importAgent(c echo.Context) error {
 	if h.Agents == nil {
 		return store.ErrNotFound
@@ -298,7 +298,7 @@ func (h *Handlers) importAgent(c echo.Context) error {
 	return h.newAgentPage(c, http.StatusUnprocessableEntity, p)
 }
 
-// talkAgent is POST /ui/agents/talk: a chat in which an agent is made.
+// talkAgent handles POST /ui/agents/talk: a chat that creates an agent.
 func (h *Handlers) talkAgent(c echo.Context) error {
 	form, owner, err := h.readAgentForm(c)
 	if err != nil {

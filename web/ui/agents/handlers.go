@@ -13,8 +13,8 @@ import (
 
 // Deps are the parts that these pages show and change.
 type Deps struct {
-	Agents *profile.Library // nil has none
-	Skills *skills.Library  // nil has none
+	Agents *profile.Library // nil means none
+	Skills *skills.Library  // nil means none
 	Fetch  *http.Client     // for skills at an address
 	// Talk begins a chat that creates an agent. problem is worded for the requester and has a status.
 	Talk func(c echo.Context, thread, agent, text string) (problem string, status int, err error)

@@ -44,8 +44,7 @@ func (h *Handlers) undecided() fetch.Waiting {
 	return fetch.Waiting(filepath.Join(h.Dirs.Root, "skills-waiting"))
 }
 
-// uploadSkill handles POST /ui/skills/install. The archive goes to a file first, as its list of files stands at the
-// end.
+// uploadSkill handles POST /ui/skills/install. The archive goes to a file first, as its directory is at the end.
 func (h *Handlers) uploadSkill(c echo.Context) error {
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, skills.MaxArchive+page.SmallForm)

@@ -20,7 +20,7 @@ import (
 // maxSkillForm limits the form with the text of a skill.
 const maxSkillForm = 4 * skills.MaxText
 
-// withSkills returns the handler of a page that there is only with skills.
+// withSkills returns the handler of a page that exists only with skills.
 func (h *Handlers) withSkills(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if h.Skills == nil {

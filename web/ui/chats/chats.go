@@ -188,7 +188,7 @@ func (h *Handlers) removeMany(c echo.Context) error {
 	return h.Removed(c, where, threads...)
 }
 
-// Removed puts threads into the trash and goes where the reader can have them back.
+// Removed moves threads to the trash and redirects to where the reader can restore them.
 func (h *Handlers) Removed(c echo.Context, where string, threads ...string) error {
 	token, err := h.discard(c.Request().Context(), threads)
 	if err != nil {

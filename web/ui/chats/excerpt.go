@@ -52,7 +52,7 @@ func placeOf(text string, words []string) (int, bool) {
 	return utf8.RuneCountInString(folded[:strings.Index(folded, longest)]), true
 }
 
-// cutOut is one line of text around a character.
+// cutOut returns a line of text around a character.
 func cutOut(text string, place int) string {
 	from := 0 // byte of the character the line begins with
 	for skip := place - excerptBefore; skip > 0; skip-- {
@@ -63,7 +63,7 @@ func cutOut(text string, place int) string {
 	if from > 0 {
 		lead = "… "
 		if i := strings.IndexFunc(text[from:], unicode.IsSpace); i >= 0 && i < excerptBefore/2 {
-			from += i // begins with a whole word where there are such
+			from += i // begins with a whole word if possible
 		}
 	}
 	to, n := from, 0

@@ -13,10 +13,10 @@ import (
 // Handlers serve the lists. Create them with New.
 type Handlers struct {
 	*page.Site
-	Bots         *bots.Service // of chat apps; nil has none
+	Bots         *bots.Service // bots of chat apps; nil means none
 	RunsCommands func() bool   // reports whether there is a sandbox to restart
-	Keep         time.Duration // how long deleted chats can be had back
-	// Prompts lists the reader's prompts; nil has none.
+	Keep         time.Duration // how long deleted chats can be restored
+	// Prompts lists the reader's prompts; nil means none.
 	Prompts func(context.Context) ([]views.SavedPrompt, error)
 
 	trash *trash

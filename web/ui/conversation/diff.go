@@ -19,7 +19,7 @@ type screen struct {
 	ctx     context.Context // speaks the reader's language
 	lang    string
 	now     Scene
-	differs map[string]*markdown.Differ // of the texts that still grow, by element
+	differs map[string]*markdown.Differ // differs of the texts that still grow, by element
 
 	patches []views.Patch
 	frame   views.Frame
@@ -132,7 +132,7 @@ func (d *screen) turns(was, s Scene) error {
 	return nil
 }
 
-// sameApps tells whether two trails show the same apps and pictures.
+// sameApps reports whether two trails show the same apps and pictures.
 func sameApps(was, now []views.Step) bool {
 	shown := func(list []views.Step) (out []string) {
 		for _, s := range list {
@@ -150,7 +150,7 @@ func IndexTurn(list []views.Turn, id string) int {
 	return slices.IndexFunc(list, func(t views.Turn) bool { return t.ID == id })
 }
 
-// turn changes one turn part by part, or as a whole where that is not possible.
+// turn changes one turn part by part, or as a whole if that isn't possible.
 func (d *screen) turn(was, t *views.Turn) error {
 	if busy(t.State) && !busy(was.State) || !sameUser(was.User, t.User) || !sameOrder(was.Trail.Steps, t.Trail.Steps) {
 		return d.whole(was, t)

@@ -31,8 +31,8 @@ type Extent struct {
 // part reports whether the newest turns are left out, and so the run under way.
 func (e Extent) part() bool { return e.before != "" }
 
-// stretch is a range of rows that holds whole turns. The gap in front of it is nil when no
-// turn is left out there.
+// stretch is a range of rows with whole turns. The gap in front of it is nil if no turn is left out
+// there.
 type stretch struct {
 	from, to int
 	gap      *views.Gap

@@ -33,13 +33,13 @@ type feed struct {
 	turn chan struct{} // holds one token
 
 	progress           // owned by the holder of turn
-	sent     time.Time // of the last tick, too
+	sent     time.Time // time of the last tick, too
 
 	// Guarded by all.mu.
-	pages   int // that have joined
+	pages   int // joined pages
 	ticks   []sentTick
 	first   int // number of ticks[0]
-	bytes   int // of ticks
+	bytes   int // size of ticks
 	now     Scene
 	run     store.Run
 	seq     int64
@@ -136,7 +136,7 @@ func (f *feed) wait(ctx context.Context, l *live) (ticks [][]byte, over bool, er
 	}
 }
 
-// ready is wait without waiting: when there is nothing, wake is closed as soon as there is.
+// ready is wait without waiting: if there is nothing, wake is closed as soon as there is.
 func (f *feed) ready(l *live) (ticks [][]byte, over bool, wake <-chan struct{}, err error) {
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()
@@ -153,7 +153,7 @@ func (f *feed) ready(l *live) (ticks [][]byte, over bool, wake <-chan struct{}, 
 	return ticks, f.over, f.wake, nil
 }
 
-// moved waits until the feed has moved on since the page looked at it, or moves it on.
+// moved waits until the feed has advanced since the page looked at it, or advances it.
 func (f *feed) moved(ctx context.Context, l *live, wake <-chan struct{}) error {
 	select {
 	case <-ctx.Done():
@@ -165,8 +165,8 @@ func (f *feed) moved(ctx context.Context, l *live, wake <-chan struct{}) error {
 	}
 }
 
-// work does a tick's work for all pages and hands turn on. Another page may have done it in
-// the meantime.
+// work does a tick's work for all pages and passes turn on. Another page may have done it in the
+// meantime.
 func (f *feed) work(ctx context.Context, l *live) (err error) {
 	f.all.mu.Lock()
 	late := l.seen != f.moves
@@ -213,7 +213,7 @@ func (f *feed) advance(ctx context.Context) error {
 			return err
 		}
 		if _, lost, err := f.v.reader.Lost(ctx, f.v.seq, events); err != nil || lost {
-			return cmp.Or(err, errBehind) // what pages show is not stored any more
+			return cmp.Or(err, errBehind) // what the pages show is no longer stored
 		}
 		if len(events) > 0 {
 			if err := f.take(context.WithoutCancel(ctx), events); err != nil {

@@ -19,7 +19,7 @@ type Deps struct {
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
 	MCP      *mcp.Pool                       // whose servers may ask questions
 	Suggests bool                            // follow-ups can be made
-	Draining context.Context                 // over when live streams should end; nil never is
+	Draining context.Context                 // cancelled when live streams should end; nil means never
 }
 
 // Handlers read conversations, and answer on their streams. Make them with New.

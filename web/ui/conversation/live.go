@@ -44,7 +44,7 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 	l := &live{out: out,
 		progress: progress{h: h, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
-	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) && !errors.Is(err, runs.ErrClosed) { // it is about to stop
+	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) && !errors.Is(err, runs.ErrClosed) { // the server is stopping
 		h.Log.Error("page stream failed", "thread", id, "err", err)
 	}
 	return nil // the headers are sent, so errors can't be reported

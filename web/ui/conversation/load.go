@@ -26,17 +26,16 @@ const pageRuns = 120
 // Everything as a cursor means all that is stored.
 const Everything = math.MaxInt64
 
-// View is a thread as a page shows it: stored turns, and on top of them the run
-// under way as far as its events go.
+// View is a thread as shown on a page: stored turns followed by the active run's events so far.
 type View struct {
 	Thread     store.Thread
 	title      string
-	stateTitle string // as of the events in turns; a newer title is in the thread's row first
+	stateTitle string // title according to the events in turns; a newer title is in the thread's row first
 	Artifacts  []string
 	told       []agent.ToldFile
 	Turns      *turns.Builder
 	base       int                   // turns of the builder that were there before the run
-	before     Scene                 // of the last of them, before the run
+	before     Scene                 // state of the last of them, before the run
 	part       bool                  // the newest turns and the run are left out
 	Gaps       map[string]*views.Gap // before these turns
 	behind     *views.Gap            // after the last turn
@@ -176,7 +175,7 @@ func (h *Handlers) follow(ctx context.Context, v *View, run string, until int64)
 				return nil, err
 			}
 			if row.FirstSeq > 0 {
-				continue // it began in between: where it began is in its row now
+				continue // it began in between: its row has the position now
 			}
 		}
 		v.run, v.reader = reader.Run(), reader

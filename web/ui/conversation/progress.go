@@ -14,7 +14,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// A cursor is "run.event". A mark after it stands for a page with incomplete updates; such a cursor is rejected.
+// A cursor is "run.event". A mark after it identifies a page with incomplete updates; such a cursor is rejected.
 const insideTick = ".x"
 
 func cursorOf(run store.Run, seq int64) string { return run.ID + "." + strconv.FormatInt(seq, 10) }
@@ -29,10 +29,10 @@ func ParseCursor(s string) (run string, seq int64, ok bool) {
 // unknownTitle is an impossible title: the page's title is unknown.
 const unknownTitle = "\x00"
 
-// unknownQueue are no messages that can wait.
+// unknownQueue returns a queue that differs from every real one.
 func unknownQueue() []views.Queued { return []views.Queued{{}} }
 
-// unknownAsks are no questions a thread can have.
+// unknownAsks returns questions that differ from all real ones.
 func unknownAsks() []views.NetworkQuestion { return []views.NetworkQuestion{{}} }
 
 // progress is a page's position in a thread: the conversation up to an event, and the rendered state. Its methods
@@ -41,7 +41,7 @@ type progress struct {
 	h      *Handlers
 	thread string
 	lang   string
-	base   string // path below which the page stands
+	base   string // base path of the page
 	v      *View
 	screen *screen
 }
@@ -163,7 +163,7 @@ func (p *progress) show(s Scene, cursor string) ([]byte, error) {
 
 // end handles the end of a run: nothing follows, which ends the stream, or another run does.
 func (p *progress) end(ctx context.Context) (data []byte, over bool, err error) {
-	// Only when the run has left its place is it known whether another one follows.
+	// Only after the run's end is it known whether another one follows.
 	if _, err := p.h.Runs.Wait(ctx, p.v.run.ID); err != nil {
 		return nil, false, err
 	}
@@ -179,7 +179,7 @@ func (p *progress) end(ctx context.Context) (data []byte, over bool, err error) 
 	return data, false, err
 }
 
-// done shows the thread as it is stored now and ends the stream.
+// done shows the stored thread and ends the stream.
 func (p *progress) done(ctx context.Context, stored *View) ([]byte, error) {
 	s := stored.Scene(false)
 	// The turns of the run and the one before are on the screen; older ones have not changed.

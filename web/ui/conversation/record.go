@@ -16,7 +16,7 @@ import (
 // maxMade limits the cards of a turn for files that weren't presented.
 const maxMade = 6
 
-// ChangesOf reads a run's file changes; known is false when there were none.
+// ChangesOf reads a run's file changes; known is false if there were none.
 func (h *Handlers) ChangesOf(ctx context.Context, thread, run string) (r changes.Record, known bool, err error) {
 	body, err := h.DB.KV(ctx, store.Global, store.ChangesSpace, store.ChangesKey(thread, run))
 	if errors.Is(err, store.ErrNotFound) {

@@ -12,8 +12,8 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// Scene is everything on a thread's page that a run can change. It is a value: turns and
-// steps in it do not change any more.
+// Scene is everything on a thread's page that a run can change. It is a value: its turns and steps are
+// immutable.
 type Scene struct {
 	Thread  string
 	Title   string
@@ -152,7 +152,7 @@ func (v *View) plan(raw json.RawMessage) {
 	v.todos = turns.Todos(list)
 }
 
-// waiting puts the wait for the provider at the end of the trail of the turn at work.
+// waiting shows the wait for the provider at the end of the active turn's trail.
 func (v *View) waiting(t *views.Turn) {
 	if r := v.Turns.Retry; r != nil && t.Last && busy(t.State) && v.Running() {
 		t.Trail.Steps = append(t.Trail.Steps,

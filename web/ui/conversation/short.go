@@ -11,7 +11,7 @@ import (
 	"fawn/views/chat"
 )
 
-// isGone reports whether a row is not stored any more.
+// isGone reports whether a row is no longer stored.
 func isGone(err error) bool { return errors.Is(err, store.ErrNotFound) }
 
 // hide takes over how the model reads the conversation of a snapshot.
@@ -27,7 +27,7 @@ func (v *View) hide(snap store.Snapshot) error {
 	return nil
 }
 
-// cut returns where the line stands from which on the model reads word for word.
+// cut returns the line after which the model reads verbatim.
 func (v *View) cut() views.Shortened {
 	if v.Short.From != "" {
 		turn := v.Turns.Owner[v.Short.From]

@@ -12,7 +12,7 @@ import (
 // about one answer.
 const FollowupsKey = "fawn_followups"
 
-// Bounds of shown suggestions; clients may write metadata, too.
+// Limits of shown suggestions; clients may write metadata, too.
 const (
 	MaxFollowups     = 3
 	maxFollowupBytes = 800

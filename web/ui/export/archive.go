@@ -51,7 +51,7 @@ func (h *Handlers) ExportMarkdown(ctx context.Context, t store.Thread,
 	return title, []byte(out.String()), nil
 }
 
-// ExportJSON returns the state of a chat as it is stored, for programs.
+// ExportJSON returns the stored state of a chat, for programs.
 func (h *Handlers) ExportJSON(ctx context.Context, t store.Thread) ([]byte, error) {
 	snap, err := h.wholeThread(ctx, t)
 	if err != nil {

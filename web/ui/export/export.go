@@ -85,7 +85,7 @@ func writeSources(out *strings.Builder, t *views.Turn, lang string) {
 	}
 }
 
-// exportJSON handles GET /ui/threads/:id/export.json: the state as it is stored, for programs.
+// exportJSON handles GET /ui/threads/:id/export.json: the stored state, for programs.
 func (h *Handlers) exportJSON(c echo.Context, t store.Thread) error {
 	body, err := h.ExportJSON(c.Request().Context(), t)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 // Handlers serve the exports. Create them with New.
 type Handlers struct {
 	*conversation.Handlers
-	Memory *memory.Service  // nil has none
-	Agents *profile.Library // nil has none
+	Memory *memory.Service  // nil means none
+	Agents *profile.Library // nil means none
 	Print  Printer          // nil leaves PDFs to the reader's browser
 
 	zips chan struct{} // holds one for each archive that is being made

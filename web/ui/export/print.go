@@ -28,7 +28,7 @@ import (
 // Printer creates a PDF of a document that loads nothing.
 type Printer func(ctx context.Context, document string) ([]byte, error)
 
-// Bounds of PDFs.
+// Limits of PDFs.
 const (
 	maxPDFs     = 2        // at a time
 	maxPicture  = 5 << 20  // bytes of one picture

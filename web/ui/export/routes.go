@@ -4,7 +4,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Routes are chats as files.
+// Routes returns the routes for exporting chats.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/ui/threads/:id/export.md", page.User, h.OnThread(h.exportMarkdown)),

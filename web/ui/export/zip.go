@@ -77,7 +77,7 @@ func (h *Handlers) filesZip(c echo.Context, t store.Thread) error {
 	c.Response().WriteHeader(http.StatusOK)
 	if err := writeZip(ctx, c.Response(), dir, list); err != nil && ctx.Err() == nil {
 		h.Log.Warn("archive download interrupted", "thread", t.ID, "err", err)
-		panic(http.ErrAbortHandler) // so that the browser does not take it for whole
+		panic(http.ErrAbortHandler) // makes the browser notice that it is incomplete
 	}
 	return nil
 }

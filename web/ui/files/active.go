@@ -51,7 +51,7 @@ func (h *Handlers) marked(r *http.Request, thread, file string) bool {
 	return given != "" && hmac.Equal([]byte(given), []byte(h.frameMark(thread, file)))
 }
 
-// frameMark is a parameter that agents can't put into a link to a file.
+// frameMark returns a parameter that agents can't put into a link to a file.
 func (h *Handlers) frameMark(thread, file string) string {
 	h.marking.Do(func() {
 		if h.key = h.Key; h.key == nil {

@@ -76,7 +76,7 @@ func (h *Handlers) changesPanel(c echo.Context, t store.Thread) (views.Panel, er
 	return p, nil
 }
 
-// change is one file with as many of its lines as are left.
+// change returns a file with as many of its lines as the limit allows.
 func (h *Handlers) change(thread string, f changes.File, left *int) (views.Change, error) {
 	one := views.Change{What: string(f.Status), Was: -1, Is: -1, Added: f.Additions, Taken: f.Deletions}
 	if f.Before != nil {

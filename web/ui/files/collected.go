@@ -17,7 +17,7 @@ import (
 // collected begins the paths of documents of collections among the files of a chat.
 const collected = "mnt/user-data/knowledge/"
 
-// collected puts a document of a collection into a panel, as far as the reader may read it. at is its path there.
+// collected adds a document of a collection to a panel if the reader may read it. at is its path there.
 func (h *Handlers) collected(c echo.Context, p *views.Panel, at string) error {
 	view := &views.FileView{File: views.File{ThreadID: p.ThreadID, Path: collected + at}, Missing: true}
 	p.File = view
@@ -41,7 +41,8 @@ func (h *Handlers) collected(c echo.Context, p *views.Panel, at string) error {
 	return nil
 }
 
-// Collected fills a view with the text of a document of a collection, or with why there is none.
+// Collected fills a view with the text of a collection's document, or with the reason why there is
+// none.
 func Collected(view *views.FileView, d store.Document, text, none string) {
 	view.Kind, view.Bytes, view.Modified = views.KindOf(d.Name, ""), d.Bytes, d.UpdatedAt
 	switch {

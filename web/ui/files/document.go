@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxConverted is as much of a converted text as is looked through.
+// maxConverted limits the converted text that is searched.
 const maxConverted = 16 << 20
 
 // document adds a document's converted text to its view, or the reason for its absence.
@@ -52,7 +52,7 @@ func (h *Handlers) document(ctx context.Context, view *views.FileView) error {
 	file := list.Files[i]
 	if c := file.Conversion; c.Encoding != "" {
 		view.Encoding, view.Chosen, view.Encodings = c.Encoding, c.Chosen, uploads.EncodingNames()
-	} else if view.Kind.Textual() { // shown as it is
+	} else if view.Kind.Textual() { // shown unchanged
 		return nil
 	}
 	if said := Attachment(file); said.Document != "" {
@@ -80,7 +80,7 @@ func (h *Handlers) document(ctx context.Context, view *views.FileView) error {
 	return nil
 }
 
-// made is [UI.document] for a file that is no upload: its text is made when it is asked for.
+// made is [UI.document] for a file outside the uploads: its text is created on request.
 func (h *Handlers) made(ctx context.Context, dir uploads.Opener, view *views.FileView) error {
 	if view.Kind == views.KindOther {
 		return nil
@@ -115,7 +115,7 @@ func convertedTo(view *views.FileView, text []byte) {
 	}
 }
 
-// around is as much of a converted text as is shown, with the place it opens at in it.
+// around returns the shown part of a converted text, with the place at which it opens.
 func around(text []byte, at string) (shown string, cut bool) {
 	mark := "<!-- " + strings.Replace(at, "-", " ", 1) + " -->"
 	if n := bytes.Index(text, []byte(mark)); at != "" && n > views.PreviewBytes/2 {

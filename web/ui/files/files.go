@@ -104,7 +104,7 @@ func (h *Handlers) PanelOf(c echo.Context, v *conversation.View, file string) (v
 		err = h.versions(c, v.Thread.ID, view)
 	}
 	if w := v.Turns.Writing(); err == nil && w.Path == view.Path && w.Path != "" && !view.Editing && (p.Code || view.Missing) {
-		// The preview shows the last finished version, where there is one.
+		// The preview shows the last finished version, if there is one.
 		view.Missing, view.Growing, view.Cut, view.Text, p.Code = false, true, false, w.Text, true
 		view.Editable = false
 		if !view.Kind.Textual() {
@@ -170,7 +170,7 @@ func (h *Handlers) FileView(ctx context.Context, v *conversation.View, file stri
 	return view, nil
 }
 
-// wholeRunes is text without a character that was cut in half at the end.
+// wholeRunes returns text without a character cut off at the end.
 func wholeRunes(b []byte) string {
 	for i := 0; i < utf8.UTFMax-1 && len(b) > 0; i++ {
 		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size > 1 {

@@ -22,7 +22,7 @@ type Handlers struct {
 	Pictures  uploads.Pictures
 	// BackToBox returns to the page of the form's message box, with its text.
 	BackToBox func(c echo.Context, thread, text string) error
-	Key       []byte // marks frames, the same on all servers of a database; nil is one of this process
+	Key       []byte // marks frames, equal on all servers of a database; nil uses a key of this process
 
 	marking sync.Once
 	key     []byte

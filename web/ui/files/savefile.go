@@ -30,7 +30,7 @@ func editable(f *views.FileView) bool {
 func (h *Handlers) saveFile(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	form, err := page.ReadForm(c.Request(),
-		3*files.MaxEdit+page.SmallForm) // as a form writes them, letters may take three times as much
+		3*files.MaxEdit+page.SmallForm) // forms may encode letters in three times as many bytes
 	if err != nil {
 		return err
 	}

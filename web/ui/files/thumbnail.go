@@ -29,7 +29,7 @@ func (h *Handlers) thumbnail(c echo.Context, thread string, file *os.File, side 
 	return httpx.Thumbnail(c, t.Type, t.Hash, t.Data)
 }
 
-// missingFile is the answer where there is no such file, which a chip may still name.
+// missingFile responds that there is no such file; a chip may still refer to it.
 func missingFile(c echo.Context, side int) error {
 	if side > 0 {
 		return c.NoContent(http.StatusNoContent)

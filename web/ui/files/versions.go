@@ -52,7 +52,7 @@ func (h *Handlers) versions(c echo.Context, thread string, view *views.FileView)
 	return nil
 }
 
-// compare fills in the differences between a version of a text and the file as it is.
+// compare fills in the differences between a version of a text and the current file.
 func (h *Handlers) compare(c echo.Context, thread, clean string, v changes.Version, to *views.FileHistory) error {
 	old, _, err := changes.New(h.Dirs).Content(thread, clean, v.ID)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -115,7 +115,7 @@ func sentPrompt(p tracestore.Prompt) *views.PromptSent {
 	return out
 }
 
-// indented is JSON as people read it.
+// indented formats JSON for people.
 func indented(s string) string {
 	var v any
 	if json.Unmarshal([]byte(s), &v) != nil {

@@ -1,4 +1,4 @@
-// Package knowledge answers on the pages of collections of documents.
+// Package knowledge serves the pages of collections of documents.
 package knowledge
 
 import (
@@ -14,7 +14,7 @@ type Handlers struct {
 	Uploads   func() uploads.Config
 }
 
-// Routes returns the pages of collections, and their actions.
+// Routes returns the routes of the pages of collections and of their actions.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
 		page.Get("/workspace/knowledge", page.User, h.list),

@@ -31,15 +31,15 @@ import (
 )
 
 const (
-	maxDocuments = 100 // that a page of a collection lists
+	maxDocuments = 100 // limit of listed documents per page
 	maxHits      = 10
 	maxQuery     = 1000 // bytes
 )
 
-// code is a status of HTTP in what was said about a page.
+// code matches an HTTP status in the error of a web page.
 var code = regexp.MustCompile(`\b[45][0-9]{2}\b`)
 
-// list is GET /workspace/knowledge.
+// list handles GET /workspace/knowledge.
 func (h *Handlers) list(c echo.Context) error {
 	return h.listPage(c, http.StatusOK, views.KnowledgePage{New: c.QueryParam("new") != ""})
 }
@@ -63,7 +63,7 @@ func row(k store.Collection) views.CollectionRow {
 		Shared: k.Role != store.ProjectOwner}
 }
 
-// create is POST /ui/knowledge.
+// create handles POST /ui/knowledge.
 func (h *Handlers) create(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -82,13 +82,13 @@ func (h *Handlers) create(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.CollectionURL(k.ID))
 }
 
-// found is the collection of the address, for whoever may read it.
+// found returns the collection in the path if the reader may read it.
 func (h *Handlers) found(c echo.Context) (store.Collection, error) {
 	ctx := c.Request().Context()
 	return h.DB.CollectionFor(ctx, principal.Owner(ctx), page.Param(c, "knowledge"))
 }
 
-// collection is GET /workspace/knowledge/:knowledge.
+// collection handles GET /workspace/knowledge/:knowledge.
 func (h *Handlers) collection(c echo.Context) error {
 	k, err := h.found(c)
 	if err != nil {
@@ -97,7 +97,7 @@ func (h *Handlers) collection(c echo.Context) error {
 	return h.page(c, http.StatusOK, k, nil, views.Refused{})
 }
 
-// page is the page of a collection, with what was typed into a form of it that was refused.
+// page renders the page of a collection, with the input of a refused form.
 func (h *Handlers) page(c echo.Context, status int, k store.Collection, notice *views.Notice, typed views.Refused) (err error) {
 	ctx := c.Request().Context()
 	v := views.CollectionPage{Collection: row(k), Notice: notice, Owns: k.Role == store.ProjectOwner, Writes: k.Role.Writes(),
@@ -144,7 +144,7 @@ func (h *Handlers) page(c echo.Context, status int, k store.Collection, notice *
 	return page.HTML(c, status, views_knowledge.Page(v))
 }
 
-// documents lists those of a collection from the offset of the address on.
+// documents loads the documents of a collection from the requested offset.
 func (h *Handlers) documents(c echo.Context, k store.Collection, uploaded string, v *views.CollectionPage) error {
 	offset, err := strconv.Atoi(c.QueryParam("from"))
 	if err != nil || offset < 0 || offset > 1<<30 {
@@ -222,7 +222,7 @@ func source(c echo.Context, s store.Source) views.KnowledgeSource {
 	return out
 }
 
-// every is an interval in words.
+// every describes an interval in words.
 func every(ctx context.Context, d time.Duration) string {
 	switch {
 	case d%(24*time.Hour) == 0:
@@ -233,7 +233,7 @@ func every(ctx context.Context, d time.Duration) string {
 	return i18n.N(ctx, "knowledge.every.minutes", int(d.Round(time.Minute)/time.Minute))
 }
 
-// found is a passage as the page shows it.
+// found converts a search result for the page.
 func found(hit knowledge.Hit) views.KnowledgeHit {
 	p := hit.Passage
 	at := p.Kind + "-" + strconv.Itoa(p.Page)
@@ -276,7 +276,8 @@ func (h *Handlers) members(ctx context.Context, k store.Collection, v *views.Col
 	return err
 }
 
-// change is POST /ui/knowledge/:knowledge/:action. Who may only read the collection gets the answer that strangers get.
+// change handles POST /ui/knowledge/:knowledge/:action. Without write access the response is that for a missing
+// collection.
 func (h *Handlers) change(c echo.Context) error {
 	k, err := h.found(c)
 	if err != nil {
@@ -299,7 +300,7 @@ func (h *Handlers) change(c echo.Context) error {
 			return nil
 		})
 	case "source":
-		every, _ := strconv.Atoi(form.Get("every")) // none is 0
+		every, _ := strconv.Atoi(form.Get("every")) // a missing value is 0
 		_, err = h.Knowledge.AddSource(ctx, me, principal.Of(ctx).Operator(), store.Source{Collection: k.ID,
 			Kind: form.Get("kind"), Address: page.PlainText(form.Get("address")), Every: time.Duration(every) * time.Second})
 	case "update":
@@ -325,7 +326,7 @@ func (h *Handlers) change(c echo.Context) error {
 	return h.changed(c, k, err, views.Refused{Form: action, Values: form})
 }
 
-// changed goes back to the page, or says there what was wrong, beside what was typed.
+// changed redirects to the page, or renders it with the problem and the input.
 func (h *Handlers) changed(c echo.Context, k store.Collection, err error, typed views.Refused) error {
 	var bad *knowledge.Invalid
 	status, text := http.StatusUnprocessableEntity, ""
@@ -356,7 +357,7 @@ func (h *Handlers) changed(c echo.Context, k store.Collection, err error, typed 
 	return h.page(c, status, k, &views.Notice{Kind: views.NoticeError, Text: text}, typed)
 }
 
-// wrong says what can't be, by its field: why is in English.
+// wrong returns the message for an invalid field, as the error itself is in English.
 func wrong(c echo.Context, field string) string {
 	switch field {
 	case "description":
@@ -386,7 +387,7 @@ func (h *Handlers) upload(c echo.Context, k store.Collection) error {
 	return err
 }
 
-// share gives somebody a role, takes it back, or ends that of the reader.
+// share gives a member a role, revokes it, or ends the reader's own.
 func (h *Handlers) share(c echo.Context, k store.Collection, action string, form url.Values) error {
 	ctx := c.Request().Context()
 	leaves := action == "unshare" && form.Get("member") == principal.Owner(ctx)
@@ -404,7 +405,7 @@ func (h *Handlers) share(c echo.Context, k store.Collection, action string, form
 	return h.changed(c, k, err, views.Refused{})
 }
 
-// opened is the document of the address with its text.
+// opened returns the document in the path with its text.
 func (h *Handlers) opened(c echo.Context) (k store.Collection, d store.Document, text string, err error) {
 	if k, err = h.found(c); err != nil {
 		return k, d, "", err
@@ -420,7 +421,7 @@ func (h *Handlers) opened(c echo.Context) (k store.Collection, d store.Document,
 	return k, d, text, err
 }
 
-// document is GET /workspace/knowledge/:knowledge/documents/:document.
+// document handles GET /workspace/knowledge/:knowledge/documents/:document.
 func (h *Handlers) document(c echo.Context) error {
 	k, d, text, err := h.opened(c)
 	if err != nil {
@@ -439,7 +440,7 @@ func (h *Handlers) document(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, views_knowledge.TextPage(v))
 }
 
-// text is GET /ui/knowledge/:knowledge/documents/:document/text.
+// text handles GET /ui/knowledge/:knowledge/documents/:document/text.
 func (h *Handlers) text(c echo.Context) error {
 	_, d, text, err := h.opened(c)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"fawn/web/principal"
 )
 
-// IsMissing reports whether a file is not there; below a file, too, there is nothing.
+// IsMissing reports whether a file is missing; a path below a file is missing, too.
 func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

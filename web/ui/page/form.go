@@ -13,7 +13,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// SmallForm bounds forms that carry no message, in bytes.
+// SmallForm limits forms that carry no message, in bytes.
 const SmallForm = 64 << 10
 
 // MaxFields limits the fields of a form.
@@ -46,8 +46,8 @@ func ReadFormFiles(r *http.Request, limit int64,
 	return s.form, s.out != nil, err
 }
 
-// splitter takes a multipart form apart: fields are kept, files are passed on to a second
-// form that another goroutine reads.
+// splitter splits a multipart form: it keeps fields and passes files to a second form that another
+// goroutine reads.
 type splitter struct {
 	form url.Values
 	left int64 // bytes that fields may still have
@@ -147,7 +147,7 @@ func cloneValues(v url.Values) url.Values {
 	return out
 }
 
-// FormError keeps an error of a limit on the body, and nil, and calls anything else a broken form.
+// FormError returns nil for nil, a 413 for an oversized body, and uploads.ErrForm for other errors.
 func FormError(err error) error {
 	if err == nil {
 		return nil

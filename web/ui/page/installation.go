@@ -31,7 +31,7 @@ func (s *Site) Box() views.Sandbox {
 		}
 	}
 	if r.Provider == sandbox.ProviderLandlock && out.Network == sandbox.NetworkProxy {
-		out.Network = sandbox.NetworkNone // it cannot keep a proxy apart from the rest
+		out.Network = sandbox.NetworkNone // it can't isolate a proxy from the rest
 	}
 	switch {
 	case r.Provider == sandbox.ProviderOff || !r.OK:
@@ -44,7 +44,7 @@ func (s *Site) Box() views.Sandbox {
 	return out
 }
 
-// Settings is common to all sections of the settings.
+// Settings returns the data common to all sections of the settings.
 func (s *Site) Settings(c echo.Context, section string) (views.SettingsPage, error) {
 	chosen := ReadPrefs(c.Request())
 	p := views.SettingsPage{Section: section, Modal: WantsFragment(c.Request()),

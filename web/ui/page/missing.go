@@ -9,7 +9,7 @@ import (
 	"fawn/views/agents"
 )
 
-// Missing returns the page of an agent, or a skill, that is not there.
+// Missing returns the page of a missing agent or skill.
 func (s *Site) Missing(skill bool) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		nav := views.NavAgents

@@ -16,11 +16,11 @@ import (
 	"fawn/web/principal"
 )
 
-// A thread of a path is found, and found to be the reader's, here and nowhere else: handlers
-// are made of functions that get it. A chat that was deleted is not there from that moment on,
-// also while its deletion can be undone.
+// A thread in a path is looked up, and checked to belong to the reader, only here: handlers are
+// functions that receive it. A deleted chat is missing from that moment on, even while its deletion
+// can be undone.
 
-// OnThread is the handler of a route that works on a thread.
+// OnThread returns the handler of a route that works on a thread.
 func (s *Site) OnThread(h func(c echo.Context, t store.Thread) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		t, err := s.OwnThread(c.Request().Context(), Param(c, "id"))
@@ -37,10 +37,10 @@ func (s *Site) OnThread(h func(c echo.Context, t store.Thread) error) echo.Handl
 	}
 }
 
-// temporaryThread is where a request keeps the id of the temporary thread that its page shows.
+// temporaryThread is the context key for the id of the temporary thread on a page.
 const temporaryThread = "temporary thread"
 
-// ShowsTemporary has the page of a request say that the temporary thread on it is still open.
+// ShowsTemporary makes a page report that its temporary thread is still open.
 func ShowsTemporary(c echo.Context, thread string) { c.Set(temporaryThread, thread) }
 
 // stays keeps a temporary thread that is asked for. A page without script says nothing more, so that only silence ends its
@@ -71,8 +71,8 @@ func (s *Site) OwnThread(ctx context.Context, id string) (store.Thread, error) {
 	return s.DB.ThreadOf(ctx, principal.Owner(ctx), id)
 }
 
-// FreeID refuses an id that no thread of the reader's can have, because of its form or because
-// somebody else has it.
+// FreeID refuses an id that no new thread of the reader can have, because of its form or because
+// another thread has it.
 func (s *Site) FreeID(ctx context.Context, id string) error {
 	if !IsThreadID(id) {
 		return store.ErrNotFound
@@ -87,7 +87,7 @@ func (s *Site) FreeID(ctx context.Context, id string) error {
 	return err
 }
 
-// IsThreadID tells whether a thread can have this id.
+// IsThreadID reports whether a thread can have this id.
 func IsThreadID(id string) bool {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
@@ -95,7 +95,7 @@ func IsThreadID(id string) bool {
 	return id != "" && len(id) <= 64 && strings.IndexFunc(id, func(r rune) bool { return !plain(r) }) < 0
 }
 
-// KnowingUploads is a context in which references to uploads become links.
+// KnowingUploads returns a context in which references to uploads become links.
 func (s *Site) KnowingUploads(ctx context.Context) context.Context {
 	return markdown.WithUploads(ctx, func(thread, name string) bool {
 		if strings.Contains(name, "/") {

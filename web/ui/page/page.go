@@ -54,7 +54,7 @@ func Private(h http.Header) {
 // Scripted reports whether the page's script made the request, which expects a frame instead of a page.
 func Scripted(r *http.Request) bool { return r.Header.Get("X-Fawn") != "" }
 
-// WantsFragment reports whether a part of a page is wanted.
+// WantsFragment reports whether only a part of a page is requested.
 func WantsFragment(r *http.Request) bool { return Scripted(r) || r.Header.Get("HX-Request") != "" }
 
 // WantsFrame reports whether the answer is applied by the script as a frame.
@@ -78,7 +78,7 @@ func SendFrame(c echo.Context, status int, f views.Frame) error {
 	return httpx.JSON(c, status, f)
 }
 
-// LocalPath is next when it is a path of this server, else other.
+// LocalPath returns next if it is a path of this server, otherwise other.
 func LocalPath(next, other string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
@@ -138,7 +138,7 @@ func (s *Site) Shell(c echo.Context, nav views.Nav, current string) (views.Shell
 	return out, err
 }
 
-// ProjectLink returns a project where it is only named.
+// ProjectLink returns a project without its details.
 func ProjectLink(p store.Project) views.ProjectLink {
 	return views.ProjectLink{ID: p.ID, Name: p.Name, Icon: p.Settings.Icon, Color: p.Settings.Color}
 }

@@ -26,15 +26,15 @@ type prefs struct {
 	Model  string
 	Mode   views.Mode
 	Effort string
-	Side   string // "off" when the side bar is put away
-	Keys   string // "off" when there are no shortcuts of a single key
-	Size   int    // of the text of answers, in px; 0 is the usual
+	Side   string // "off" if the side bar is hidden
+	Keys   string // "off" if single-key shortcuts are disabled
+	Size   int    // text size of answers in px; 0 is the default
 	Widths views.Columns
 	Notify string   // "on" or "off"; empty while nothing was said about notifications
-	Quiet  []string // kinds of news that are not to be told, of views.NotifyKinds
+	Quiet  []string // disabled kinds of notifications, of views.NotifyKinds
 }
 
-// Wants reports whether the reader is to be told news of a kind while the page is not on screen.
+// Wants reports whether the reader wants notifications of a kind while the page isn't visible.
 func (p prefs) Wants(kind string) bool { return p.Notify == "on" && !slices.Contains(p.Quiet, kind) }
 
 // MaxPref limits one choice, in bytes.

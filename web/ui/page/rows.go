@@ -15,8 +15,7 @@ import (
 // untitledRuns limits the runs searched for a substitute title.
 const untitledRuns = 20
 
-// Rows are threads as lists show them. One without a title has the first words of the
-// message that began it.
+// Rows returns threads for lists. One without a title shows the first words of its first message.
 func (s *Site) Rows(ctx context.Context, list []store.Thread) ([]views.ThreadRow, error) {
 	out := make([]views.ThreadRow, len(list))
 	for i, t := range list {

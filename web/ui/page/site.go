@@ -25,14 +25,14 @@ type Site struct {
 	Runs     *runs.Manager
 	Dirs     files.Dirs
 	Config   *config.Store
-	Accounts *account.Service      // who may use the server; nil is of a server that has none
-	Access   *access.Service       // knows what people may use; nil limits nobody
+	Accounts *account.Service      // the server's accounts; nil without accounts
+	Access   *access.Service       // checks permissions; nil limits nobody
 	Network  *hostrules.Decisions  // hosts that agents want to reach
-	Sandbox  func() sandbox.Report // what runs commands
-	// Known tells whether a person may read the document of a collection that a path means in a thread; nil has no
+	Sandbox  func() sandbox.Report // reports the command sandbox
+	// Known reports whether a person may read the collection's document for a path in a thread; nil has no
 	// collections.
 	Known    func(ctx context.Context, person, thread, path string) bool
-	Browsers *browser.Browsers // those that agents use; nil has none
-	Addr     string            // where the server listens
+	Browsers *browser.Browsers // the agents' browsers; nil without browsers
+	Addr     string            // address of the server
 	Log      *slog.Logger
 }

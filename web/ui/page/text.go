@@ -52,7 +52,7 @@ func WithQuery(where, name, value string) string {
 	return u.RequestURI()
 }
 
-// CutRunes is at most n characters of s.
+// CutRunes returns at most n characters of s.
 func CutRunes(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n])

@@ -6,10 +6,10 @@ import (
 	"fawn/views"
 )
 
-// maxRaw bounds quoted text of a platform, in bytes.
+// maxRaw limits quoted text of a platform, in bytes.
 const maxRaw = 2000
 
-// Trouble is why something did not work with a chat app.
+// Trouble explains a failure of a chat app.
 func Trouble(app string, t chat.Trouble) *views.Trouble {
 	v := &views.Trouble{App: app, Label: app, Cause: string(t.Cause), Need: Head(t.Need, MaxTitle)}
 	if p, known := channels.ProviderOf(app); known {

@@ -14,8 +14,8 @@ import (
 type Handlers struct {
 	*page.Site
 	Projects *projects.Service
-	Agents   *profile.Library // nil has none
-	Skills   *skills.Library  // nil has none
+	Agents   *profile.Library // nil means none
+	Skills   *skills.Library  // nil means none
 	Memory   *memory.Service  // nil learns nothing
 	Uploads  func() uploads.Config
 }

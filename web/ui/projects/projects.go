@@ -23,13 +23,13 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxChats is how many chats the page of a project lists.
+// maxChats limits the chats listed on the page of a project.
 const maxChats = 100
 
-// maxForm bounds the forms of settings and instructions, in bytes.
+// maxForm limits the forms of settings and instructions, in bytes.
 const maxForm = 4 * projects.MaxInstructions
 
-// list is GET /workspace/projects.
+// list handles GET /workspace/projects.
 func (h *Handlers) list(c echo.Context) error {
 	return h.listPage(c, http.StatusOK, views.ProjectsPage{New: c.QueryParam("new") != ""})
 }
@@ -49,7 +49,7 @@ func (h *Handlers) listPage(c echo.Context, status int, p views.ProjectsPage) (e
 	return page.HTML(c, status, views_projects.ListPage(p))
 }
 
-// create is POST /ui/projects.
+// create handles POST /ui/projects.
 func (h *Handlers) create(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *Handlers) create(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.ProjectURL(p.ID))
 }
 
-// project is GET /workspace/projects/:project.
+// project handles GET /workspace/projects/:project.
 func (h *Handlers) project(c echo.Context) error {
 	p, err := h.found(c)
 	if err != nil {
@@ -81,13 +81,13 @@ func (h *Handlers) project(c echo.Context) error {
 	return h.page(c, http.StatusOK, p, notice, views.Refused{})
 }
 
-// found is the project of the address, for whoever may read it.
+// found returns the project in the path if the reader may read it.
 func (h *Handlers) found(c echo.Context) (store.Project, error) {
 	ctx := c.Request().Context()
 	return h.DB.ProjectFor(ctx, principal.Owner(ctx), page.Param(c, "project"))
 }
 
-// page is the page of a project, with what was typed into a form of it that was refused.
+// page renders the page of a project, with the input of a refused form.
 func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *views.Notice, typed views.Refused) (err error) {
 	ctx := c.Request().Context()
 	me := principal.Owner(ctx)
@@ -109,7 +109,7 @@ func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *vie
 		return err
 	}
 	for _, f := range list.Files {
-		at, _ := time.Parse(time.RFC3339, f.Modified) // none where it can't be read
+		at, _ := time.Parse(time.RFC3339, f.Modified) // the zero time if unreadable
 		v.Files = append(v.Files, views.ProjectFile{Name: f.Filename, URL: f.ArtifactURL, Bytes: f.Size, Modified: at})
 	}
 	shown := p
@@ -151,7 +151,7 @@ func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *vie
 	return page.HTML(c, status, views_projects.Page(v))
 }
 
-// settings are the choices of a project beside all there are.
+// settings returns the settings of a project with all available choices.
 func (h *Handlers) settings(ctx context.Context, me string, p store.Project) (views.ProjectSettings, error) {
 	may := h.Rights(ctx)
 	s := projects.Shown(p.Settings, may)
@@ -209,14 +209,14 @@ func (h *Handlers) settings(ctx context.Context, me string, p store.Project) (vi
 		chosen string
 		among  *[]string
 	}{{s.Agent, &v.Agents}, {s.Model, &v.Models}} {
-		if one.chosen != "" && !slices.Contains(*one.among, one.chosen) { // else saving the form would change it
+		if one.chosen != "" && !slices.Contains(*one.among, one.chosen) { // otherwise saving the form would change it
 			*one.among = append(*one.among, one.chosen)
 		}
 	}
 	return v, nil
 }
 
-// offered are all names, those chosen that are not there any more too, with which of them are.
+// offered returns all names with their selection, including selected ones that no longer exist.
 func offered(all, chosen []string) (list []views.ProjectChoice) {
 	all = append(slices.Clone(all), chosen...)
 	slices.Sort(all)
@@ -251,7 +251,8 @@ func (h *Handlers) members(c echo.Context, p store.Project) (list []views.Projec
 	return list, nil
 }
 
-// change is POST /ui/projects/:project/:action. Who may only read the project gets the answer that strangers get.
+// change handles POST /ui/projects/:project/:action. Without write access the response is that for a missing
+// project.
 func (h *Handlers) change(c echo.Context) error {
 	p, err := h.found(c)
 	if err != nil {
@@ -302,7 +303,7 @@ func (h *Handlers) change(c echo.Context) error {
 	return h.changed(c, p, err, views.Refused{Form: action, Values: form})
 }
 
-// changed goes back to the page, or says there what was wrong, beside what was typed.
+// changed redirects to the page, or renders it with the problem and the input.
 func (h *Handlers) changed(c echo.Context, p store.Project, err error, typed views.Refused) error {
 	var bad *projects.Invalid
 	status, text := 0, ""
@@ -380,7 +381,7 @@ func (h *Handlers) upload(c echo.Context, p store.Project) error {
 	return err
 }
 
-// share gives somebody a role, takes it back, or ends that of the reader.
+// share gives a member a role, revokes it, or ends the reader's own.
 func (h *Handlers) share(c echo.Context, p store.Project, action string, form url.Values) error {
 	ctx := c.Request().Context()
 	me := principal.Owner(ctx)
@@ -414,7 +415,7 @@ func (h *Handlers) remove(c echo.Context, p store.Project, chats bool) error {
 	return c.Redirect(http.StatusSeeOther, where)
 }
 
-// move is GET /ui/threads/:id/project.
+// move handles GET /ui/threads/:id/project.
 func (h *Handlers) move(c echo.Context, t store.Thread) (err error) {
 	p := views.MovePage{Modal: page.WantsFragment(c.Request()), ThreadID: t.ID, Project: t.Project}
 	if p.Shell, err = h.Shell(c, views.NavNone, t.ID); err != nil {
@@ -423,7 +424,7 @@ func (h *Handlers) move(c echo.Context, t store.Thread) (err error) {
 	return page.HTML(c, http.StatusOK, views_projects.MovePage(p))
 }
 
-// moved is POST /ui/threads/:id/project.
+// moved handles POST /ui/threads/:id/project.
 func (h *Handlers) moved(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

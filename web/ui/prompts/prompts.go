@@ -127,7 +127,7 @@ func (h *Handlers) formPage(c echo.Context, status int, f views.PromptForm) (err
 	for _, g := range groups {
 		add(g.ID, g.Name)
 	}
-	if !chosen { // else saving the form would change it
+	if !chosen { // otherwise saving the form would change it
 		add(f.Shared, f.Prompt.Group)
 	}
 	return page.HTML(c, status, view.FormPage(f))

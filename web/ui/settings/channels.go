@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	maxGroups      = 200 // of all chat apps that the section shows
+	maxGroups      = 200 // limit of listed groups of all chat apps
 	maxUndelivered = 50
 )
 
@@ -388,7 +388,7 @@ func (h *Handlers) changeGroup(c echo.Context, p channels.Provider) error {
 	return channelDone(c, p.Name)
 }
 
-// retryDelivery handles POST /ui/channels/deliveries/:run: an active or missing delivery is no error.
+// retryDelivery handles POST /ui/channels/deliveries/:run: an active or missing delivery isn't an error.
 func (h *Handlers) retryDelivery(c echo.Context) error {
 	if !h.Bots.Available() {
 		return store.ErrNotFound

@@ -24,7 +24,8 @@ type discovery struct {
 	look  chan struct{} // closed when the current discovery ends; nil without one
 }
 
-// known returns the last found model servers. When that is old it looks again, and waits for the outcome only a moment.
+// known returns the last found model servers. If the result is old, it searches again, and waits only briefly for the
+// outcome.
 func (d *discovery) known(ctx context.Context, find func(context.Context) []llm.Found) []llm.Found {
 	d.mu.Lock()
 	if time.Since(d.at) > discoverEvery && d.look == nil {

@@ -29,7 +29,7 @@ type Deps struct {
 	Bots      *bots.Service
 	Documents uploads.Documents
 	Web       *community.Service   // searches the web for agents
-	Backups   func() views.Backups // how the server backs itself up
+	Backups   func() views.Backups // returns the backup schedule and state
 	Imports   *imports.Service
 	Version   string
 	// Discover finds model servers on this machine.

@@ -59,7 +59,7 @@ func (h *Handlers) mcpServers() []views.ServerInfo {
 	return out
 }
 
-// ServerTools are tools of a server as pages list them.
+// ServerTools returns a server's tools for lists on pages.
 func ServerTools(list []mcp.ToolInfo) (out []views.ServerTool) {
 	for _, t := range list {
 		out = append(out, views.ServerTool{Name: t.Name, Text: page.Head(page.OneLine(t.Description), 200)})
@@ -119,7 +119,7 @@ func (h *Handlers) addServers(c echo.Context) error {
 		left[name] = added[name]
 	}
 	if len(asks)+len(problems) > 0 {
-		if len(left) > 0 && len(left) < len(added) { // the others are there
+		if len(left) > 0 && len(left) < len(added) { // other servers exist
 			rest, err := json.MarshalIndent(map[string]any{"mcpServers": left}, "", "  ")
 			if err != nil {
 				return err
@@ -128,11 +128,11 @@ func (h *Handlers) addServers(c echo.Context) error {
 		}
 		return h.showServers(c, http.StatusUnprocessableEntity, text, strings.Join(problems, "; "), asks...)
 	}
-	h.MCP.Await(c.Request().Context()) // most are there in a moment
+	h.MCP.Await(c.Request().Context()) // most are available in a moment
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("mcp"))
 }
 
-// wordsOf is why a change is refused, for the reader.
+// wordsOf explains to the reader why a change is refused.
 func wordsOf(c echo.Context, bad *config.BadServers) string {
 	if bad.NoKey {
 		return page.Say(c, "models.wrong.no_secret_key")

@@ -38,7 +38,7 @@ func knownServers() []knownServer {
 	}
 }
 
-// pickedServer returns a server of the list, as it is written.
+// pickedServer returns a server of the list in its configured form.
 func pickedServer(name string) config.Servers {
 	for _, k := range knownServers() {
 		if k.name == name {

@@ -20,7 +20,7 @@ import (
 func (h *Handlers) beginLogin(c echo.Context) error {
 	name := page.Param(c, "name")
 	to, err := h.MCP.Login(c.Request().Context(), name, httpx.Origin(c.Request())+httpx.MCPCallback)
-	if errors.Is(err, mcp.ErrUnknown) { // it has gone meanwhile
+	if errors.Is(err, mcp.ErrUnknown) { // it was removed meanwhile
 		return c.Redirect(http.StatusSeeOther, views.SettingsURL("mcp"))
 	}
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *Handlers) endLogin(c echo.Context) error {
 	if err != nil {
 		return h.showLogin(c, http.StatusBadRequest, views.ServerLogin{Server: name, Failed: err.Error()})
 	}
-	h.MCP.Await(c.Request().Context()) // its tools are there in a moment
+	h.MCP.Await(c.Request().Context()) // its tools are available in a moment
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("mcp"))
 }
 

@@ -62,7 +62,7 @@ func (h *Handlers) memorySection(c echo.Context) (m views.Memory, err error) {
 	return m, nil
 }
 
-// memoryGroups are facts by category: the usual ones first, and in each the newest first.
+// memoryGroups groups facts by category: the usual ones first, newest first in each.
 func (h *Handlers) memoryGroups(c echo.Context, facts []memory.Fact) (out []views.MemoryGroup) {
 	usual := memory.Categories()
 	rank := func(category string) int {

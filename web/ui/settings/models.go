@@ -51,7 +51,7 @@ func (h *Handlers) modelsSection(c echo.Context) (views.Models, error) {
 	return m, nil
 }
 
-// form is f with where it is stored.
+// form returns f with its storage location.
 func (h *Handlers) form(f views.ModelForm) *views.ModelForm {
 	shared, keys := h.Config.Shared()
 	f.Shared, f.NoKeys = shared, !keys

@@ -135,7 +135,7 @@ func (h *Handlers) about(c echo.Context) views.About {
 		Sandbox: h.Box(), Parts: assets.Notices()}
 	if page.MayChange(c) {
 		a.Address, a.DataDir, a.ConfigPath, a.Bundle, a.Operator = h.Addr, snap.DataDir, snap.ConfigPath, true, true
-		if shared, _ := h.Config.Shared(); !shared { // else they are in the database
+		if shared, _ := h.Config.Shared(); !shared { // otherwise they are in the database
 			a.SettingsPath = snap.SettingsPath()
 		}
 	}
@@ -189,7 +189,7 @@ func (h *Handlers) toolList(c echo.Context) []views.ToolInfo {
 	return out
 }
 
-// configWarnings lists settings without effect; nil when there are none.
+// configWarnings lists settings without effect; nil if there are none.
 func (h *Handlers) configWarnings(c echo.Context) *views.Notice {
 	if !page.MayChange(c) {
 		return nil

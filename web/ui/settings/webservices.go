@@ -84,7 +84,7 @@ func (h *Handlers) onService(do func(c echo.Context, form func(string) string, s
 	}
 }
 
-// saveService handles POST /ui/web/by-name/:name/save: its key, or the address of one's own.
+// saveService handles POST /ui/web/by-name/:name/save: its key, or its self-hosted address.
 func (h *Handlers) saveService(c echo.Context, form func(string) string, s views.WebService) error {
 	var e config.WebEdit
 	switch key := form("key"); {

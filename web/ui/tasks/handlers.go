@@ -13,6 +13,6 @@ import (
 type Handlers struct {
 	*page.Site
 	Tasks  *schedule.Tasks  // nil means no such page
-	Agents *profile.Library // nil has none
-	Bots   *bots.Service    // of chat apps; nil has none
+	Agents *profile.Library // nil means none
+	Bots   *bots.Service    // bots of chat apps; nil means none
 }

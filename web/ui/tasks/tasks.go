@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	maxTasks    = 200 // that the page shows
+	maxTasks    = 200 // limit of shown tasks
 	maxTaskRuns = 5   // starts of each
 )
 
-// tasks is GET /workspace/scheduled-tasks.
+// tasks handles GET /workspace/scheduled-tasks.
 func (h *Handlers) tasks(c echo.Context) error {
 	p := views.TasksPage{Form: h.newTask()}
 	if id := c.QueryParam("started"); id != "" {
@@ -82,7 +82,7 @@ func (h *Handlers) tasksPage(c echo.Context, status int, p views.TasksPage) (err
 	return page.HTML(c, status, tasks.Page(p))
 }
 
-// agentNames are the custom agents that can be run.
+// agentNames returns the custom agents that can run.
 func (h *Handlers) agentNames(ctx context.Context) (names []string, err error) {
 	if h.Agents == nil {
 		return nil, nil
@@ -136,7 +136,7 @@ func (h *Handlers) task(c echo.Context, id string) (views.Task, error) {
 	return t, err
 }
 
-// zone is the name of the time zone that the form begins with; a browser puts its own there.
+// zone returns the form's initial time zone; a browser inserts its own.
 func (h *Handlers) zone() string {
 	if z := h.Config.Current().File.Timezone; z != "" {
 		return z
@@ -144,12 +144,12 @@ func (h *Handlers) zone() string {
 	return "UTC"
 }
 
-// newTask is what the form begins with.
+// newTask returns the initial content of the form.
 func (h *Handlers) newTask() views.TaskForm {
 	return views.TaskForm{Every: "day", At: "08:00", Weekday: "1", Zone: h.zone()}
 }
 
-// formOf is the form of a task, as it is.
+// formOf returns the form for an existing task.
 func (h *Handlers) formOf(ctx context.Context, cron store.Cron) (views.TaskForm, error) {
 	f := views.TaskForm{ID: cron.ID, Title: cron.Title, Prompt: schedule.Prompt(cron.Payload), At: "08:00", Weekday: "1",
 		Zone: cron.Timezone}
@@ -187,7 +187,7 @@ func (h *Handlers) formOf(ctx context.Context, cron store.Cron) (views.TaskForm,
 	return f, err
 }
 
-// editTask is POST /ui/tasks/:id/edit. What wasn't changed in the form stays as it is, also parts of the request and
+// editTask handles POST /ui/tasks/:id/edit. Unchanged fields keep their values, including parts of the request and
 // times that the form can't show.
 func (h *Handlers) editTask(c echo.Context, owner, id string) error {
 	form, err := page.ReadForm(c.Request(), maxTaskForm)
@@ -243,7 +243,7 @@ func (h *Handlers) editTask(c echo.Context, owner, id string) error {
 	return h.tasksPage(c, http.StatusUnprocessableEntity, p)
 }
 
-// addTask is POST /ui/tasks.
+// addTask handles POST /ui/tasks.
 func (h *Handlers) addTask(c echo.Context) error {
 	if h.Tasks == nil {
 		return store.ErrNotFound
@@ -267,7 +267,7 @@ func (h *Handlers) addTask(c echo.Context) error {
 	return err
 }
 
-// maxTaskForm bounds the form of a task, in bytes.
+// maxTaskForm limits the form of a task, in bytes.
 const maxTaskForm = 1 << 20
 
 // taskProblem is a wrong field of the form and the sentence of the catalogue about it.
@@ -278,13 +278,13 @@ type taskProblem struct {
 
 func (p *taskProblem) Error() string { return p.field + ": " + p.key }
 
-// taskForm is a filled-in form, with the cron expression that it stands for.
+// taskForm is a filled-in form with its cron expression.
 type taskForm struct {
 	views.TaskForm
 	expr string
 }
 
-// problem is the sentence for an error of the service, nil for one that isn't about the form.
+// problem returns the message for an error of the service, nil for one that isn't about the form.
 func (f taskForm) problem(err error) *taskProblem {
 	var wrong *taskProblem
 	if errors.As(err, &wrong) {
@@ -366,7 +366,7 @@ func readTask(form url.Values) (base store.Cron, e schedule.Edit, f taskForm, er
 	return base, e, f, nil
 }
 
-// changeTask is POST /ui/tasks/:id/:action.
+// changeTask handles POST /ui/tasks/:id/:action.
 func (h *Handlers) changeTask(c echo.Context) error {
 	if h.Tasks == nil {
 		return store.ErrNotFound

@@ -16,7 +16,7 @@ const writeTool = "write_file"
 // maxWriting limits the shown part of a file being written, in bytes.
 const maxWriting = 256 << 10
 
-// Writing is a file as far as the model has written it into the arguments of a call.
+// Writing is a file in the arguments of a call, as far as the model has written it.
 type Writing struct {
 	Path  string // clean and virtual
 	Text  string
@@ -169,7 +169,7 @@ func (b *Builder) Writing() (w Writing) {
 	return w
 }
 
-// Growth returns the change of a growing file since was, nil when nothing changed.
+// Growth returns the change of a growing file since was, nil if nothing changed.
 func Growth(was, now Writing) *views.FileGrowth {
 	switch {
 	case now.Path == "" && was.Path != "":

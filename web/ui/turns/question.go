@@ -10,7 +10,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Bounds of a question's card; a model, or a client that wrote the state, may send anything.
+// Limits of a question's card; a model, or a client that wrote the state, may send anything.
 const (
 	MaxQuestionBytes = 32 << 10
 	maxQuestionItems = 32

@@ -7,8 +7,7 @@ import (
 	"fawn/views"
 )
 
-// again takes over that the provider failed and is asked again in a while. Whatever the run
-// does next ends the wait.
+// again records that the provider failed and will be retried. The run's next event ends the wait.
 func (b *Builder) again(data json.RawMessage) {
 	var ev struct {
 		Type    string    `json:"type"`

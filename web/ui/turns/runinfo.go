@@ -91,8 +91,8 @@ func Outcome(r store.Run) (views.TurnState, *views.Failure) {
 	return views.TurnDone, nil
 }
 
-// failure finds the words for a failed run. Its row keeps the error as text, so the text
-// is all there is to go by.
+// failure returns the message for a failed run. Only the error's text is stored, so it is recognized
+// by its text.
 func failure(r store.Run) *views.Failure {
 	f := &views.Failure{Kind: views.FailureOther, Cause: page.Head(r.Error, maxCause), RequestID: r.ID}
 	switch {

@@ -25,7 +25,7 @@ var noTime time.Time
 // openMessage is an AI message while it is being written.
 type openMessage struct {
 	id    string
-	sofar *agent.Collector // of its text and reasoning
+	sofar *agent.Collector // collector of its text and reasoning
 	calls []*openCall      // ascending by index
 	begun bool             // something of it is on the page
 	dirty bool             // there is more than the turn shows
@@ -37,8 +37,8 @@ type openCall struct {
 	args     []byte // the beginning
 	full     bool   // args is cut off
 	summary  json.RawMessage
-	content  contentReader // of a file that is being written
-	path     string        // of that file
+	content  contentReader // content of a file that is being written
+	path     string        // path of that file
 }
 
 // Event folds one event of a run into the turns. Text is taken over by sync, once for many
@@ -225,7 +225,7 @@ func checkpointTime(id string) (time.Time, bool) {
 // agentCallID returns the id assigned to a call without one.
 func agentCallID(message string, index int) string { return message + "_" + strconv.Itoa(index) }
 
-// shown is as much of the arguments as is known: whole fields of an object.
+// shown returns the known part of the arguments: whole fields of an object.
 func (c *openCall) shown() json.RawMessage {
 	if c.summary == nil || !c.full {
 		c.summary = wholeFields(c.args)

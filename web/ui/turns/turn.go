@@ -37,10 +37,10 @@ type Builder struct {
 
 	writes *openCall // the call writing a file that is shown meanwhile; nil for none
 
-	numbers map[string]int  // of pages that results brought; replaced, never changed
+	numbers map[string]int  // numbers of pages that results brought; replaced, never changed
 	opened  map[string]bool // pages that tools have opened, the same
 
-	Gauge views.Gauge       // of the newest answer
+	Gauge views.Gauge       // gauge of the newest answer
 	Owner map[string]string // turns of messages
 }
 

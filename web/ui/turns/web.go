@@ -71,7 +71,7 @@ func WithText(w *views.Web, output string) *views.Web {
 	return &out
 }
 
-// number takes the numbers that a result gave its pages.
+// number assigns the page numbers in a result.
 func (b *Builder) number(t *views.Turn, w *views.Web) {
 	if w == nil {
 		return

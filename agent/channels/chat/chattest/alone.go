@@ -18,7 +18,7 @@ func Alone(ctx context.Context, w io.Writer) (t testing.TB, close func()) {
 
 // alone implements the parts of a test that the servers need.
 type alone struct {
-	testing.TB // nil: the rest is not there
+	testing.TB // nil: other methods panic
 	ctx        context.Context
 
 	mu   sync.Mutex // guards the fields below

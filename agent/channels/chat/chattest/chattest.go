@@ -49,22 +49,22 @@ func (m Said) over(msg map[string]any) {
 	}
 }
 
-// A Sent is a file.
+// Sent is a file posted by the bot.
 type Sent struct {
 	Name string
 	Data []byte
 }
 
-// A Shown is a message of the bot as people see it.
+// Shown is a message of the bot as people see it.
 type Shown struct {
 	ID      string
-	Text    string // as sent to the platform
+	Text    string // text sent to the platform
 	File    *Sent
 	ReplyTo string
 	Topic   string
 	Edits   int
 	Rich    bool     // with formatting
-	HTML    string   // of a rich message; Text is its readable form
+	HTML    string   // HTML of a rich message; Text is its readable form
 	Blocks  []string // kinds of its blocks, which people see instead of Text
 	Gone    bool
 }
@@ -113,7 +113,7 @@ type State struct {
 	Secret string // must never be visible
 
 	mu        sync.Mutex
-	open      func() int    // counts sockets, under the lock; nil where there are none
+	open      func() int    // counts sockets, under the lock; nil without sockets
 	conns     int           // other connections
 	changed   chan struct{} // closed and replaced at each change
 	shown     map[string][]*Shown
@@ -265,7 +265,7 @@ func (s *State) wait(ctx context.Context, ok func() bool) bool {
 	}
 }
 
-// id makes a new id. It needs the lock.
+// id returns a new id. The lock must be held.
 func (s *State) id() int {
 	s.last++
 	return s.last
@@ -344,7 +344,7 @@ func (s *State) WaitConfirmed(text string) {
 	}
 }
 
-// WaitAgain waits until the bot has signed in so many times and left all sockets but one.
+// WaitAgain waits until the bot has signed in this many times and only one socket is left.
 func (s *State) WaitAgain(times int) {
 	s.T.Helper()
 	ctx, cancel := context.WithTimeout(s.T.Context(), patience)
@@ -495,7 +495,7 @@ func (b *Inbox) WaitText(t testing.TB, text string) chat.Update {
 	return found
 }
 
-// WaitFiles waits for an update with so many files.
+// WaitFiles waits for an update with n files.
 func (b *Inbox) WaitFiles(t testing.TB, n int) chat.Update {
 	t.Helper()
 	var found chat.Update

@@ -44,14 +44,14 @@ type contractCall struct {
 
 // A shape describes a JSON value.
 type shape struct {
-	Type     []string          `json:"type"` // also file, and scalar, which is any form text
+	Type     []string          `json:"type"` // JSON types, also file, and scalar for any form text
 	Fields   map[string]*shape `json:"fields"`
 	Required []string          `json:"required"`
 	Items    *shape            `json:"items"`
 	Max      int               `json:"max"` // UTF-16 units of a string, items of an array
 	Open     bool              `json:"open"`
 	Ref      string            `json:"ref"`
-	Any      []*shape          `json:"any"` // for an object that must match one of them
+	Any      []*shape          `json:"any"` // alternatives, one of which an object must match
 }
 
 // rules combine the contracts of one platform: the first is the recording of its SDK.
@@ -168,7 +168,7 @@ func (r *rules) checkFrame(name string, frame []byte) []string {
 	return r.checkValue(name, v)
 }
 
-// checkValue is checkFrame for a frame that was read already, or for the query of a socket's address.
+// checkValue is checkFrame for a decoded frame, or for the query of a socket's address.
 func (r *rules) checkValue(name string, v any) []string {
 	var wrong []string
 	for i, set := range r.sets {

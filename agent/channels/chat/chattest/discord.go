@@ -86,7 +86,7 @@ func (f *Discord) Forget() {
 // Blind switches the message content intent off.
 func (f *Discord) Blind() { f.state.do(func() { f.blind = true }) }
 
-// Exhaust leaves no more sessions for today.
+// Exhaust uses up today's sessions.
 func (f *Discord) Exhaust() { f.state.do(func() { f.spent = true }) }
 
 // Close closes the next connection with a code after the bot identified itself.

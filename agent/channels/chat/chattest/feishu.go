@@ -27,10 +27,10 @@ type Feishu struct {
 	files  map[string]*Sent
 	uuids  map[string]string
 	tokens int
-	scopes []string // that the tenant granted
+	scopes []string // scopes granted by the tenant
 }
 
-// Grant gives the app these scopes.
+// Grant grants these scopes to the app.
 func (f *Feishu) Grant(scopes ...string) { f.state.do(func() { f.scopes = scopes }) }
 
 // NewFeishu starts one.
@@ -150,7 +150,7 @@ func feishuFrame(method uint64) (b []byte) {
 
 func feishuControl(kind string) []byte { return feishuHeaders(feishuFrame(0), "type", kind) }
 
-// frame makes the last frame of an event; a long one is sent in parts, the others of which go first.
+// frame returns the last frame of an event; a long event is split, with its other parts sent first.
 func (f *Feishu) frame(it *item) (websocket.MessageType, []byte) {
 	payload, err := json.Marshal(it.body)
 	if err != nil {

@@ -29,10 +29,10 @@ type Slack struct {
 	files  map[string]*Sent
 	shares map[string]map[string]any // messages of files, by file and channel
 	last   int64                     // time stamps count up
-	scopes []string                  // of the bot token
+	scopes []string                  // scopes of the bot token
 }
 
-// Grant gives the bot token these scopes.
+// Grant grants these scopes to the bot token.
 func (f *Slack) Grant(scopes ...string) { f.state.do(func() { f.scopes = scopes }) }
 
 // NewSlack starts one.
@@ -70,7 +70,7 @@ func (f *Slack) Cut() { f.q.cut() }
 // Repeat sends all events again.
 func (f *Slack) Repeat() { f.q.repeat() }
 
-// Recycle asks the bot to open another socket, and closes the old one when it is there.
+// Recycle asks the bot to open another socket, and closes the old one once that is open.
 func (f *Slack) Recycle(ctx context.Context) {
 	f.state.mu.Lock()
 	var old []*websocket.Conn
@@ -106,7 +106,7 @@ func (f *Slack) SwitchOff(ctx context.Context) {
 	}
 }
 
-// ts makes a time stamp. It needs the lock.
+// ts returns a new time stamp. The lock must be held.
 func (f *Slack) ts() string {
 	f.last++
 	return strconv.FormatInt(f.last, 10) + fmt.Sprintf(".%06d", f.state.id())

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// slackBlock has the fields of the blocks that a bot may send.
+// slackBlock holds the fields of blocks that a bot may send.
 type slackBlock struct {
 	Type     string
 	Text     *slackTextObject

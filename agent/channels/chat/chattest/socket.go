@@ -21,7 +21,7 @@ type item struct {
 	self     *item     // of a copy for encode, which runs without the lock
 }
 
-// sockets delivers events over WebSockets: each to one of them, and again if that ends before it was acknowledged.
+// sockets delivers events over WebSockets: each to one socket, and again if that ends before it was acknowledged.
 type sockets struct {
 	s     *State
 	items []*item

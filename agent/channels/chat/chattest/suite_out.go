@@ -22,7 +22,7 @@ func (s *suite) edits() {
 		}
 		return
 	}
-	for range 2 { // the second changes nothing, which is no error
+	for range 2 { // the second call changes nothing, which isn't an error
 		p := chat.Post{Text: "a **bold** word <!channel> @everyone", Grows: true}
 		if err := s.ch.Edit(s.Context(), ref, p); err != nil {
 			s.Fatal(err)
@@ -38,7 +38,7 @@ func (s *suite) edits() {
 	if got := s.Fake.State().Shown(to.Chat); got[0].Rich && !s.Marked {
 		s.Errorf("plain text is shown as %+v", got)
 	}
-	for range 2 { // the last edit, too
+	for range 2 { // repeating the last edit changes nothing either
 		if err := s.ch.Edit(s.Context(), ref, chat.Post{Text: "the **end**", Grows: true, Final: true}); err != nil {
 			s.Fatal(err)
 		}

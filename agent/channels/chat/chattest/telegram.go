@@ -32,7 +32,7 @@ type Telegram struct {
 	alone    bool   // groups are switched off
 }
 
-// SetWebhook has updates go to an address, as another program may have set it.
+// SetWebhook sets the webhook's address, as another program might.
 func (f *Telegram) SetWebhook(address string) { f.state.do(func() { f.hook = address }) }
 
 // KeepFromGroups switches groups off for the bot.
@@ -386,8 +386,8 @@ func (f *Telegram) checkText(c telegramCall, fault Fault) string {
 	return ""
 }
 
-// telegramEntities finds an entity that is outside of the text, cuts a character, overlaps another, or stands where the
-// Bot API takes none.
+// telegramEntities reports entities that are outside of the text, cut a character, overlap another, or are where the Bot
+// API allows none.
 func telegramEntities(c telegramCall, units []uint16) string {
 	low := func(at int) bool { return at < len(units) && units[at] >= 0xdc00 && units[at] < 0xe000 }
 	for i, e := range c.Entities {

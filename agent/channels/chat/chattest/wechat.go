@@ -23,9 +23,9 @@ const WeChatToken = "b1a2c3d4e5@im.bot:060000a1b2c3d4e5f60718293a4b5c6d7e"
 type WeChat struct {
 	state   State
 	all     []weChatQueued
-	again   bool              // the next poll brings all, whatever cursor it has
+	again   bool              // the next poll returns everything, whatever its cursor
 	tokens  map[string]string // owner of each token
-	blobs   map[string][]byte // encrypted, by how they are found again
+	blobs   map[string][]byte // encrypted files, by the key that finds them
 	uploads map[string]weChatUpload
 	cut     int
 	code    string   // the last QR code

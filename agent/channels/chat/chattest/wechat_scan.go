@@ -46,7 +46,7 @@ func (f *WeChat) scan(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// scanned responds when there is progress, or that there is none.
+// scanned responds once there is progress, or reports that there is none.
 func (f *WeChat) scanned(ctx context.Context, code, digits string) map[string]any {
 	s := &f.state
 	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
@@ -60,7 +60,7 @@ func (f *WeChat) scanned(ctx context.Context, code, digits string) map[string]an
 		case len(f.scans) == 0:
 		case f.scans[0] == "need_verifycode" && digits == WeChatDigits:
 			status, f.scans = "scaned", f.scans[1:]
-		case f.scans[0] == "need_verifycode": // until they are right
+		case f.scans[0] == "need_verifycode": // repeats until the digits are right
 			status = f.scans[0]
 		default:
 			status, f.scans = f.scans[0], f.scans[1:]

@@ -55,7 +55,7 @@ func NewWeCom(t testing.TB) *WeCom {
 		_, _ = w.Write(data)
 	})
 	f.state.rules = newRules("wecom")
-	f.state.path = func(*http.Request) (string, bool) { return "", false } // all is said in frames
+	f.state.path = func(*http.Request) (string, bool) { return "", false } // everything is sent in frames
 	f.q.once = true
 	f.q.start(t, &f.state, WeComSecret, mux)
 	return f
@@ -94,7 +94,7 @@ func (f *WeCom) Replace() {
 func (f *WeCom) Say(m Said) {
 	f.state.do(func() {
 		if m.Bot || m.Self {
-			return // robots hear neither
+			return // bots receive neither
 		}
 		text := m.Text
 		if m.Mention {

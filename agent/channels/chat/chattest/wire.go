@@ -19,7 +19,7 @@ type Wire struct {
 // pair is a connection of the bot with its counterpart to the platform.
 type pair struct {
 	bot, platform net.Conn
-	socket, asked atomic.Bool // a WebSocket; a request that is not answered yet
+	socket, asked atomic.Bool // an open WebSocket; a request not answered yet
 	frozen        atomic.Bool
 }
 

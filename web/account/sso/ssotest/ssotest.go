@@ -29,7 +29,7 @@ type Service struct {
 	refuse string
 	other  bool
 	named  *string               // the issuer that answers name, "" for none
-	codes  map[string]url.Values // of authorizations that were not used yet
+	codes  map[string]url.Values // codes of authorizations that were not used yet
 }
 
 // New starts a service. Claims are its tokens' claims about the person; close it when done.

@@ -37,7 +37,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	apps := map[string]standIn{ // by the names that Fawn has for them
+	apps := map[string]standIn{ // by Fawn's names
 		"telegram": {chattest.NewTelegram(t), map[string]string{"bot_token": chattest.TelegramToken}},
 		"slack": {chattest.NewSlack(t), map[string]string{"bot_token": chattest.SlackBotToken,
 			"app_token": chattest.SlackAppToken}},

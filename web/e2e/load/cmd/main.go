@@ -1,8 +1,6 @@
-// Command cmd measures Fawn under load and prints a Markdown table; it exits
-// with 1 when a figure is over its limit. `make bench` runs it.
+// Command cmd measures Fawn under load and prints a Markdown table; it exits with 1 if a figure exceeds its limit. `make bench` runs it.
 //
-// It starts itself again as the scripted model, as the relay and as MCP servers, so that
-// their CPU time is not its own.
+// It starts itself again as the scripted model, as the relay and as MCP servers, so that their CPU time is counted separately.
 package main
 
 import (
@@ -46,8 +44,8 @@ func main() {
 }
 
 // copyOf copies a program into a folder in small writes, as installers do. The page cache keeps a file in blocks as
-// large as the writes that made it, and maps them whole: the same binary has 7 MB more resident as the linker wrote
-// it, and 27 MB more when written at once.
+// large as its writes and maps them whole: the same binary has 7 MB more resident when written by the linker, and 27
+// MB more when written at once.
 func copyOf(bin, dir, name string) (string, error) {
 	from, err := os.Open(bin)
 	if err != nil {
@@ -59,7 +57,7 @@ func copyOf(bin, dir, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(struct{ io.Writer }{to}, struct{ io.Reader }{from}) // which the kernel could do in one piece
+	_, err = io.Copy(struct{ io.Writer }{to}, struct{ io.Reader }{from}) // the kernel could otherwise copy it in one piece
 	return path, errors.Join(err, to.Close())
 }
 
