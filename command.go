@@ -294,6 +294,28 @@ func usageOf(cmd command) string {
 	return b.String()
 }
 
+// usageOfGroup returns the help of the commands that share their first word with a command line, such as "knowledge". It
+// returns "" for the word of none or of a command.
+func usageOfGroup(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	var list strings.Builder
+	for _, one := range commandTable() {
+		if one.name == args[0] {
+			return ""
+		}
+		if strings.HasPrefix(one.name, args[0]+" ") {
+			fmt.Fprintf(&list, "  %-26s %s\n", strings.TrimSpace(one.name+" "+one.args), one.about)
+		}
+	}
+	if list.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Usage: fawn %s COMMAND [flags]\n\nCommands:\n%s\nfawn help %s COMMAND lists the flags of one of them.\n",
+		args[0], list.String(), args[0])
+}
+
 func writeFlag(b *strings.Builder, f *flag.Flag) {
 	value, text := explain(f)
 	fmt.Fprintf(b, "  %-26s %s\n", strings.TrimSpace("--"+f.Name+" "+value), text)

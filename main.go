@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // dates told to the model need time zones on machines without them
@@ -62,6 +63,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			}
 			if cmd, _, err := find(args[1:]); err == nil && len(args) > 1 && !strings.HasPrefix(args[1], "-") {
 				io.WriteString(stdout, usageOf(cmd))
+			} else if text := usageOfGroup(args[1:]); text != "" {
+				io.WriteString(stdout, text)
 			} else {
 				io.WriteString(stdout, usage())
 			}
@@ -69,8 +72,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	named := len(args) > 0 && !strings.HasPrefix(args[0], "-")
+	asked := args
 	cmd, args, err := find(args)
 	if err != nil {
+		if text := usageOfGroup(asked); text != "" && len(asked) > 1 && slices.Contains([]string{"-h", "-help", "--help"}, asked[1]) {
+			io.WriteString(stdout, text)
+			return exitOK
+		}
 		return misuse(stderr, "", err)
 	}
 	o := web.Options{Version: buildVersion(), Log: web.NewLog(stderr), Out: stdout, Skills: bundled.Files(),

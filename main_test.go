@@ -60,4 +60,11 @@ func TestTheHelpOfACommandIsItsOwn(t *testing.T) {
 			t.Errorf("%q in %s", other, help)
 		}
 	}
+	for _, args := range [][]string{{"help", "knowledge"}, {"knowledge", "--help"}} { // a word of several commands
+		stdout.Reset()
+		if code := run(t.Context(), args, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "knowledge search NAME QUERY") ||
+			strings.Contains(stdout.String(), "support-bundle") {
+			t.Errorf("%q: %d %s", args, code, stdout.String())
+		}
+	}
 }

@@ -66,7 +66,7 @@ func roleInCollection() string {
 		WHERE m.knowledge = k.id AND ` + namedFor("?1") + `), '') END`
 }
 
-const documentsIn = `(SELECT count(*) FROM knowledge_doc d WHERE d.knowledge = k.id)`
+const documentsIn = `(SELECT count(*) FROM knowledge_doc d WHERE d.knowledge = k.id AND ` + living + `)`
 
 func scanCollection(row interface{ Scan(...any) error }) (c Collection, err error) {
 	var created, updated int64
