@@ -747,7 +747,7 @@ func TestAChatChoosesCollections(t *testing.T) {
 		if !strings.Contains(a.body, "30 francs") || strings.Contains(a.body, "surprise") {
 			t.Errorf("%s: %d %s", ref, a.status, a.body)
 		}
-		if sent := fmt.Sprintf("%s", model.Requests()[0].Body); !strings.Contains(sent, told) || !strings.Contains(sent, "Notes") {
+		if sent := string(model.Requests()[0].Body); !strings.Contains(sent, told) || !strings.Contains(sent, "Notes") {
 			t.Errorf("%s: the model isn't told: %s", ref, sent)
 		}
 	}
