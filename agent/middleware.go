@@ -36,7 +36,7 @@ type Reply struct {
 	Final      bool   // no further call follows, even if a stage asks for one
 }
 
-// Last gives the reason why a run may make only one more model call, without tools: the model answers with what it has.
+// Last gives the reason why a run may make only one more model call, without tools: the model answers from its results so far.
 type Last struct {
 	Reason string // the run's stop reason: token_capped, loop_capped, …
 	Note   string // the note shown to the model

@@ -9,7 +9,7 @@ import (
 	"fawn/store"
 )
 
-// ValuesAreThereOnceTheyAreStored: also in a space that had none, which somebody has just looked for one in.
+// ValuesAreThereOnceTheyAreStored: also in a space that was just found empty.
 func (s suite) ValuesAreThereOnceTheyAreStored(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	missing := func(space, key string) {

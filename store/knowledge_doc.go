@@ -258,7 +258,7 @@ func (db *DB) RemoveDocument(ctx context.Context, d Document) error {
 				d.Source); err != nil {
 				return err
 			}
-			for more := true; more; { // what was added meanwhile
+			for more := true; more; { // documents added meanwhile
 				var err error
 				if more, err = w.removePassages(CollectionShelf(d.Collection), d.File()); err != nil {
 					return err

@@ -198,7 +198,7 @@ func (s suite) DocumentsOfCollectionsAreFoundUntilTheirSourceIsGone(t *testing.T
 }
 
 // NothingIsKeptOfASourceThatIsGone: a reader that is still at work writes neither documents nor passages of it, nor of a
-// document that somebody removed.
+// document that was removed.
 func (s suite) NothingIsKeptOfASourceThatIsGone(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	c, src := collection(t, db, "k", "Handbook")

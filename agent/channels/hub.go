@@ -60,7 +60,7 @@ type Settings struct {
 type Bot struct {
 	Provider  string
 	Name      string   // name of the platform, for people
-	Allowed   []string // ids of people who may write without connecting an account; "*" allows everyone
+	Allowed   []string // ids that may write without a connected account; "*" allows everyone
 	Unasked   bool     // in groups, also answer messages without a mention
 	Guests    bool     // in groups, also answer people without an account, unless the group's settings differ
 	Assistant string

@@ -346,7 +346,7 @@ type target struct {
 	Reply  string       `json:"reply,omitempty"`
 	Thread string       `json:"thread"`
 	Owner  string       `json:"owner,omitempty"`
-	Asker  *chat.Person `json:"asker,omitempty"` // the person who must be connected; empty sends the answer in any case
+	Asker  *chat.Person `json:"asker,omitempty"` // must be connected for the answer to be sent; empty sends it always
 
 	Whole  bool   `json:"whole,omitempty"`  // sent when complete, to a chat that didn't ask
 	Title  string `json:"title,omitempty"`  // title of a task

@@ -169,7 +169,7 @@ func (r *reading) there(ctx context.Context, err error) error {
 	}
 }
 
-// keepBelow keeps what was read of a file or a folder that can't be read now.
+// keepBelow keeps the documents of a file or folder that can't be read now.
 func (r *reading) keepBelow(folder string) {
 	for name := range r.known {
 		if name == folder || strings.HasPrefix(name, folder+"/") {
@@ -287,7 +287,7 @@ func (r *reading) take(ctx context.Context, it item) error {
 
 // unreadable keeps a document whose file can't be read: the others are read all the same. Only a file that is closed to the
 // server loses the text that was read of it before; after other errors, which may pass, it stays until the file can be read
-// again. What is read of a repository lies in files of the server's own.
+// again. Clones of repositories lie in files of the server's own.
 func (r *reading) unreadable(ctx context.Context, had bool, d store.Document, err error) error {
 	if r.src.Kind == store.GitSource || ctx.Err() != nil || exhausted(err) {
 		return err

@@ -174,7 +174,7 @@ type lineKey struct {
 }
 
 // remember returns the memory for models, or nil. A model with a small window has no room for it, and
-// a helper only knows what it was told.
+// a helper knows its task alone.
 func (b *Builder) remember(c config.Memory, e equipment) middleware.Remember {
 	if e.options.Guest || e.brief != "" || e.helper != nil || !c.Enabled || !c.InjectionEnabled {
 		return nil

@@ -42,7 +42,7 @@ func ProbeVia(ctx context.Context, m config.Model, g *netguard.Guard) llm.Probed
 	return llm.Probe(ctx, c)
 }
 
-// Edited returns an edit of a model restricted to what the user of a request may do.
+// Edited returns an edit of a model restricted to the permissions of a request's user.
 func (o Outward) Edited(ctx context.Context, e config.ModelEdit) config.ModelEdit {
 	g := o.Guard(ctx)
 	if g == nil {

@@ -22,7 +22,7 @@ func TokenUsage() agent.Middleware {
 	}
 }
 
-// attribution describes what an answer's tokens were used for.
+// attribution describes the purpose of an answer's tokens.
 type attribution struct {
 	Version int              `json:"version"`
 	Kind    string           `json:"kind"` // todo_update, subagent_dispatch, tool_batch, final_answer, thinking

@@ -89,7 +89,7 @@ func (m *Manager) putCost(ctx context.Context, cost []store.Spending) error {
 
 const (
 	titleField = "title"
-	costTime   = 10 * time.Second // to store what a title cost, also while the server stops
+	costTime   = 10 * time.Second // to store the cost of a title, also while the server stops
 )
 
 // putTitle is [Manager.amend] for a title and its cost. It reads no other state of the thread.

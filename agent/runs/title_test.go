@@ -10,7 +10,7 @@ import (
 	"fawn/store"
 )
 
-// ALateTitleChangesNothingElse: messages and place stay, what it cost is in the accounts, and a title that somebody
+// ALateTitleChangesNothingElse: messages and place stay, what it cost is in the accounts, and a title that a person
 // has changed is left alone.
 func (s suite) ALateTitleChangesNothingElse(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())

@@ -190,7 +190,7 @@ type Bucket struct {
 	Per time.Duration
 }
 
-// Format is a platform's text format. The adapter renders it; other code only needs it to know what is lost.
+// Format is a platform's text format. The adapter renders it; other code reads from it which elements get lost.
 type Format string
 
 // The formats.

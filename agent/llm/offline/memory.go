@@ -2,7 +2,7 @@ package offline
 
 import "strings"
 
-// noted confirms what the person wants remembered. Package memory stores it once the chat has been quiet for a while,
+// noted confirms a fact to remember. Package memory stores it once the chat has been quiet for a while,
 // unless memory is off; the model can't know.
 func (c *conversation) noted(wishes []string) string {
 	var b strings.Builder

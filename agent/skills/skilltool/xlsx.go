@@ -331,7 +331,7 @@ type column struct {
 	top, n int
 }
 
-// result is what a formula gave: a text, and its number where it is one.
+// result is the result of a formula: a text, and its number if it is one.
 type result struct {
 	text   string
 	number float64
