@@ -1,7 +1,7 @@
 // The message box: drafts, keys, sending, stopping. Sending works by form
 // anyway; here it happens in place.
 import {$, apply, later, on, say, toast, word} from './dom.js';
-import {listen} from './live.js';
+import {following, listen} from './live.js';
 import {toEnd} from './scroll.js';
 import * as upload from './upload.js';
 
@@ -64,6 +64,9 @@ const go = async (to) => {
 
 const follow = async (frame) => {
   if (frame.location) { await go(frame.location); return; }
+  // The run before has ended at the server, but not yet on this page, whose stream brings the next run as well and may be
+  // ahead of this answer.
+  if (frame.running && following()) { toEnd(); say(word('live-running')); listen(); return; }
   if (frame.running) {
     $('no-turns')?.remove();
     for (const t of document.querySelectorAll('.turn.last')) t.classList.remove('last');

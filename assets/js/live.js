@@ -157,6 +157,9 @@ const open = () => {
   }
 };
 
+// Tell whether the page follows a run whose end it has not seen.
+export const following = () => running;
+
 // Start to listen from a cursor; used at page load and after a message was sent. A page that has
 // not seen the end of the run before goes on where it is.
 export const listen = (from) => {
