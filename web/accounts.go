@@ -41,7 +41,7 @@ func (a *App) openPeople(ctx context.Context, snap *config.Snapshot) error {
 // openAccounts opens the service of accounts and sign-ins.
 func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 	required := a.accountsRequired(snap.File.Auth.Required)
-	a.people.accounts = account.New(account.Options{DB: a.data.db, Log: a.opts.Log, Required: required,
+	a.people.accounts = account.New(account.Options{DB: a.data.db, Log: a.opts.Log, HashMemory: a.opts.HashMemory, Required: required,
 		UserHeader: a.front.vouches})
 	a.people.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
 	a.people.accounts.StopOwned = a.stopOwned

@@ -59,7 +59,7 @@ func start(t *testing.T, conf string, change ...func(*web.Options)) *server {
 	t.Helper()
 	s := &server{conf: filepath.Join(t.TempDir(), "config.yaml"), log: &agenttest.Log{}, out: &agenttest.Log{}}
 	s.configure(t, conf)
-	o := web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: s.conf, Version: "test", Doctor: cli.Doctor,
+	o := web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: s.conf, Version: "test", Doctor: cli.Doctor, HashMemory: 64,
 		Log: slog.New(slog.NewTextHandler(s.log, nil)), Out: s.out}
 	for _, f := range change {
 		f(&o)

@@ -32,9 +32,11 @@ type Options struct {
 	Base      string          // path below which a proxy shows this server; empty is server.base_path
 	Version   string
 	Log       *slog.Logger
-	Out       io.Writer        // gets the one line that says Fawn is ready
-	Skills    fs.FS            // skills that come with the program; nil has none
-	World     *community.World // in place of the web, where searches and pages come from; nil has the web
+	Out       io.Writer // gets the one line that says Fawn is ready
+	// HashMemory is the memory of a new password's hash in KiB, and with it the cost; 0 is 46 MiB.
+	HashMemory uint32
+	Skills     fs.FS            // skills that come with the program; nil has none
+	World      *community.World // in place of the web, where searches and pages come from; nil has the web
 	// Doctor looks at the installation and tells Out what it found, for bundles for support; nil leaves that out.
 	Doctor func(context.Context, Options) (ok bool, err error)
 

@@ -52,7 +52,8 @@ type Options struct {
 	UserHeader string
 	Required   bool // reports whether accounts are required; otherwise everyone is the installation's owner
 
-	Now func() time.Time // nil is the clock of DB
+	HashMemory uint32           // KiB that the hash of a new password takes; 0 is 46 MiB
+	Now        func() time.Time // nil is the clock of DB
 }
 
 // Service keeps accounts. Its methods are safe for concurrent use.
@@ -85,7 +86,7 @@ func New(o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Service{Options: o, limits: newLimits(o.Now), hashes: newHasher()}
+	return &Service{Options: o, limits: newLimits(o.Now), hashes: newHasher(o.HashMemory)}
 }
 
 // Required reports whether accounts are required. Otherwise everyone is the installation's owner.

@@ -33,7 +33,7 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	w := &world{db: db, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	w.Service = account.New(account.Options{DB: db, Required: true, Log: slog.New(slog.DiscardHandler),
+	w.Service = account.New(account.Options{DB: db, Required: true, HashMemory: 64, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return w.now }})
 	return w
 }
@@ -341,5 +341,17 @@ func TestOnlyOwnersChangeOwnersAndAdmins(t *testing.T) {
 		if err := account.May(c.by, store.User{ID: "t", Role: c.target}, c.to); (err == nil) != c.want {
 			t.Errorf("%s makes %s %q: %v", c.by.Role, c.target, c.to, err)
 		}
+	}
+}
+
+func TestAServerHashesPasswordsAtFullCost(t *testing.T) {
+	w := newWorld(t)
+	s := account.New(account.Options{DB: w.db})
+	u, err := s.Create(t.Context(), account.NewUser{Email: "cost@x.org", Role: account.RoleOwner, Password: "long enough"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "$argon2id$v=19$m=47104,t=1,p=1$"; !strings.HasPrefix(u.Password, want) {
+		t.Fatalf("a password is stored as %.40q, not as %q", u.Password, want)
 	}
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -15,7 +16,7 @@ import (
 
 // Cost of a hash. Each needs hashMemory KiB, so only few are computed at once.
 const (
-	hashMemory = 46 << 10 // KiB
+	hashMemory = 46 << 10 // KiB, unless Options say otherwise
 	hashTime   = 1
 	hashSalt   = 16
 	hashSize   = 32
@@ -28,14 +29,16 @@ const (
 
 // hasher computes and compares argon2id hashes, few at once.
 type hasher struct {
+	memory  uint32 // KiB of a new hash
 	slots   chan struct{}
 	waiting atomic.Int32
 	dummy   string // compared if there is no user, so that both cases take the same time
 }
 
-func newHasher() *hasher {
-	return &hasher{slots: make(chan struct{}, hashSlots),
-		dummy: fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$%s$%s", hashMemory, hashTime,
+func newHasher(memory uint32) *hasher {
+	memory = cmp.Or(memory, hashMemory)
+	return &hasher{memory: memory, slots: make(chan struct{}, hashSlots),
+		dummy: fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$%s$%s", memory, hashTime,
 			base64.RawStdEncoding.EncodeToString(make([]byte, hashSalt)),
 			base64.RawStdEncoding.EncodeToString(make([]byte, hashSize)))}
 }
@@ -67,8 +70,8 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	defer release()
 	salt := make([]byte, hashSalt)
 	rand.Read(salt)
-	sum := argon2.IDKey([]byte(password), salt, hashTime, hashMemory, 1, hashSize)
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, hashMemory, hashTime,
+	sum := argon2.IDKey([]byte(password), salt, hashTime, h.memory, 1, hashSize)
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, h.memory, hashTime,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum)), nil
 }
 

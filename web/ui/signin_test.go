@@ -51,7 +51,7 @@ func openGuarded(t *testing.T, f config.File) *guarded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &guarded{T: t, db: db, accounts: account.New(account.Options{DB: db, Log: log, Required: true})}
+	h := &guarded{T: t, db: db, accounts: account.New(account.Options{DB: db, Log: log, Required: true, HashMemory: 64})}
 	h.dirs = files.Dirs{Root: dir}
 	manager := runs.New(runs.Config{DB: db, Log: log, Remove: h.dirs.Remove,
 		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return nil, errors.New("nobody runs here") }})
