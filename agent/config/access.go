@@ -59,7 +59,6 @@ type OIDCProvider struct {
 	AdminEmails             []string `yaml:"admin_emails"`
 	PKCEEnabled             bool     `yaml:"pkce_enabled"`
 	NonceEnabled            bool     `yaml:"nonce_enabled"`
-	Extra                   Extra    `yaml:",inline"`
 }
 
 // ChannelConnections lets people link their own accounts on chat services.

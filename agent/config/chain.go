@@ -13,12 +13,6 @@ type InputPolish struct {
 	ModelName string `yaml:"model_name"` // empty = the first model
 }
 
-// Safety reacts to an answer the provider broke off for safety reasons.
-type Safety struct {
-	Enabled   bool       `yaml:"enabled"`
-	Detectors []Provider `yaml:"detectors"` // empty = built in
-}
-
 // Provider selects an implementation by class path and passes it its settings.
 type Provider struct {
 	Use    string `yaml:"use"`

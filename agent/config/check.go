@@ -82,7 +82,6 @@ func (s *Snapshot) check(d *syntax.Decoder) {
 	s.checkSkillsPath(d, at)
 	s.checkServers()
 	s.checkClasses(d, at)
-	s.warnIgnored(d)
 	s.warnClosed(d)
 }
 

@@ -1,9 +1,6 @@
 package config
 
 import (
-	"slices"
-	"strings"
-
 	"fawn/agent/config/syntax"
 )
 
@@ -12,7 +9,7 @@ import (
 func (s *Snapshot) warnClosed(d *syntax.Decoder) {
 	for _, at := range s.tree.Matching([]string{"channels", "*"}, "") {
 		on := at.Value.Get("enabled")
-		if on == nil || on.Origin().Source == settingsName || withoutBot(at.Key) {
+		if on == nil || on.Origin().Source == settingsName || at.Key == "channels.session" {
 			continue
 		}
 		if enabled, ok := syntax.ParseBool(on); !ok || !enabled {
@@ -29,10 +26,4 @@ func (s *Snapshot) warnClosed(d *syntax.Decoder) {
 		d.Warn(where.Problem(`%s.allowed_users is empty: %s. In DeerFlow, everybody can; allowed_users: ["*"] allows that`,
 			at.Key, who))
 	}
-}
-
-// withoutBot reports whether a section below channels isn't a supported bot's.
-func withoutBot(key string) bool {
-	return slices.ContainsFunc(ignoredChannels(), func(i Ignored) bool { return i.Key == key }) ||
-		strings.HasSuffix(key, ".session")
 }

@@ -30,7 +30,7 @@ func Default() File {
 		Sandbox:    defaultSandbox(),
 		Uploads: Uploads{
 			MaxFiles: 10, MaxFileSize: 50 << 20, MaxTotalSize: 100 << 20,
-			AutoConvertDocuments: true, PDFConverter: "auto",
+			AutoConvertDocuments: true,
 		},
 		Knowledge:      Knowledge{MaxBytes: 1 << 30},
 		Skills:         Skills{ContainerPath: "/mnt/skills"},
@@ -50,7 +50,7 @@ func Default() File {
 		Browser:            Browser{Enabled: true, Sessions: 4, IdleTimeout: 10 * time.Minute},
 		LoopDetection:      middleware.DefaultLoop(),
 		ReadBeforeWrite:    Switch{Enabled: true},
-		SafetyFinishReason: Safety{Enabled: true},
+		SafetyFinishReason: Switch{Enabled: true},
 		TokenUsage:         Switch{Enabled: true},
 		TokenBudget:        middleware.DefaultBudget(),
 		LLMCall:            middleware.DefaultRetry(),
@@ -58,13 +58,11 @@ func Default() File {
 		Guardrails:         Guardrails{FailClosed: true},
 		Authorization:      Authorization{FailClosed: true, DefaultRole: "user"},
 		Auth:               Auth{Required: "auto"},
-		Database:           Database{Schema: "fawn", Migrate: "auto", Backend: "sqlite", CheckpointChannelMode: "full"},
+		Database:           Database{Schema: "fawn", Migrate: "auto", Backend: "sqlite"},
 		Cluster:            Cluster{Lease: 10 * time.Second, Wake: "notify", Slots: 200},
-		RunEvents:          RunEvents{Backend: "db", MaxTraceContent: 10240, TrackTokenUsage: true},
-		Scheduler: Scheduler{Enabled: true, PollInterval: 5 * time.Second, Lease: 2 * time.Minute,
-			MaxConcurrentRuns: 3, MinOnceDelay: time.Minute},
-		MCPTasks:           MCPTasks{Enabled: true, PollInterval: 5 * time.Second, Lease: 2 * time.Minute, MaxConcurrentPolls: 8},
-		StreamBridge:       StreamBridge{Type: "memory", QueueMaxsize: 256},
+		Scheduler: Scheduler{Enabled: true, PollInterval: 5 * time.Second, MaxConcurrentRuns: 3,
+			MinOnceDelay: time.Minute},
+		MCPTasks:           MCPTasks{Enabled: true, PollInterval: 5 * time.Second, MaxConcurrentPolls: 8},
 		ChannelConnections: ChannelConnections{Enabled: true, RequireBoundIdentity: true},
 	}
 	f.Logging.Enhance.Format = "text"
@@ -88,16 +86,14 @@ func defaultSandbox() Sandbox {
 
 func defaultMemory() Memory {
 	return Memory{
-		Enabled: true, Mode: "middleware", InjectionEnabled: true, ShutdownFlushTimeout: 30 * time.Second,
-		ManagerClass: "deermem",
+		Enabled: true, Mode: "middleware", InjectionEnabled: true,
 		Backend: MemoryBackend{
 			Debounce: 30 * time.Second, QueueMaxDepth: 1000, MaxFacts: 100, FactConfidenceThreshold: 0.7,
-			MaxInjectedFacts: 15, MaxInjectionTokens: 2000, TokenCounting: "tiktoken",
-			GuaranteedCategories: []string{"correction"}, GuaranteedTokenBudget: 500, FactEvictionPolicy: "confidence",
+			MaxInjectedFacts: 15, MaxInjectionTokens: 2000, GuaranteedCategories: []string{"correction"},
+			GuaranteedTokenBudget:  500,
 			StalenessReviewEnabled: true, StalenessAgeDays: 90, StalenessMinCandidates: 3,
 			StalenessMaxRemovalsPerCycle: 10, StalenessProtectedCategories: []string{"correction"},
 			StalenessMaxLifetimeMultiplier: 20, StalenessMaxExtensionDays: 3650,
-			ConsolidationMinFacts: 8, ConsolidationMaxGroupsPerCycle: 3, ConsolidationMaxSources: 8,
 		},
 	}
 }

@@ -4,9 +4,8 @@ import "time"
 
 // Extensions is extensions_config.json: the MCP servers and which skills are on.
 type Extensions struct {
-	MCPServers  map[string]MCPServer  `yaml:"mcpServers" alias:"mcp_servers,servers"`
-	Skills      map[string]SkillState `yaml:"skills"`
-	Middlewares []any                 `yaml:"middlewares"` // Python only; read and ignored
+	MCPServers map[string]MCPServer  `yaml:"mcpServers" alias:"mcp_servers,servers"`
+	Skills     map[string]SkillState `yaml:"skills"`
 }
 
 // SkillState turns one skill on or off. A skill without an entry is on.
@@ -35,8 +34,7 @@ type MCPServer struct {
 	SessionInitTimeout time.Duration      `yaml:"session_init_timeout" min:"0"` // 0 = ten seconds, a minute for launchers that download
 	PublicOnly         bool               `yaml:"public_only"`                  // only connect to public addresses and those of auth.allow_private
 	Sampling           bool               `yaml:"sampling"`                     // it may ask for model calls, which its tools' runs pay for
-	TaskToolsets       []any              `yaml:"task_toolsets"`
-	Extra              Extra              `yaml:",inline"` // kept when the file is written back
+	Extra              Extra              `yaml:",inline"`                      // kept when the file is written back
 
 	Disabled string `yaml:"-"` // why the server cannot be used although Enabled; empty = it can
 	Origin   Origin `yaml:"-"` // where the entry was written
@@ -74,5 +72,4 @@ type MCPOAuth struct {
 	DefaultTokenType string        `yaml:"default_token_type"`
 	RefreshSkew      time.Duration `yaml:"refresh_skew_seconds" min:"0"`
 	ExtraTokenParams Headers       `yaml:"extra_token_params"`
-	Extra            Extra         `yaml:",inline"`
 }

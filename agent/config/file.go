@@ -12,7 +12,6 @@ import (
 // words), unit (ms or bytes; durations are seconds otherwise) and reload:"restart" for keys which take effect at the
 // next start only.
 type File struct {
-	ConfigVersion     int    `yaml:"config_version"`                                          // schema number written by DeerFlow; read, never needed
 	LogLevel          string `yaml:"log_level" enum:"debug|info|warn|warning|error|critical"` // least severe level that is logged
 	Timezone          string `yaml:"timezone"`                                                // IANA name for dates told to the model; empty = the browser's, else the machine's
 	MaxRecursionLimit int    `yaml:"max_recursion_limit" min:"1"`                             // most steps a client may ask for in one run
@@ -31,9 +30,8 @@ type File struct {
 
 	DefaultModel string `yaml:"default_model"` // name of the model that answers unless another is asked for; empty = the first
 
-	Models     []Model     `yaml:"models"`
-	ToolGroups []ToolGroup `yaml:"tool_groups"`
-	Tools      []Tool      `yaml:"tools"`
+	Models []Model `yaml:"models"`
+	Tools  []Tool  `yaml:"tools"`
 
 	DisabledTools []string `yaml:"disabled_tools"` // built-in tools that no model is offered
 
@@ -64,9 +62,8 @@ type File struct {
 	Transcription Endpoint                     `yaml:"transcription"` // speech to text
 
 	LoopDetection      middleware.LoopOptions   `yaml:"loop_detection"`
-	ToolProgress       Extra                    `yaml:"tool_progress"` // read and ignored
 	ReadBeforeWrite    Switch                   `yaml:"read_before_write"`
-	SafetyFinishReason Safety                   `yaml:"safety_finish_reason"`
+	SafetyFinishReason Switch                   `yaml:"safety_finish_reason"`
 	TokenUsage         Switch                   `yaml:"token_usage"`
 	TokenBudget        middleware.BudgetOptions `yaml:"token_budget"`
 	LLMCall            middleware.RetryRules    `yaml:"llm_call"`
@@ -76,23 +73,15 @@ type File struct {
 	Authorization Authorization `yaml:"authorization"`
 	Auth          Auth          `yaml:"auth"`
 
-	Database      Database     `yaml:"database"`
-	Cluster       Cluster      `yaml:"cluster"`
-	Files         Files        `yaml:"files"`
-	Checkpointer  Checkpointer `yaml:"checkpointer"`
-	RunEvents     RunEvents    `yaml:"run_events"`
-	AgentStorage  Extra        `yaml:"agent_storage"`  // read and ignored
-	DedupeStorage Extra        `yaml:"dedupe_storage"` // read and ignored
-	Scheduler     Scheduler    `yaml:"scheduler" reload:"restart"`
-	MCPTasks      MCPTasks     `yaml:"mcp_tasks"`
-	RunOwnership  Extra        `yaml:"run_ownership"` // read and ignored
-	StreamBridge  StreamBridge `yaml:"stream_bridge"`
+	Database  Database  `yaml:"database"`
+	Cluster   Cluster   `yaml:"cluster"`
+	Files     Files     `yaml:"files"`
+	Scheduler Scheduler `yaml:"scheduler" reload:"restart"`
+	MCPTasks  MCPTasks  `yaml:"mcp_tasks"`
 
 	Channels           Extra               `yaml:"channels"` // chat apps, each with its own keys
 	ChannelConnections ChannelConnections  `yaml:"channel_connections"`
 	ACPAgents          map[string]ACPAgent `yaml:"acp_agents"`
-	Extensions         Extra               `yaml:"extensions"` // Python only; read and ignored
-	Plugins            []any               `yaml:"plugins"`    // Python only; read and ignored
 }
 
 // Switch is a section that can only be turned on or off.
@@ -198,9 +187,8 @@ type ThreadData struct {
 
 // Uploads limits the files people add to a thread.
 type Uploads struct {
-	MaxFiles             int    `yaml:"max_files" alias:"max_file_count" min:"1"`                        // per request
-	MaxFileSize          int64  `yaml:"max_file_size" alias:"max_single_file_size" unit:"bytes" min:"1"` // bytes of one file
-	MaxTotalSize         int64  `yaml:"max_total_size" unit:"bytes" min:"1"`                             // bytes of one request
-	AutoConvertDocuments bool   `yaml:"auto_convert_documents"`                                          // convert office documents and the like to Markdown files next to them
-	PDFConverter         string `yaml:"pdf_converter"`                                                   // DeerFlow's choice of converter; Fawn has one
+	MaxFiles             int   `yaml:"max_files" alias:"max_file_count" min:"1"`                        // per request
+	MaxFileSize          int64 `yaml:"max_file_size" alias:"max_single_file_size" unit:"bytes" min:"1"` // bytes of one file
+	MaxTotalSize         int64 `yaml:"max_total_size" unit:"bytes" min:"1"`                             // bytes of one request
+	AutoConvertDocuments bool  `yaml:"auto_convert_documents"`                                          // convert office documents and the like to Markdown files next to them
 }

@@ -3,15 +3,17 @@ package config
 import (
 	"strings"
 
+	"fawn/agent/config/servers"
 	"fawn/agent/config/syntax"
 )
 
-// Ignored is a key, or a section with all that is in it, which is read and checked so that files written for DeerFlow
-// load, but has no effect. Setting it causes a warning.
+// Ignored is a key, or a section with all that is in it, that files written for DeerFlow may have although Fawn has no
+// use for it. Its value is not checked. Setting it causes a warning.
 type Ignored struct {
 	Key    string   // keys joined with dots; a last * stands for each key of the section
 	Reason string   // why it has no effect
 	Fine   []string // values equal to Fawn's behavior, which need no warning; * for all
+	Secret bool     // the value is hidden wherever secrets are
 }
 
 // Reasons that several keys share.
@@ -20,15 +22,15 @@ const (
 	noTasks     = "tools that start, poll and cancel a job are left to the model; tasks of the protocol are followed"
 	oneByOne    = "facts are not merged"
 	oneStore    = "checkpoints are stored with everything else; see database.url"
-	onlyOne     = "a single Fawn process owns all its runs"
+	leases      = "a server's right to its runs lasts as cluster.lease says"
 	oneProcess  = "runs are in the same process"
 	perRun      = "calls are counted per run, not across threads"
 	noPython    = "Fawn cannot load Python classes"
 	containers  = "Fawn starts its own containers; see sandbox.docker"
 )
 
-// IgnoredKeys returns the one list of keys in config.yaml that have no effect. A test proves that every other key is
-// read somewhere, and that none of these is.
+// IgnoredKeys returns the list of keys in config.yaml that have no effect. None of them is a field of [File]; a test
+// proves that every field is read somewhere.
 func IgnoredKeys() []Ignored {
 	return []Ignored{
 		{Key: "config_version", Reason: "Fawn accepts files of every version"},
@@ -45,7 +47,7 @@ func IgnoredKeys() []Ignored {
 		{Key: "sandbox.ownership", Reason: containers},
 		{Key: "sandbox.thread_data_mounts", Reason: containers},
 		{Key: "sandbox.provisioner_url", Reason: containers},
-		{Key: "sandbox.provisioner_api_key", Reason: containers},
+		{Key: "sandbox.provisioner_api_key", Reason: containers, Secret: true},
 		{Key: "uploads.pdf_converter", Reason: "Fawn has one converter"},
 		{Key: "summarization.preserve_recent_skill_count", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens", Reason: "obsolete, also in DeerFlow"},
@@ -72,16 +74,19 @@ func IgnoredKeys() []Ignored {
 		{Key: "database.checkpoint_graph_cache", Reason: alwaysDelta},
 		{Key: "database.checkpoint_cache", Reason: alwaysDelta},
 		{Key: "checkpointer.type", Reason: oneStore, Fine: []string{"sqlite"}},
+		{Key: "checkpointer.connection_string", Reason: oneStore, Secret: true},
 		{Key: "checkpointer.*", Reason: oneStore},
 		{Key: "run_events.backend", Reason: "events are stored in the database", Fine: []string{"db"}},
 		{Key: "run_events.max_trace_content", Reason: "events are stored in full"},
 		{Key: "run_events.track_token_usage", Reason: "tokens are always counted", Fine: []string{"true"}},
+		{Key: "run_events.*", Reason: "events are stored in the database"},
 		{Key: "agent_storage", Reason: "custom agents are stored as files"},
 		{Key: "dedupe_storage", Reason: "deliveries are recorded in the database"},
-		{Key: "scheduler.lease_seconds", Reason: onlyOne},
-		{Key: "mcp_tasks.lease_seconds", Reason: onlyOne},
-		{Key: "run_ownership", Reason: onlyOne},
+		{Key: "scheduler.lease_seconds", Reason: leases},
+		{Key: "mcp_tasks.lease_seconds", Reason: leases},
+		{Key: "run_ownership", Reason: leases},
 		{Key: "stream_bridge.type", Reason: "streams come from Fawn's own log", Fine: []string{"memory"}},
+		{Key: "stream_bridge.redis_url", Reason: "streams come from Fawn's own log", Secret: true},
 		{Key: "stream_bridge.*", Reason: "streams come from Fawn's own log"},
 		{Key: "extensions", Reason: noPython},
 		{Key: "plugins", Reason: noPython},
@@ -106,25 +111,47 @@ func ignoredExtensions() []Ignored {
 	}
 }
 
-// warnIgnored warns about keys without effect, each once.
-func (s *Snapshot) warnIgnored(d *syntax.Decoder) {
-	told := map[*syntax.Node]bool{}
-	for _, part := range [...]struct {
-		tree *syntax.Node
-		list []Ignored
-	}{{s.tree, IgnoredKeys()}, {s.tree, ignoredChannels()}, {s.ext, ignoredExtensions()}} {
-		for _, ig := range part.list {
-			for _, at := range part.tree.Matching(strings.Split(ig.Key, "."), "") {
-				if told[at.Value] || !at.Value.Asks(ig.Fine) {
-					told[at.Value] = true
+// paths returns where a key may stand: also in sections that have other names, or whose keys may stand one level
+// higher. A section of which all keys are ignored comes after them.
+func (ig Ignored) paths() [][]string {
+	keys := []string{ig.Key}
+	if rest, ok := strings.CutPrefix(ig.Key, "memory.backend_config."); ok {
+		keys = append(keys, "memory."+rest)
+	}
+	if rest, ok := strings.CutPrefix(ig.Key, servers.Keys()[0]); ok {
+		for _, alias := range servers.Keys()[1:] {
+			keys = append(keys, alias+rest)
+		}
+	}
+	if section, ok := strings.CutSuffix(ig.Key, ".*"); ok {
+		keys = append(keys, section)
+	}
+	out := make([][]string, 0, len(keys))
+	for _, key := range keys {
+		out = append(out, strings.Split(key, "."))
+	}
+	return out
+}
+
+// ignoredValue is what a file says for a key without effect.
+type ignoredValue struct {
+	value  any
+	secret bool
+}
+
+// takeIgnored takes the keys of a list out of a tree, and warns about each that asks for something.
+func (s *Snapshot) takeIgnored(d *syntax.Decoder, tree *syntax.Node, list []Ignored) {
+	for _, ig := range list {
+		told := false
+		for _, path := range ig.paths() {
+			for _, at := range tree.Take(path, "") {
+				s.ignored = append(s.ignored, ignoredValue{at.Value.Plain(), ig.Secret})
+				if told || !at.Value.Asks(ig.Fine) {
 					continue
 				}
-				told[at.Value] = true
+				told = strings.Contains(ig.Key, "*.") // one entry represents all
 				where := &syntax.Node{Source: at.Value.Source, Line: at.Line, Col: at.Col}
 				d.Warn(where.Problem("%s has no effect: %s", at.Key, ig.Reason))
-				if strings.Contains(ig.Key, "*.") {
-					break // one entry represents all
-				}
 			}
 		}
 	}

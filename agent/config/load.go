@@ -154,6 +154,8 @@ func (s *Snapshot) decode() error {
 	s.File, s.Extensions = Default(), Extensions{}
 	if s.tree = s.env.overlay(s.tree); s.tree != nil {
 		s.env.substitute(s.tree)
+		s.takeIgnored(&d, s.tree, IgnoredKeys())
+		s.takeIgnored(&d, s.tree, ignoredChannels())
 		for _, kind := range [...]string{"model", "tool"} {
 			if list := s.tree.Get(kind + "s"); list != nil {
 				for _, item := range list.Items {
@@ -166,6 +168,7 @@ func (s *Snapshot) decode() error {
 	}
 	if s.ext != nil {
 		s.env.substitute(s.ext)
+		s.takeIgnored(&d, s.ext, ignoredExtensions())
 		for _, key := range [...]string{"mcpServers", "mcp_servers", "servers"} {
 			if servers := s.ext.Get(key); servers != nil {
 				for _, f := range servers.Fields {

@@ -4,12 +4,10 @@ import "time"
 
 // Memory configures what Fawn remembers about people across threads.
 type Memory struct {
-	Enabled              bool          `yaml:"enabled"`
-	Mode                 string        `yaml:"mode" enum:"middleware|tool"` // learn after each turn, or only when the model calls the tools
-	InjectionEnabled     bool          `yaml:"injection_enabled"`
-	ShutdownFlushTimeout time.Duration `yaml:"shutdown_flush_timeout_seconds" min:"0"`
-	ManagerClass         string        `yaml:"manager_class"`
-	Backend              MemoryBackend `yaml:"backend_config" flat:"true"` // its keys are also read directly under memory, as older files have them
+	Enabled          bool          `yaml:"enabled"`
+	Mode             string        `yaml:"mode" enum:"middleware|tool"` // learn after each turn, or only when the model calls the tools
+	InjectionEnabled bool          `yaml:"injection_enabled"`
+	Backend          MemoryBackend `yaml:"backend_config" flat:"true"` // its keys are also read directly under memory, as older files have them
 }
 
 // MemoryBackend holds the settings of memory itself.
@@ -23,10 +21,8 @@ type MemoryBackend struct {
 	FactConfidenceThreshold float64       `yaml:"fact_confidence_threshold" min:"0" max:"1"`
 	MaxInjectedFacts        int           `yaml:"max_injected_facts" min:"0"`
 	MaxInjectionTokens      int           `yaml:"max_injection_tokens" min:"100" max:"8000"`
-	TokenCounting           string        `yaml:"token_counting" enum:"tiktoken|char"` // Fawn always estimates
 	GuaranteedCategories    []string      `yaml:"guaranteed_categories"`
 	GuaranteedTokenBudget   int           `yaml:"guaranteed_token_budget" min:"0"`
-	FactEvictionPolicy      string        `yaml:"fact_eviction_policy"`
 
 	StalenessReviewEnabled         bool     `yaml:"staleness_review_enabled"`
 	StalenessAgeDays               int      `yaml:"staleness_age_days" min:"1"`
@@ -35,13 +31,6 @@ type MemoryBackend struct {
 	StalenessProtectedCategories   []string `yaml:"staleness_protected_categories"`
 	StalenessMaxLifetimeMultiplier float64  `yaml:"staleness_max_lifetime_multiplier" min:"1" max:"100"`
 	StalenessMaxExtensionDays      int      `yaml:"staleness_max_extension_days" min:"90" max:"36500"`
-
-	ConsolidationEnabled           bool `yaml:"consolidation_enabled"`
-	ConsolidationMinFacts          int  `yaml:"consolidation_min_facts" min:"3" max:"30"`
-	ConsolidationMaxGroupsPerCycle int  `yaml:"consolidation_max_groups_per_cycle" min:"1" max:"10"`
-	ConsolidationMaxSources        int  `yaml:"consolidation_max_sources" min:"2" max:"20"`
-
-	Extra Extra `yaml:",inline"` // settings of DeerFlow's other memory back ends
 }
 
 // MemoryModel is a model used for memory alone. All empty = use ModelName or the run's model.

@@ -27,7 +27,6 @@ type Model struct {
 	ContextWindow           int            `yaml:"context_window" min:"1"`       // tokens of prompt and answer together; 0 = unknown
 	StreamChunkTimeout      *time.Duration `yaml:"stream_chunk_timeout" min:"0"` // longest silence inside a stream; nil = the provider's default, 0 = no limit
 	UseResponsesAPI         bool           `yaml:"use_responses_api"`
-	OutputVersion           string         `yaml:"output_version"`
 	ExtraBody               Extra          `yaml:"extra_body"`                      // added to every request body
 	Fallback                string         `yaml:"fallback"`                        // name of the model that answers when this one cannot be called
 	Headers                 Headers        `yaml:"headers" alias:"default_headers"` // added to every request

@@ -30,20 +30,6 @@ type Sandbox struct {
 	UIDBase         int            `yaml:"uid_base" min:"1000" reload:"restart"` // first user id of threads; only when the server is root
 	Environment     Headers        `yaml:"environment" alias:"env"`
 	Docker          SandboxDocker  `yaml:"docker" reload:"restart"`
-
-	// DeerFlow's container providers; read so that such a file loads.
-	Image                  string   `yaml:"image"`
-	Port                   int      `yaml:"port" min:"1" max:"65535"`
-	Replicas               int      `yaml:"replicas" min:"1"`
-	OverflowPolicy         string   `yaml:"overflow_policy"`
-	AcquireTimeout         *float64 `yaml:"acquire_timeout" min:"0"`
-	BurstLimit             int      `yaml:"burst_limit" min:"0"`
-	ContainerPrefix        string   `yaml:"container_prefix"`
-	HealthCheckSkipSeconds *float64 `yaml:"health_check_skip_seconds" min:"0"`
-	Ownership              Extra    `yaml:"ownership"`
-	ThreadDataMounts       *bool    `yaml:"thread_data_mounts"`
-	ProvisionerURL         string   `yaml:"provisioner_url"`
-	ProvisionerAPIKey      Secret   `yaml:"provisioner_api_key"`
 }
 
 // SandboxLimits limits one sandbox.

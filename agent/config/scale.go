@@ -8,23 +8,14 @@ import (
 
 // Database selects the storage of everything but files: SQLite in the data folder, or PostgreSQL.
 type Database struct {
-	URL                   Secret         `yaml:"url" reload:"restart"`                                   // postgres://…; "" is SQLite
-	ListenURL             Secret         `yaml:"listen_url" reload:"restart"`                            // address bypassing the pooler
-	Schema                string         `yaml:"schema" reload:"restart"`                                // schema in PostgreSQL
-	Migrate               string         `yaml:"migrate" enum:"auto|off" reload:"restart"`               // whether a starting server migrates the tables
-	Backend               string         `yaml:"backend" enum:"sqlite|memory|postgres" reload:"restart"` // DeerFlow's, for PostgresURL
-	SQLiteDir             string         `yaml:"sqlite_dir"`
-	PostgresURL           Secret         `yaml:"postgres_url" reload:"restart"`
-	PostgresSchema        string         `yaml:"postgres_schema"`
-	PoolSize              int            `yaml:"pool_size" min:"1" reload:"restart"` // connections that read
-	EchoSQL               bool           `yaml:"echo_sql"`
-	PoolRecycle           *int           `yaml:"pool_recycle"`
-	CommandTimeout        *time.Duration `yaml:"command_timeout" min:"0" reload:"restart"` // limit of one statement in PostgreSQL, 0 is none
-	CheckpointChannelMode string         `yaml:"checkpoint_channel_mode" enum:"full|delta"`
-	CheckpointDelta       Extra          `yaml:"checkpoint_delta"`
-	CheckpointGraphCache  Extra          `yaml:"checkpoint_graph_cache"`
-	CheckpointCache       Extra          `yaml:"checkpoint_cache"`
-	Extra                 Extra          `yaml:",inline"`
+	URL            Secret         `yaml:"url" reload:"restart"`                                   // postgres://…; "" is SQLite
+	ListenURL      Secret         `yaml:"listen_url" reload:"restart"`                            // address bypassing the pooler
+	Schema         string         `yaml:"schema" reload:"restart"`                                // schema in PostgreSQL
+	Migrate        string         `yaml:"migrate" enum:"auto|off" reload:"restart"`               // whether a starting server migrates the tables
+	Backend        string         `yaml:"backend" enum:"sqlite|memory|postgres" reload:"restart"` // DeerFlow's, for PostgresURL
+	PostgresURL    Secret         `yaml:"postgres_url" reload:"restart"`
+	PoolSize       int            `yaml:"pool_size" min:"1" reload:"restart"`       // connections that read
+	CommandTimeout *time.Duration `yaml:"command_timeout" min:"0" reload:"restart"` // limit of one statement in PostgreSQL, 0 is none
 }
 
 // checkDatabase warns of a variable that means another database to DeerFlow.
@@ -54,25 +45,10 @@ type Files struct {
 	Cache     int64  `yaml:"cache" unit:"bytes" min:"0" reload:"restart"` // size of local copies, 0 is unlimited
 }
 
-// Checkpointer is the older form of Database.
-type Checkpointer struct {
-	Type             string `yaml:"type" enum:"memory|sqlite|postgres"`
-	ConnectionString Secret `yaml:"connection_string"`
-	PostgresSchema   string `yaml:"postgres_schema"`
-}
-
-// RunEvents configures which events of a run are kept besides its messages.
-type RunEvents struct {
-	Backend         string `yaml:"backend" enum:"memory|db|jsonl"` // Fawn keeps events in its database
-	MaxTraceContent int    `yaml:"max_trace_content" min:"0"`      // bytes of one trace entry
-	TrackTokenUsage bool   `yaml:"track_token_usage"`
-}
-
 // Scheduler starts runs at given times.
 type Scheduler struct {
 	Enabled           bool          `yaml:"enabled"`
 	PollInterval      time.Duration `yaml:"poll_interval_seconds" min:"1"`
-	Lease             time.Duration `yaml:"lease_seconds" min:"1"`
 	MaxConcurrentRuns int           `yaml:"max_concurrent_runs" min:"1"`
 	MinOnceDelay      time.Duration `yaml:"min_once_delay_seconds" min:"0"`
 }
@@ -81,14 +57,5 @@ type Scheduler struct {
 type MCPTasks struct {
 	Enabled            bool          `yaml:"enabled"`
 	PollInterval       time.Duration `yaml:"poll_interval_seconds" min:"1"`
-	Lease              time.Duration `yaml:"lease_seconds" min:"1"`
 	MaxConcurrentPolls int           `yaml:"max_concurrent_polls" min:"1"`
-}
-
-// StreamBridge is for DeerFlow with several workers; Fawn's streams come from its own log.
-type StreamBridge struct {
-	Type         string `yaml:"type" enum:"memory|redis"`
-	QueueMaxsize int    `yaml:"queue_maxsize" min:"1"`
-	RedisURL     Secret `yaml:"redis_url"`
-	Extra        Extra  `yaml:",inline"`
 }

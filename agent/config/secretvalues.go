@@ -20,6 +20,9 @@ func (s *Snapshot) SecretValues() []string {
 	}
 	collect(reflect.ValueOf(s.File), false, add)
 	collect(reflect.ValueOf(s.Extensions), false, add)
+	for _, v := range s.ignored {
+		collect(reflect.ValueOf(v.value), v.secret, add)
+	}
 	for _, m := range s.Extensions.MCPServers {
 		for _, v := range parameters(m.URL) {
 			add(v)

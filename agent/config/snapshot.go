@@ -28,6 +28,7 @@ type Snapshot struct {
 	env     *environment
 	classes Classes
 
+	ignored  []ignoredValue   // of keys without effect
 	versions map[string]int64 // versions of the shared rows
 }
 

@@ -2,12 +2,6 @@ package config
 
 import "time"
 
-// ToolGroup names a group that tools can belong to and agents can be limited to.
-type ToolGroup struct {
-	Name  string `yaml:"name" required:"true"`
-	Extra Extra  `yaml:",inline"`
-}
-
 // Tool is one entry of tools[]: it offers a tool and selects its back end.
 type Tool struct {
 	Name  string `yaml:"name" required:"true"`

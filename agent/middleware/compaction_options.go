@@ -26,9 +26,6 @@ type CompactionOptions struct {
 	Prompt    string   `yaml:"summary_prompt"`                   // empty = built in
 
 	SkillFileReadToolNames []string `yaml:"skill_file_read_tool_names"`
-	PreserveRecentSkills   *int     `yaml:"preserve_recent_skill_count"`            // no longer used by DeerFlow; read and ignored
-	PreserveSkillTokens    *int     `yaml:"preserve_recent_skill_tokens"`           // no longer used by DeerFlow; read and ignored
-	PreserveSkillTokensPer *int     `yaml:"preserve_recent_skill_tokens_per_skill"` // no longer used by DeerFlow; read and ignored
 }
 
 // DefaultCompaction starts at four fifths of the window and keeps 20 messages.

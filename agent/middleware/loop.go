@@ -11,14 +11,13 @@ import (
 
 // LoopOptions configure the detection of loops.
 type LoopOptions struct {
-	Enabled           bool                 `yaml:"enabled"`
-	Warn              int                  `yaml:"warn_threshold" min:"1"` // answers with the same calls
-	Hard              int                  `yaml:"hard_limit" min:"1"`
-	Window            int                  `yaml:"window_size" min:"1"` // number of answers examined
-	MaxTrackedThreads int                  `yaml:"max_tracked_threads" min:"1"`
-	ToolWarn          int                  `yaml:"tool_freq_warn" min:"1"` // calls of one tool
-	ToolHard          int                  `yaml:"tool_freq_hard_limit" min:"1"`
-	Tools             map[string]ToolLimit `yaml:"tool_freq_overrides"`
+	Enabled  bool                 `yaml:"enabled"`
+	Warn     int                  `yaml:"warn_threshold" min:"1"` // answers with the same calls
+	Hard     int                  `yaml:"hard_limit" min:"1"`
+	Window   int                  `yaml:"window_size" min:"1"`    // number of answers examined
+	ToolWarn int                  `yaml:"tool_freq_warn" min:"1"` // calls of one tool
+	ToolHard int                  `yaml:"tool_freq_hard_limit" min:"1"`
+	Tools    map[string]ToolLimit `yaml:"tool_freq_overrides"`
 }
 
 // ToolLimit replaces the limits of calls for one tool.
@@ -30,7 +29,7 @@ type ToolLimit struct {
 // DefaultLoop warns at the third answer with the same calls, and ends at the fifth.
 func DefaultLoop() LoopOptions {
 	return LoopOptions{
-		Enabled: true, Warn: 3, Hard: 5, Window: 20, MaxTrackedThreads: 100, ToolWarn: 30, ToolHard: 50,
+		Enabled: true, Warn: 3, Hard: 5, Window: 20, ToolWarn: 30, ToolHard: 50,
 	}
 }
 

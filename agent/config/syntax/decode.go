@@ -126,7 +126,7 @@ func (d *Decoder) Value(n *Node, v reflect.Value, path string, tag reflect.Struc
 	case reflect.Slice:
 		d.list(n, v, path, tag)
 	case reflect.Interface:
-		v.Set(reflect.ValueOf(plain(n)))
+		v.Set(reflect.ValueOf(n.Plain()))
 	}
 }
 
@@ -177,7 +177,7 @@ func (d *Decoder) mapping(n *Node, v reflect.Value, path string) {
 				if extra == nil {
 					extra = Extra{}
 				}
-				extra[f.Key] = plain(f.Value)
+				extra[f.Key] = f.Value.Plain()
 			}
 			continue
 		}
@@ -255,8 +255,8 @@ func setOrigin(v reflect.Value, n *Node) {
 	}
 }
 
-// plain turns a tree into values of the kinds that Extra promises.
-func plain(n *Node) any {
+// Plain turns a tree into values of the kinds that Extra promises.
+func (n *Node) Plain() any {
 	switch n.Shape {
 	case Map:
 		return plainMap(n)
@@ -264,7 +264,7 @@ func plain(n *Node) any {
 		out := make([]any, 0, len(n.Items))
 		for _, item := range n.Items {
 			if item.Shape != Null && item.Unset == "" {
-				out = append(out, plain(item))
+				out = append(out, item.Plain())
 			}
 		}
 		return out
@@ -278,7 +278,7 @@ func plainMap(n *Node) map[string]any {
 	out := make(map[string]any, len(n.Fields))
 	for _, f := range n.Fields {
 		if f.Value.Shape != Null && f.Value.Unset == "" {
-			out[f.Key] = plain(f.Value)
+			out[f.Key] = f.Value.Plain()
 		}
 	}
 	return out

@@ -41,16 +41,9 @@ func (n *Node) All() []Field {
 // Matching returns the nodes at a path in which * matches any key of a section or entry of a list. The keys of the
 // fields are whole paths.
 func (n *Node) Matching(path []string, at string) []Field {
-	if n == nil {
-		return nil
-	}
-	below := n.Fields
-	for _, item := range n.Items {
-		below = append(below, Field{item.Name(), item, item.Line, item.Col})
-	}
 	var out []Field
-	for _, f := range below {
-		if path[0] != "*" && path[0] != f.Key {
+	for _, f := range n.entries() {
+		if !fits(path[0], f.Key) {
 			continue
 		}
 		f.Key = Join(at, f.Key)
@@ -63,11 +56,50 @@ func (n *Node) Matching(path []string, at string) []Field {
 	return out
 }
 
+// Take removes the keys at a path, as Matching finds them, and returns them.
+func (n *Node) Take(path []string, at string) []Field {
+	if n == nil {
+		return nil
+	}
+	var out []Field
+	if len(path) == 1 {
+		kept := n.Fields[:0:0]
+		for _, f := range n.Fields {
+			if !fits(path[0], f.Key) {
+				kept = append(kept, f)
+				continue
+			}
+			f.Key = Join(at, f.Key)
+			out = append(out, f)
+		}
+		n.Fields = kept
+		return out
+	}
+	for _, f := range n.entries() {
+		if fits(path[0], f.Key) {
+			out = append(out, f.Value.Take(path[1:], Join(at, f.Key))...)
+		}
+	}
+	return out
+}
+
+// entries returns the keys of a section, or the entries of a list by their names.
+func (n *Node) entries() []Field {
+	if n == nil {
+		return nil
+	}
+	out := slices.Clip(n.Fields)
+	for _, item := range n.Items {
+		out = append(out, Field{item.Name(), item, item.Line, item.Col})
+	}
+	return out
+}
+
+// fits reports whether a key is the one of a path.
+func fits(pattern, key string) bool { return pattern == "*" || pattern == key }
+
 // Asks reports whether this node requests something: a disabled section, an empty one or an acceptable value doesn't.
 func (n *Node) Asks(fine []string) bool {
-	if n.Disabled != "" || n.Unset != "" {
-		return false // reported already
-	}
 	if slices.Contains(fine, "*") {
 		return false
 	}
