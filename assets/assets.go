@@ -9,10 +9,12 @@ package assets
 import (
 	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -205,3 +207,58 @@ var version = sync.OnceValue(func() string {
 	})
 	return hex.EncodeToString(h.Sum(nil))[:16]
 })
+
+// fontURL matches a font's URL in a style sheet.
+var fontURL = regexp.MustCompile(`url\("?(fonts/[\w-]+\.woff2)"?\)`)
+
+// Inline returns a style sheet with its fonts inside, for a document that may load nothing. Fonts that use refuses keep
+// their addresses, which lead nowhere then.
+func Inline(name string, use func(font string) bool) (string, error) {
+	css, err := read(name)
+	if err != nil {
+		return "", err
+	}
+	return fontURL.ReplaceAllStringFunc(string(css), func(found string) string {
+		font := fontURL.FindStringSubmatch(found)[1]
+		body, failed := read(font)
+		if !use(font) || failed != nil {
+			return found
+		}
+		return "url(data:font/woff2;base64," + base64.StdEncoding.EncodeToString(body) + ")"
+	}), nil
+}
+
+// Symbols returns the icon sprite, starting at its root element.
+func Symbols() (string, error) {
+	b, err := read(Sprite)
+	if err != nil {
+		return "", err
+	}
+	text := string(b)
+	return text[max(0, strings.Index(text, "<svg")):], nil
+}
+
+// Notice names something of others that is built into the binary.
+type Notice struct {
+	Name    string // name of the module or the work
+	Version string // may be empty
+	License string // SPDX identifiers, separated by commas
+}
+
+// Notices lists everything of others that is in the binary. NoticesText has the texts.
+func Notices() []Notice {
+	b, err := read(NoticesText)
+	if err != nil {
+		return nil
+	}
+	var list []Notice
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "---") { // the texts begin
+			break
+		}
+		if f := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(f) == 3 {
+			list = append(list, Notice{f[0], f[1], f[2]})
+		}
+	}
+	return list
+}

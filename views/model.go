@@ -276,3 +276,98 @@ type Sandbox struct {
 	Network  string   // proxy, none or host
 	Disk     int64    // disk limit of a chat in bytes, 0 for none
 }
+
+// Columns are the widths of the outer columns that the reader chose, one of SideWidths in
+// px and one of PanelWidths in per cent of the page; 0 is the usual.
+type Columns struct{ Side, Panel int }
+
+// SideWidths returns the widths the side bar can be given, in px.
+func SideWidths() []int { return []int{220, 240, 260, 280, 300, 320, 340, 360} }
+
+// PanelWidths returns the widths the panel can be given, in per cent of the page.
+func PanelWidths() []int { return []int{30, 35, 40, 45, 50, 55, 60, 65, 70} }
+
+// ChatsPage is GET /workspace/chats: all chats, or search results.
+type ChatsPage struct {
+	Shell Shell
+	List  ChatList
+	Total int
+	// Tags are the tags of the reader's chats.
+	Tags []string
+	// Apps are the chat apps that the list can be narrowed down to; none offers nothing.
+	Apps []Source
+}
+
+// ChatList is a page of the list of all chats.
+type ChatList struct {
+	Now      time.Time
+	Query    string // the words searched for; empty lists everything
+	From     Source // only chats begun there; FromApps is any chat app, a nameless one is everywhere
+	Show     string // "", ShowArchived, or ShowTag and a tag
+	Rows     []ChatRow
+	Later    bool   // a later page of the list
+	More     string // address of the next page; empty on the last
+	MoreRows string // address of the next page as a fragment
+	Restart  bool   // sandboxes can be restarted
+}
+
+// FromApps is the Name of a Source that stands for all chat apps.
+const FromApps = "channels"
+
+// Alternatives to unarchived chats in the list of all chats.
+const (
+	ShowArchived = "archived"
+	ShowTag      = "tag:"
+)
+
+// TagsPage is GET /ui/threads/{id}/tags.
+type TagsPage struct {
+	Shell    Shell
+	Modal    bool
+	ThreadID string
+	Tags     []string
+	Known    []string // tags of other chats, to choose from
+	Problem  string
+}
+
+// ChatRow is one chat of that list.
+type ChatRow struct {
+	ThreadRow
+	Message string // id of the message found by a search, empty if it found the title
+	Excerpt string // excerpt of that message
+}
+
+// Undo is a deletion that can be taken back.
+type Undo struct {
+	Token string
+	Count int // number of chats; 0 means too late
+}
+
+// Share is a link that lets anyone read a thread.
+type Share struct {
+	Path  string    // path of the link on this server
+	URL   string    // complete link, as passed on
+	At    time.Time // when its content was fixed
+	Stale bool      // the chat has continued since
+}
+
+// SharePage is GET /ui/threads/{id}/share: the link of a thread, or a button to create one.
+type SharePage struct {
+	Shell    Shell
+	Modal    bool // only the inside of a dialog
+	ThreadID string
+	Title    string
+	Empty    bool   // the chat is empty, so there is nothing to share
+	Share    *Share // nil if the thread isn't shared
+	Local    string // this computer's local address in links, unreachable for others
+}
+
+// SharedPage is GET /share/{token}: a thread for readers of the link only.
+type SharedPage struct {
+	Shell Shell // Lang and Theme only
+	Token string
+	Title string
+	At    time.Time
+	Turns []Turn
+	Files map[string]bool // paths of files readable through the link
+}

@@ -355,3 +355,108 @@ type Toast struct {
 
 	Detail string // external text, shown verbatim; may have many lines
 }
+
+// Question is something the agent asked and ended its run for: a card where the answer
+// would be. The reader's next message answers it.
+type Question struct {
+	ID       string // id of the tool message, which the answer refers to
+	ThreadID string
+	Kind     string // missing_info, ambiguous_requirement, approach_choice, risk_confirmation or suggestion
+	Text     string
+	Context  string   // why it is asked; may be empty
+	Options  []Choice // choices, in addition to free text
+	Fields   []Field  // a form; without options
+	Open     bool     // it can be answered now
+	Answer   string   // the answer, if known
+}
+
+// Choice is one of several answers.
+type Choice struct {
+	ID    string // id sent by the form
+	Label string // displayed text
+	Value string // text sent when chosen
+}
+
+// Field is one input of a question's form.
+type Field struct {
+	Name        string // name passed to the model
+	Label       string
+	Type        string // text, textarea, number, select, multi_select, checkbox or date
+	Required    bool
+	Placeholder string
+	Values      []string // initially selected choices of a multi_select
+	Value       string   // initial value; of a select the Value of a choice, "true" ticks a checkbox
+	Options     []Choice
+}
+
+// TodoState is the progress of a plan's item.
+type TodoState string
+
+// The states of an item; the values are class names.
+const (
+	TodoOpen TodoState = "wait"
+	TodoWork TodoState = "run"
+	TodoDone TodoState = "done"
+)
+
+// Todo is an item of the agent's plan.
+type Todo struct {
+	ID    string // "" if it can't be changed
+	Text  string
+	State TodoState
+}
+
+// ThreadTools is GET /ui/threads/{id}/tools: the tools of MCP servers that a chat has.
+type ThreadTools struct {
+	Shell    Shell
+	Menu     bool // only the menu of the message box
+	ThreadID string
+	New      bool   // the chat has no message yet
+	Text     string // text of the message box, for returning without a script
+	Manage   bool   // the reader may add and change servers
+	Servers  []ToolServer
+}
+
+// ToolServer is an MCP server in a chat.
+type ToolServer struct {
+	Name  string
+	State string // connecting, ready, login, failed or unavailable
+	Off   bool   // disabled with all its tools
+	Tools []ToolSwitch
+}
+
+// ToolSwitch is one tool of a server.
+type ToolSwitch struct {
+	Name string // tool name on the server
+	Text string
+	Off  bool // disabled individually
+}
+
+// PrintPage is GET /ui/threads/{id}/print: a whole chat for printing.
+type PrintPage struct {
+	Shell    Shell // Lang and Theme only
+	ThreadID string
+	Title    string
+	At       time.Time
+	Turns    []Turn
+	Now      bool // open the print dialog
+}
+
+// CompareURL returns the address of the page of a comparison.
+func CompareURL(id string) string { return "/workspace/compare/" + id }
+
+// ComparePage shows several models' answers to one question side by side.
+type ComparePage struct {
+	Shell  Shell
+	ID     string
+	Title  string
+	Sides  []CompareSide
+	Chosen string // thread that was preferred, "" for none yet
+}
+
+// CompareSide is one of the answers.
+type CompareSide struct {
+	ThreadID string
+	Model    string
+	Gone     bool // the chat was deleted
+}

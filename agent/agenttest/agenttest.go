@@ -2,13 +2,18 @@
 package agenttest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
+	"net/http/httputil"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"testing/iotest"
 
 	"fawn/agent"
 )
@@ -166,4 +171,57 @@ func Echo(name string) *agent.Tool {
 		Run: func(_ context.Context, _ *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 			return agent.TextResult(string(c.Args)), nil
 		}}
+}
+
+// RunBody returns the body of a request to path. A run without an assistant gets the lead agent, since LangGraph's
+// routes require one.
+func RunBody(path, body string) string {
+	path, _, _ = strings.Cut(path, "?")
+	makes := false
+	for _, end := range []string{"/runs", "/runs/wait", "/runs/stream", "/runs/crons"} {
+		makes = makes || strings.HasSuffix(path, end)
+	}
+	if !makes || !strings.HasPrefix(body, "{") || strings.Contains(body, `"assistant_id"`) {
+		return body
+	}
+	if body == "{}" {
+		return `{"assistant_id":"lead_agent"}`
+	}
+	return `{"assistant_id":"lead_agent",` + body[1:]
+}
+
+// ReadAhead makes a test's proxy read a whole request before it forwards it. A net/http server closes a request's body
+// with the first byte of its response, and a transport that has sent everything may still wait to read the body's end:
+// it then drops the connection, and the response breaks off (golang/go#40747).
+func ReadAhead(r *httputil.ProxyRequest) {
+	if r.Out.Body == nil {
+		return
+	}
+	b, err := io.ReadAll(r.In.Body)
+	if err != nil {
+		r.Out.Body = io.NopCloser(iotest.ErrReader(err))
+		return
+	}
+	r.Out.Body = io.NopCloser(bytes.NewReader(b))
+}
+
+// Log collects written data and can be read concurrently, for instance the log of a running server. The zero value is
+// ready.
+type Log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends p. It never fails.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// String returns all that was written so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }

@@ -192,3 +192,132 @@ type Uploads struct {
 	MaxTotalSize         int64 `yaml:"max_total_size" unit:"bytes" min:"1"`                             // bytes of one request
 	AutoConvertDocuments bool  `yaml:"auto_convert_documents"`                                          // convert office documents and the like to Markdown files next to them
 }
+
+// TLS configures the certificate of the port: two files, or an ACME authority for the named domains. Without either the
+// port speaks plain HTTP.
+type TLS struct {
+	Cert        string   `yaml:"cert"`         // PEM file with the certificate and its intermediates
+	Key         string   `yaml:"key"`          // PEM file with its key
+	Domains     []string `yaml:"domains"`      // names to get certificates for
+	Email       string   `yaml:"email"`        // address for the authority's notifications
+	Directory   string   `yaml:"directory"`    // address of another authority than Let's Encrypt
+	DirectoryCA string   `yaml:"directory_ca"` // PEM file with the root certificate that vouches for that address
+}
+
+// Suggestions offers follow-up questions.
+type Suggestions struct {
+	Enabled        bool `yaml:"enabled"`
+	MaxSuggestions int  `yaml:"max_suggestions" min:"1" max:"5"`
+}
+
+// InputPolish rewrites a draft before it is sent.
+type InputPolish struct {
+	Enabled   bool   `yaml:"enabled"`
+	MaxChars  int    `yaml:"max_chars" min:"1"`
+	ModelName string `yaml:"model_name"` // empty = the first model
+}
+
+// Provider selects an implementation by class path and passes it its settings.
+type Provider struct {
+	Use    string `yaml:"use"`
+	Config Extra  `yaml:"config"`
+}
+
+// Metrics configures access to the server's metrics.
+type Metrics struct {
+	Enabled bool   `yaml:"enabled" reload:"restart"` // serve /metrics for operators
+	Token   Secret `yaml:"token"`                    // also grants access as Authorization: Bearer
+}
+
+// Tracing configures where traces of runs are sent and what they contain.
+type Tracing struct {
+	Endpoint    string  `yaml:"endpoint"`                     // of a collector for OTLP over HTTP; empty disables it
+	Headers     Headers `yaml:"headers"`                      // sent with every request to it
+	ServiceName string  `yaml:"service_name"`                 // name of this server at the collector
+	Content     bool    `yaml:"content"`                      // prompts, answers, arguments and results too
+	SampleRatio float64 `yaml:"sample_ratio" min:"0" max:"1"` // share of the runs without a parent trace
+}
+
+// Inspector configures which details of a run's calls are kept for inspection.
+type Inspector struct {
+	Enabled bool          `yaml:"enabled" reload:"restart"` // record the calls of each run
+	Prompts bool          `yaml:"prompts"`                  // also record the prompts
+	Keep    time.Duration `yaml:"keep" min:"0"`             // retention; 0 keeps them as long as the thread
+}
+
+// Tool is one entry of tools[]: it offers a tool and selects its back end.
+type Tool struct {
+	Name  string `yaml:"name" required:"true"`
+	Group string `yaml:"group"`
+	Use   string `yaml:"use"`     // class path that selects the back end
+	Extra Extra  `yaml:",inline"` // settings of the back end: api_key, base_url, max_results, timeout, …
+
+	Disabled string `yaml:"-"` // why the tool cannot be used; empty = it can
+	Origin   Origin `yaml:"-"` // where the entry was written
+}
+
+// Web configures web_search, web_fetch and image_search.
+type Web struct {
+	Enabled       bool     `yaml:"enabled"`
+	Fallback      bool     `yaml:"fallback"`            // ask the next service when one fails
+	Order         []string `yaml:"order"`               // services to ask first, by name; the others follow in the usual order
+	SearXNGURL    string   `yaml:"searxng_url"`         // a search engine of one's own, asked before the public ones
+	SearXNGPublic bool     `yaml:"searxng_public_only"` // only connect to it at public addresses and those of auth.allow_private
+	AllowPrivate  []string `yaml:"allow_private"`       // private addresses or networks that web_fetch may read from
+	Browser       string   `yaml:"browser"`             // for pages that need scripts: a path, an address, off; "" searches
+	Ports         []int    `yaml:"ports"`               // ports web_fetch may connect to besides 80, 443, 8080 and 8443
+}
+
+// Browser configures whether agents may use a browser, and how many.
+type Browser struct {
+	Enabled     bool          `yaml:"enabled"`
+	Sessions    int           `yaml:"sessions" min:"1" max:"64"` // concurrent sessions; the longest idle one is closed to make room
+	IdleTimeout time.Duration `yaml:"idle_timeout" min:"1"`      // time after which an idle session is closed
+}
+
+// ToolSearch hides the schemas of MCP tools until the model searches for them.
+type ToolSearch struct {
+	Enabled         bool `yaml:"enabled"`
+	AutoPromoteTopK int  `yaml:"auto_promote_top_k" min:"1" max:"5"` // schemas shown unasked per model call
+}
+
+// Memory configures what Fawn remembers about people across threads.
+type Memory struct {
+	Enabled          bool          `yaml:"enabled"`
+	Mode             string        `yaml:"mode" enum:"middleware|tool"` // learn after each turn, or only when the model calls the tools
+	InjectionEnabled bool          `yaml:"injection_enabled"`
+	Backend          MemoryBackend `yaml:"backend_config" flat:"true"` // its keys are also read directly under memory, as older files have them
+}
+
+// MemoryBackend holds the settings of memory itself.
+type MemoryBackend struct {
+	StoragePath             string        `yaml:"storage_path"` // path of an old memory.json; empty = the data folder
+	Debounce                time.Duration `yaml:"debounce_seconds" min:"1" max:"300"`
+	QueueMaxDepth           int           `yaml:"queue_max_depth" min:"0"` // waiting conversations; 0 = no limit
+	Model                   MemoryModel   `yaml:"model"`
+	ModelName               string        `yaml:"model_name"` // a name in models[]; empty = Model, else the run's model
+	MaxFacts                int           `yaml:"max_facts" min:"10" max:"500"`
+	FactConfidenceThreshold float64       `yaml:"fact_confidence_threshold" min:"0" max:"1"`
+	MaxInjectedFacts        int           `yaml:"max_injected_facts" min:"0"`
+	MaxInjectionTokens      int           `yaml:"max_injection_tokens" min:"100" max:"8000"`
+	GuaranteedCategories    []string      `yaml:"guaranteed_categories"`
+	GuaranteedTokenBudget   int           `yaml:"guaranteed_token_budget" min:"0"`
+
+	StalenessReviewEnabled         bool     `yaml:"staleness_review_enabled"`
+	StalenessAgeDays               int      `yaml:"staleness_age_days" min:"1"`
+	StalenessMinCandidates         int      `yaml:"staleness_min_candidates" min:"1"`
+	StalenessMaxRemovalsPerCycle   int      `yaml:"staleness_max_removals_per_cycle" min:"1"`
+	StalenessProtectedCategories   []string `yaml:"staleness_protected_categories"`
+	StalenessMaxLifetimeMultiplier float64  `yaml:"staleness_max_lifetime_multiplier" min:"1" max:"100"`
+	StalenessMaxExtensionDays      int      `yaml:"staleness_max_extension_days" min:"90" max:"36500"`
+}
+
+// MemoryModel is a model used for memory alone. All empty = use ModelName or the run's model.
+type MemoryModel struct {
+	Provider    string   `yaml:"provider"`
+	Model       string   `yaml:"model"`
+	APIKey      Secret   `yaml:"api_key"`
+	BaseURL     string   `yaml:"base_url"`
+	Temperature *float64 `yaml:"temperature" min:"0"`
+	Extra       Extra    `yaml:",inline"`
+}

@@ -279,3 +279,80 @@ func (e ModelEdit) check() error {
 	}
 	return nil
 }
+
+// ModelSetting is a model with the details shown on the settings page.
+type ModelSetting struct {
+	Model
+	Default    bool // it answers unless another is asked for
+	HasKey     bool
+	InConfig   bool              // config.yaml has an entry of this name
+	InSettings bool              // also in DIR/settings.yaml, from which RemoveModel removes it
+	Origins    map[string]Origin // where each of its keys was written
+}
+
+// ModelSettings lists all models, including unusable ones, in file order.
+func (s *Snapshot) ModelSettings() []ModelSetting {
+	ours, pages := s.written[0].Names("models"), s.written[1].Names("models")
+	usable := s.UsableModels()
+	out := make([]ModelSetting, 0, len(s.File.Models))
+	for _, m := range s.File.Models {
+		one := ModelSetting{Model: m, HasKey: m.APIKey != "", InConfig: slices.Contains(ours, m.Name),
+			InSettings: slices.Contains(pages, m.Name),
+			Default:    len(usable) > 0 && usable[0].Name == m.Name, Origins: map[string]Origin{}}
+		for _, f := range s.tree.Entry("models", m.Name).All() {
+			one.Origins[f.Key] = f.Value.Origin()
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// edit changes the two files and puts the result in force. may checks the resulting configuration, and can refuse it.
+func (s *Store) edit(change func(*draft) error, may func(next *Snapshot) error) error {
+	if s.fixed {
+		return ErrFixed
+	}
+	s.editing.Lock()
+	defer s.editing.Unlock()
+	write := s.editFiles
+	if s.rows != nil {
+		write = s.editShared
+	}
+	if err := write(change, may); err != nil {
+		return err
+	}
+	s.Poll()
+	if problem := s.Problem(); problem != "" {
+		return fmt.Errorf("the settings were saved but are not in effect: %s", problem)
+	}
+	return nil
+}
+
+func (s *Store) editFiles(change func(*draft) error, may func(next *Snapshot) error) error {
+	d, err := s.tried(change, may)
+	if err != nil {
+		return err
+	}
+	cur := s.Current()
+	settings, err := d.yaml()
+	if err != nil {
+		return err
+	}
+	// A key is written before the entry that names it, and removed after it: a crash in between does no harm.
+	both := maps.Clone(d.before)
+	maps.Copy(both, d.secrets)
+	if !maps.Equal(both, d.before) {
+		if err := replace(cur.SecretsPath(), envFileOf(both)); err != nil {
+			return err
+		}
+	}
+	if err := replace(cur.SettingsPath(), settings); err != nil {
+		return err
+	}
+	if !maps.Equal(both, d.secrets) {
+		if err := replace(cur.SecretsPath(), envFileOf(d.secrets)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

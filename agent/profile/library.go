@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -383,4 +384,138 @@ func (l *Library) Delete(owner, name string) error {
 		return fmt.Errorf("delete a custom agent: %w", err)
 	}
 	return l.changed(dir)
+}
+
+// Remove deletes an owner's agents, profile and folder.
+func (l *Library) Remove(owner string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var gone []string
+	for _, unit := range l.units() {
+		for _, at := range append(l.shelves(owner), l.userFile(owner), home(owner)) {
+			if unit == at || strings.HasPrefix(unit, at+"/") {
+				gone = append(gone, unit)
+				break
+			}
+		}
+	}
+	for _, at := range append(l.shelves(owner), l.userFile(owner), home(owner)) {
+		if err := l.root.RemoveAll(at); err != nil {
+			return fmt.Errorf("delete the folder of a user: %w", err)
+		}
+	}
+	return l.changed(gone...)
+}
+
+// unfinished are temporary names used by create, write and Delete.
+var unfinished = regexp.MustCompile(`^\.(.+)\.[A-Z2-7]{26}$`)
+
+// sweep removes leftovers of a killed process. Those that can't be removed stay; no list shows them.
+func (l *Library) sweep() {
+	for _, folder := range []string{".", "agents", "agents/*", "users/*", "users/*/agents", "users/*/agents/*"} {
+		found, err := fs.Glob(l.root.FS(), path.Join(folder, ".*.*"))
+		if err != nil { // only invalid patterns fail
+			continue
+		}
+		for _, at := range found {
+			m := unfinished.FindStringSubmatch(path.Base(at))
+			if m == nil {
+				continue
+			}
+			_, err := Name(m[1])
+			if ours := slices.Contains([]string{configName, soulName, userName}, m[1]); ours ||
+				err == nil && path.Base(path.Dir(at)) == "agents" {
+				_ = l.root.RemoveAll(at)
+			}
+		}
+	}
+}
+
+// Units returns the existing agents and texts, each as the path of its folder or file in the data folder.
+func (l *Library) Units() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.units()
+}
+
+func (l *Library) units() (list []string) {
+	for _, pattern := range []string{"agents/*", "users/*/agents/*", "users/*/" + userName, userName, soulName} {
+		found, err := fs.Glob(l.root.FS(), pattern)
+		if err != nil { // only invalid patterns fail
+			continue
+		}
+		for _, at := range found {
+			if !strings.HasPrefix(path.Base(at), ".") {
+				list = append(list, at)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Share sets push to be called with changed units before a change completes, to distribute them to other servers. A
+// change returns push's error.
+func (l *Library) Share(push func(units ...string) error) { l.push = push }
+
+// Sync calls pull, which applies changes of other servers, while nothing changes here.
+func (l *Library) Sync(pull func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return pull()
+}
+
+func (l *Library) changed(units ...string) error {
+	if l.push == nil || len(units) == 0 {
+		return nil
+	}
+	return l.push(units...)
+}
+
+// Soul returns the SOUL.md of the lead agent, "" if there is none.
+func (l *Library) Soul() (string, error) {
+	b, _, err := l.file(soulName, MaxSoul)
+	return string(b), err
+}
+
+// SetSoul writes the SOUL.md of the lead agent. All owners share it, so only the installation's owner may.
+func (l *Library) SetSoul(owner, text string) error {
+	if owner != l.first {
+		return invalid("soul", "only whoever runs this installation can change the lead agent")
+	}
+	return l.setText(soulName, "soul", text)
+}
+
+// User returns the USER.md of an owner, their description of themselves.
+func (l *Library) User(owner string) (string, error) {
+	b, _, err := l.file(l.userFile(owner), MaxSoul)
+	return string(b), err
+}
+
+// SetUser writes the USER.md of an owner.
+func (l *Library) SetUser(owner, text string) error {
+	return l.setText(l.userFile(owner), "content", text)
+}
+
+// userFile returns the path of USER.md; the installation's owner has it at the top of the data folder.
+func (l *Library) userFile(owner string) string {
+	if owner == l.first {
+		return userName
+	}
+	return path.Join(home(owner), userName)
+}
+
+func (l *Library) setText(at, field, text string) error {
+	if err := checkText(field, text); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.root.MkdirAll(path.Dir(at), 0o700); err != nil {
+		return fmt.Errorf("make a folder for %s: %w", path.Base(at), err)
+	}
+	if err := l.write(at, []byte(text)); err != nil {
+		return fmt.Errorf("write %s: %w", path.Base(at), err)
+	}
+	return l.changed(at)
 }

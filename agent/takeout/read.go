@@ -10,9 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Read calls each for every conversation of an export: an archive, or the JSON in it. An error of
@@ -226,3 +228,73 @@ func (r *reader) one(raw json.RawMessage) error {
 }
 
 func object(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
+
+// moment is a time in the formats of apps: seconds, milliseconds or nanoseconds, or RFC 3339. Other formats become the
+// zero time.
+type moment struct{ time.Time }
+
+// UnmarshalJSON never fails.
+func (m *moment) UnmarshalJSON(b []byte) error {
+	m.Time = time.Time{}
+	var text string
+	if json.Unmarshal(b, &text) == nil {
+		if t, err := time.Parse(time.RFC3339, text); err == nil && t.Year() > 1970 && t.Year() < 3000 {
+			m.Time = t.UTC()
+		}
+		return nil
+	}
+	var n float64
+	if json.Unmarshal(b, &n) != nil || n <= 0 || math.IsNaN(n) {
+		return nil
+	}
+	for n > 1e11 { // after the year 5138 in seconds: it is a smaller unit
+		n /= 1000
+	}
+	m.Time = time.UnixMilli(int64(n * 1000)).UTC()
+	return nil
+}
+
+// branch returns the path from the root of a message tree to leaf, and the number of other leaves. parents has every
+// message with its parent. Cycles are cut.
+func branch(parents map[string]string, leaf string) (way []string, others int) {
+	inner, seen := map[string]bool{}, map[string]bool{}
+	for _, p := range parents {
+		inner[p] = true
+	}
+	for id := range parents {
+		if !inner[id] && id != leaf {
+			others++
+		}
+	}
+	for id := leaf; id != "" && !seen[id]; id = parents[id] {
+		if _, there := parents[id]; !there {
+			break
+		}
+		seen[id] = true
+		way = append(way, id)
+	}
+	for i, j := 0, len(way)-1; i < j; i, j = i+1, j-1 {
+		way[i], way[j] = way[j], way[i]
+	}
+	return way, others
+}
+
+// say adds a message, or continues the previous answer.
+func (c *Conversation) say(m Message) {
+	if m.Text == "" && len(m.Files) == 0 {
+		return
+	}
+	if n := len(c.Messages); n > 0 && !m.Human && !c.Messages[n-1].Human {
+		last := &c.Messages[n-1]
+		if last.Text != "" && m.Text != "" {
+			last.Text += "\n\n"
+		}
+		last.Text += m.Text
+		last.Files = append(last.Files, m.Files...)
+		if m.Model != "" {
+			last.Model = m.Model
+		}
+		return
+	}
+	c.Messages = append(c.Messages, m)
+}

@@ -8,8 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Dirs owns the folders of all threads below one data folder, or one that servers share:
@@ -259,4 +261,70 @@ func eachEntry(root *os.Root, rel string, visit func(fs.DirEntry) error) error {
 			return err
 		}
 	}
+}
+
+// Keeper stores the files of threads elsewhere; those in the folders are a copy.
+type Keeper interface {
+	// Hold updates the copy of a thread and keeps it until it is released.
+	Hold(thread string) (release func(), err error)
+	// Save saves the changes of the copy.
+	Save(ctx context.Context, thread string) error
+	// Copy copies the files of thread from to thread to, which has none yet.
+	Copy(ctx context.Context, from, to string) error
+	// Drop forgets the files of a thread.
+	Drop(thread string) error
+}
+
+// Save stores the current files of a thread for other servers. It does nothing if they are only in their folder.
+func (d Dirs) Save(ctx context.Context, thread string) error {
+	if d.Keeper == nil {
+		return nil
+	}
+	return d.Keeper.Save(ctx, thread)
+}
+
+// Identity returns attributes of a file that no program can choose, where supported: its inode number, and its change
+// time.
+func Identity(info fs.FileInfo) (inode uint64, changed time.Time) { return identity(info) }
+
+// Owner returns the owner for new files below a folder, if it isn't the server's user.
+func Owner(root *os.Root) (uid, gid int, other bool) {
+	return owner(func() (fs.FileInfo, error) { return root.Stat(".") })
+}
+
+// Unfinished reports whether a name is that of a partially written file, to be renamed when complete.
+func Unfinished(p string) bool {
+	name := path.Base(p)
+	return strings.HasPrefix(name, ".write-") && strings.HasSuffix(name, ".tmp") ||
+		strings.HasPrefix(name, ".upload-") && strings.HasSuffix(name, ".part")
+}
+
+// versionsFolder holds earlier versions of a thread's files. It is next to them, out of reach of commands, and deleted
+// with them.
+const versionsFolder = "versions"
+
+// Versions opens the folder of earlier versions of a thread's files, which counts towards its quota. The caller closes
+// it. If it doesn't exist, the error matches fs.ErrNotExist.
+func (d Dirs) Versions(thread string) (*os.Root, error) {
+	base, err := d.Folder(thread)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(filepath.Join(base, versionsFolder))
+	if err != nil {
+		return nil, OpError("open versions of thread", thread, err)
+	}
+	return root, nil
+}
+
+// CreateVersions creates the folder that [Dirs.Versions] opens. The thread need not have files yet.
+func (d Dirs) CreateVersions(thread string) error {
+	base, err := d.Folder(thread)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(base, versionsFolder), 0o700); err != nil {
+		return OpError("make folder of versions", thread, err)
+	}
+	return nil
 }

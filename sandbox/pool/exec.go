@@ -10,7 +10,9 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"fawn/sandbox"
 	"fawn/sandbox/files"
@@ -251,3 +253,40 @@ func (s setting) audit(start time.Time, layers []string, req sandbox.ExecReq, re
 	}
 	s.cfg.Audit(r)
 }
+
+// Environment builds the variables of a command from nothing.
+func Environment(base, policy map[string]string, r sandbox.ExecReq) []string {
+	all := maps.Clone(base)
+	for _, vars := range []map[string]string{policy, r.Env, r.Secrets} {
+		maps.Copy(all, vars)
+	}
+	env := make([]string, 0, len(all))
+	for name, value := range all {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// firstChars cuts a text after n characters and mends broken ones.
+func firstChars(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			text = text[:i]
+			break
+		}
+		n--
+	}
+	return strings.ToValidUTF8(text, string(utf8.RuneError))
+}
+
+// CommonTests end each self test. They use nothing but bash.
+const CommonTests = `
+read -r word < <(echo ok) && [ "$word" = ok ] || miss process_substitution
+for file in /proc/[0-9]*/environ; do
+  while IFS= read -r -d '' word || [ -n "$word" ]; do
+    [[ $word == SANDBOX_CANARY=* ]] && miss environment
+  done 2>/dev/null < "$file"
+done 2>/dev/null
+echo done
+`

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -326,4 +327,36 @@ func sizes(c views.Change) string {
 		return views.Bytes(c.Was)
 	}
 	return views.Bytes(c.Was) + " → " + views.Bytes(c.Is)
+}
+
+// fenced returns code in a fence longer than any inside.
+func fenced(language, code string) string {
+	if strings.TrimSpace(code) == "" {
+		return ""
+	}
+	mark := "```"
+	for strings.Contains(code, mark) {
+		mark += "`"
+	}
+	return mark + language + "\n" + strings.TrimRight(code, "\n") + "\n" + mark
+}
+
+// archiveSize returns the number of files and their unpacked size.
+func archiveSize(ctx context.Context, a *views.Archive) string {
+	return i18n.N(ctx, "files.archive.files", a.Files) + " · " +
+		i18n.C(ctx, "files.archive.unpacked", views.Bytes(a.Bytes))
+}
+
+// bomb reports whether an archive declares a much larger size than its own.
+func bomb(f *views.FileView) bool {
+	const much, times = 1 << 30, 100
+	return f.Archive.Bytes > much && f.Bytes > 0 && f.Archive.Bytes/f.Bytes > times
+}
+
+// day returns the modification date of an archive's file.
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format("2006-01-02 15:04")
 }

@@ -295,3 +295,56 @@ func agentForm(fresh bool) views.AgentForm {
 		Groups:      []views.AgentGroup{{Name: "file:read", On: true}, {Name: "bash"}},
 		Temperature: "3", Wrong: "temperature", Problem: "Enter a number from 0 to 2."}
 }
+
+// usage returns the usage of a just compacted chat.
+func usage(s views.Shell) views.UsagePage {
+	usd := func(n float64) []views.Money { return []views.Money{{Amount: n, Currency: "USD"}} }
+	run := func(id, text string, ago time.Duration, in, out, cached int, cost float64) views.RunSpent {
+		part := views.Spent{Name: "gpt-5.2", Calls: 7, Input: in, Output: out, Cached: cached, Money: usd(cost)}
+		return views.RunSpent{ID: id, Text: text, At: now().Add(-ago), State: views.TurnDone, Sum: part,
+			Parts: []views.Spent{part,
+				{Purpose: "title", Calls: 1, Input: 310, Output: 9, Money: usd(0.0004)},
+				{Purpose: "suggestions", Calls: 1, Input: 900, Output: 60}}}
+	}
+	return views.UsagePage{Shell: s, ThreadID: "t1", Title: "Heat pumps against gas boilers",
+		Gauge: views.Gauge{Tokens: 11_300, Window: 128_000, About: true}, Hidden: 42,
+		Notice: &views.Notice{Kind: views.NoticeGood,
+			Text: "Compacted. 42 messages are now summarised; later ones are sent in full."},
+		Sum: views.Spent{Calls: 31, Input: 412_000, Output: 23_100, Cached: 301_000, Money: usd(1.73)}, Unpriced: true,
+		More: 3,
+		Runs: []views.RunSpent{run("r2",
+			"Compare the 10-year cost of a heat pump and a gas boiler for a 120 m² house in Lyon", 2*time.Minute,
+			401_000, 22_400, 300_000, 1.7),
+			run("r1", "", time.Hour, 11_000, 700, 1000, 0.03)},
+		Beside: []views.Spent{{Purpose: "summary", Calls: 1, Input: 9000, Output: 600, Money: usd(0.02)}}}
+}
+
+// channels returns chat apps in all their states.
+func channels() views.Channels {
+	token := []views.ChannelField{{Name: "bot_token", Label: "Bot token", Secret: true, Saved: true},
+		{Name: "bot_username", Label: "Bot username", Optional: true}}
+	return views.Channels{MayChange: true, Apps: []views.ChannelApp{
+		{Name: "telegram", Label: "Telegram", State: views.ChannelConnected, MayChange: true, Open: true,
+			Bot: "@FawnBot", Fields: token, Since: now().Add(-3 * time.Hour), LastIn: now().Add(-time.Minute),
+			LastOut: now(), Reconnects: 2,
+			People: []views.ChannelPerson{{ID: "p1", Name: "Ada Lovelace", Account: "7", Since: now()}},
+			Groups: []views.ChannelGroup{{Chat: "-100", Name: "Analytical engine", On: true},
+				{Chat: "-101", Name: "Off topic"}},
+			Offer: &views.ChannelOffer{Code: "J7Q2M4X6B3N5V8C1Z9K0L2P4R6", Minutes: 10, Since: 1,
+				Link: "https://t.me/FawnBot?start=J7Q2M4X6B3N5V8C1Z9K0L2P4R6"}},
+		{Name: "slack", Label: "Slack", State: views.ChannelNew, MayChange: true, Open: true,
+			Fields: []views.ChannelField{{Name: "bot_token", Secret: true}, {Name: "app_token", Secret: true}},
+			Test: &views.ChannelTest{OK: true, Bot: "fawn", Took: "120", App: "slack", Lacks: []views.ChannelLack{
+				{Need: "files:read", Loses: "filesin"}, {Need: "reactions:read", Loses: "stop"}}}},
+		{Name: "discord", Label: "Discord", State: views.ChannelFailed, MayChange: true, Open: true, Public: true,
+			Fields: token[:1], Error: &views.Trouble{App: "discord", Label: "Discord", Cause: "token",
+				Raw: "Discord does not accept the bot token."},
+			Test: &views.ChannelTest{Why: &views.Trouble{App: "discord", Label: "Discord", Cause: "token",
+				Need: "bot_token", Raw: "users/@me: 401: Unauthorized"}}},
+		{Name: "feishu", Label: "Feishu", State: views.ChannelOff, MayChange: true, InFile: true},
+		{Name: "wechat", Label: "WeChat", State: views.ChannelNew, MayChange: true, Open: true, Fields: token[:1], Trial: true,
+			Test: &views.ChannelTest{OK: true, Bot: "fawn", Took: "120", App: "wechat"}},
+	}, Undelivered: []views.Undelivered{{Run: "r1", App: "Telegram", Chat: "Ada Lovelace",
+		Why: &views.Trouble{App: "telegram", Label: "Telegram", Cause: "chat",
+			Raw: "Forbidden: bot was blocked"}, At: now()}}}
+}

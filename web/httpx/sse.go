@@ -2,10 +2,16 @@ package httpx
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
+	"math"
+	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -139,4 +145,97 @@ func AppendFrame(dst []byte, event string, data []byte, id ID) []byte {
 // AppendNumber writes an id and ends a frame after an existing "id: ".
 func AppendNumber(dst []byte, id int64) []byte {
 	return append(strconv.AppendInt(dst, id, 10), "\n\n"...)
+}
+
+// MaxReaders is the default limit of concurrent event streams.
+const MaxReaders = 2048
+
+// Limiter counts open event streams. The zero value is ready.
+type Limiter struct{ open atomic.Int64 }
+
+// Open counts the streams that are open now.
+func (l *Limiter) Open() int64 { return l.open.Load() }
+
+// Acquire takes a place among limit ones, or returns a 503 with a time to retry. Call release once.
+func (l *Limiter) Acquire(limit int) (release func(), err error) {
+	if l.open.Add(1) > int64(limit) {
+		l.open.Add(-1)
+		d := Errorf(http.StatusServiceUnavailable,
+			"%d event streams are open, which is the limit (server.max_readers in the config)", limit)
+		d.Header = http.Header{"Retry-After": {"5"}}
+		return nil, d
+	}
+	return func() { l.open.Add(-1) }, nil
+}
+
+// Until returns ctx, canceled with cause when stop ends; a nil stop never does. Call done when the work has ended.
+func Until(ctx, stop context.Context, cause error) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if stop == nil {
+		return ctx, func() { cancel(nil) }
+	}
+	forget := context.AfterFunc(stop, func() { cancel(cause) })
+	return ctx, func() { forget(); cancel(nil) }
+}
+
+// Left reports whether a response wasn't written because the client is gone. The connection may report it before the
+// request's context does.
+func Left(r *http.Request, err error) bool {
+	if r.Context().Err() != nil {
+		return true
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	var op *net.OpError
+	return ok && errors.As(err, &op) && op.Op == "write" && op.Source != nil && op.Source.String() == local.String()
+}
+
+// ID is the id of a server-sent event: the number of the run's event and, for several frames of it, the frame. Its text
+// form is "12", and "12.1" for a further frame.
+type ID struct {
+	Seq  int64
+	Part int32
+}
+
+// LastPart is after every frame of a number.
+const LastPart = math.MaxInt32
+
+// Compare orders ids the way their frames are sent.
+func (id ID) Compare(other ID) int {
+	return cmp.Or(cmp.Compare(id.Seq, other.Seq), cmp.Compare(id.Part, other.Part))
+}
+
+// String returns the id as sent; without a number it is "".
+func (id ID) String() string { return string(id.append(nil)) }
+
+func (id ID) append(dst []byte) []byte {
+	if id.Seq < 1 {
+		return dst
+	}
+	dst = strconv.AppendInt(dst, id.Seq, 10)
+	if id.Part > 0 {
+		dst = strconv.AppendInt(append(dst, '.'), int64(id.Part), 10)
+	}
+	return dst
+}
+
+// ParseID parses an id sent by a client, also one with a time before it, as in "1795231741539-12". Anything else is the
+// zero id, which precedes everything.
+func ParseID(s string) ID {
+	s = strings.TrimSpace(s)
+	if i := strings.LastIndexByte(s, '-'); i > 0 {
+		s = s[i+1:]
+	}
+	number, part, further := strings.Cut(s, ".")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || seq < 0 {
+		return ID{}
+	}
+	if !further {
+		return ID{Seq: seq}
+	}
+	n, err := strconv.ParseInt(part, 10, 32)
+	if err != nil || n < 0 {
+		return ID{}
+	}
+	return ID{Seq: seq, Part: int32(n)}
 }

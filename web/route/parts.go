@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
 	"fawn/agent/access"
@@ -28,10 +31,12 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/account"
+	"fawn/web/api/wire"
 	"fawn/web/bots"
 	"fawn/web/hostrules"
 	"fawn/web/httpx"
 	"fawn/web/imports"
+	"fawn/web/principal"
 )
 
 // Deps are a server's dependencies for its routes. Readers, Snapshot, Uploads, Documents, Pictures and Draining may be
@@ -196,4 +201,72 @@ func (p *Parts) Checkpoint(ctx context.Context, t store.Thread, checkpoint strin
 		return store.Snapshot{}, nil
 	}
 	return p.DB.Snapshot(ctx, t.ID, checkpoint)
+}
+
+// Owner returns the account for which a request acts.
+func (p *Parts) Owner(c echo.Context) string { return principal.Owner(c.Request().Context()) }
+
+// Rights returns the caller's permissions for lists; the manager of runs enforces them for runs.
+func (p *Parts) Rights(ctx context.Context) (access.Rights, error) {
+	return p.Access.Of(ctx, principal.Owner(ctx))
+}
+
+// Foreign reports whether an object belongs to another user; it is invisible to the caller.
+func (p *Parts) Foreign(c echo.Context, owner string) bool { return owner != p.Owner(c) }
+
+// Members decodes an object of a request, nil if it is absent.
+func Members(field string, raw json.RawMessage) (map[string]json.RawMessage, error) {
+	if raw = Given(raw); raw == nil {
+		return nil, nil
+	}
+	var obj map[string]json.RawMessage
+	if json.Unmarshal(raw, &obj) != nil {
+		return nil, httpx.Invalid("body", field, "want an object")
+	}
+	return obj, nil
+}
+
+// BindStrict reads the body of a route of DeerFlow's own, where unknown fields are a 422.
+func (p *Parts) BindStrict(c echo.Context, into any) error {
+	body, err := httpx.Body(c.Request(), p.BodyLimit())
+	if err != nil {
+		return err
+	}
+	return httpx.DecodeStrict(body, into)
+}
+
+// TextOrNull returns nil for an empty text.
+func TextOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// StampOrNull returns a time on the wire, nil for none.
+func StampOrNull(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	s := wire.Stamp(t)
+	return &s
+}
+
+// ParseTime reads an ISO time; one without a zone is in loc.
+func ParseTime(field, text string, loc *time.Location) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+		"2006-01-02T15:04"} {
+		if t, err := time.ParseInLocation(layout, text, loc); err == nil && t.Year() >= 1971 && t.Year() < 9999 {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, httpx.Invalid("body", field, "want a time such as 2026-12-31T23:59:00Z, got %q", Cut(text, 60))
+}
+
+// Object returns a JSON object that may be absent or null, which is an empty one.
+func Object(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("{}")
+	}
+	return raw
 }

@@ -132,3 +132,45 @@ func (u *UI) pin(c echo.Context, t store.Thread) error {
 	where := chats.Back(c, id, views.ThreadURL(id))
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
+
+// Outcomes of a sandbox restart, in the address of the page that shows them.
+const (
+	didRestart = "restarted"
+	didIdle    = "idle"
+)
+
+// restart handles POST /ui/threads/:id/sandbox: it ends every process of the chat's commands and reports the result in
+// the chat.
+func (u *UI) restart(c echo.Context, t store.Thread) error {
+	if !u.runsCommands() {
+		return echo.NewHTTPError(http.StatusNotFound, page.Say(c, "sandbox.is.off"))
+	}
+	ran, err := u.Restart(c.Request().Context(), t.ID)
+	if err != nil {
+		return err
+	}
+	did := didIdle
+	if ran {
+		did = didRestart
+	}
+	where := views.ThreadURL(t.ID) + "?did=" + did
+	return page.Frame(c, views.Frame{Location: where}, where)
+}
+
+// runsCommands reports whether models can run any here.
+func (u *UI) runsCommands() bool { return u.Restart != nil && u.Box().State != views.SandboxOff }
+
+// backToBox returns to the page of the form's message box, with the box's text.
+func (u *UI) backToBox(c echo.Context, thread, text string) error {
+	_, err := u.OwnThread(c.Request().Context(), thread)
+	if !errors.Is(err, store.ErrNotFound) {
+		if err != nil {
+			return err
+		}
+		return u.keepDraft(c, thread, text)
+	}
+	if len(text) > page.MaxDraft {
+		return u.welcomePage(c, thread, boxDraft{text: text})
+	}
+	return c.Redirect(http.StatusSeeOther, views.NewChatURL+"?thread="+queryEscape(thread)+"&q="+queryEscape(text))
+}

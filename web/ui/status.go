@@ -83,3 +83,13 @@ func newsOf(s views.ThreadState) string {
 func (u *UI) notifyOffer(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, settings.NotifyOffer()))
 }
+
+// delayed returns a run that waits for its time.
+func (u *UI) delayed(thread, run string) (store.Run, bool) {
+	for _, d := range u.Runs.Delayed(thread) {
+		if d.Run.ID == run {
+			return d.Run, true
+		}
+	}
+	return store.Run{}, false
+}

@@ -1,6 +1,9 @@
+// Package chats serves the lists of chats: all of them, search results, the palette, and the trash.
 package chats
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,14 +13,44 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/channels"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/views/layout"
+	"fawn/web/bots"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/ui/page"
 )
+
+// Handlers serve the lists. Create them with New.
+type Handlers struct {
+	*page.Site
+	Bots         *bots.Service // bots of chat apps; nil means none
+	RunsCommands func() bool   // reports whether there is a sandbox to restart
+	Keep         time.Duration // how long deleted chats can be restored
+	// Prompts lists the reader's prompts; nil means none.
+	Prompts func(context.Context) ([]views.SavedPrompt, error)
+
+	trash *trash
+}
+
+// New returns the handlers.
+func New(site *page.Site, bots *bots.Service, runsCommands func() bool) *Handlers {
+	return &Handlers{Site: site, Bots: bots, RunsCommands: runsCommands, Keep: trashTime, trash: newTrash()}
+}
+
+// Routes returns the routes of the lists, and of actions on several chats.
+func (h *Handlers) Routes() []page.Route {
+	return []page.Route{
+		page.Get("/workspace/chats", page.User, h.chats),
+		page.Get("/ui/palette", page.User, h.palette),
+		page.Get("/ui/threads", page.User, h.threadList),
+		page.Post("/ui/threads/delete", page.User, h.removeMany),
+		page.Post("/ui/threads/restore", page.User, h.undo),
+	}
+}
 
 const (
 	// chatsPerPage is the page size of the list of all chats.
@@ -231,4 +264,40 @@ func Back(c echo.Context, thread, other string) string {
 		return other
 	}
 	return page.WithQuery(page.LocalPath(from.RequestURI(), other), "undo", "")
+}
+
+// sourceOf returns the filter named in an address; unknown ones are ignored.
+func sourceOf(name string) views.Source {
+	if name == views.FromApps {
+		return views.Source{Name: name}
+	}
+	p, _ := channels.ProviderOf(name)
+	return views.Source{Name: p.Name, Label: p.Display}
+}
+
+// begunIn returns the metadata contained in threads that a filter admits.
+func begunIn(from views.Source) json.RawMessage {
+	switch from.Name {
+	case "":
+		return nil
+	case views.FromApps:
+		return json.RawMessage(`{"channel_source":{}}`)
+	}
+	return json.RawMessage(`{"channel_source":{"provider":"` + from.Name + `"}}`)
+}
+
+// apps returns the selectable chat apps: those with a bot, and the origins of listed chats.
+func (h *Handlers) apps(l views.ChatList) (out []views.Source) {
+	for _, p := range channels.Providers() {
+		has := l.From.Name == p.Name || slices.ContainsFunc(l.Rows, func(r views.ChatRow) bool {
+			return r.Source.Name == p.Name
+		})
+		if !has && h.Bots.Available() {
+			_, has = h.Bots.Hub.Status(p.Name)
+		}
+		if has {
+			out = append(out, views.Source{Name: p.Name, Label: p.Display})
+		}
+	}
+	return out
 }

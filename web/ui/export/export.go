@@ -1,3 +1,4 @@
+// Package export writes chats as files: Markdown, JSON, archives of a chat's files, and of all data of a person.
 package export
 
 import (
@@ -7,13 +8,44 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/profile"
+	"fawn/memory"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/views/i18n"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 	"fawn/web/ui/turns"
 )
+
+// Handlers serve the exports. Create them with New.
+type Handlers struct {
+	*conversation.Handlers
+	Memory *memory.Service  // nil means none
+	Agents *profile.Library // nil means none
+	Print  Printer          // nil leaves PDFs to the reader's browser
+
+	zips chan struct{} // holds one for each archive that is being made
+	pdfs chan struct{} // holds one for each PDF
+}
+
+// New returns the handlers.
+func New(c *conversation.Handlers, m *memory.Service, a *profile.Library) *Handlers {
+	return &Handlers{Handlers: c, Memory: m, Agents: a, zips: make(chan struct{}, maxZips),
+		pdfs: make(chan struct{}, maxPDFs)}
+}
+
+// Routes returns the routes for exporting chats.
+func (h *Handlers) Routes() []page.Route {
+	return []page.Route{
+		page.Get("/ui/threads/:id/export.md", page.User, h.OnThread(h.exportMarkdown)),
+		page.Get("/ui/threads/:id/export.pdf", page.User, h.OnThread(h.exportPDF)),
+		page.Get("/ui/threads/:id/print", page.User, h.OnThread(h.printPage)),
+		page.Get("/ui/threads/:id/export.json", page.User, h.OnThread(h.exportJSON)),
+		page.Get("/ui/threads/:id/files.zip", page.User, h.OnThread(h.filesZip)),
+	}
+}
 
 // exportMarkdown handles GET /ui/threads/:id/export.md: a readable transcript.
 func (h *Handlers) exportMarkdown(c echo.Context, t store.Thread) error {

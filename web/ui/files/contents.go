@@ -3,11 +3,19 @@ package files
 import (
 	"context"
 	"errors"
+	"net/http"
+	"os"
+
+	"github.com/labstack/echo/v4"
 
 	"fawn/sandbox/files"
+	"fawn/store"
+	"fawn/uploads"
 	"fawn/uploads/preview"
 	"fawn/views"
 	"fawn/views/i18n"
+	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
 
 // contents lists the content of an archive or skill, or explains why it can't.
@@ -65,4 +73,28 @@ func notebook(ctx context.Context, dir *files.Files, clean string, view *views.F
 		view.Notebook.Cells = append(view.Notebook.Cells, cell)
 	}
 	return nil
+}
+
+// thumbnail responds with a small version of an image. Pages show an icon beneath, so a failure isn't an error for
+// browsers.
+func (h *Handlers) thumbnail(c echo.Context, thread string, file *os.File, side int) error {
+	t, err := uploads.Thumb(c.Request().Context(), h.Pictures, thread, file, side)
+	if errors.Is(err, uploads.ErrPicture) {
+		return c.NoContent(http.StatusNoContent)
+	}
+	if err != nil {
+		return err
+	}
+	if page.ForLink(c.Request()) {
+		page.Private(c.Response().Header())
+	}
+	return httpx.Thumbnail(c, t.Type, t.Hash, t.Data)
+}
+
+// missingFile responds that there is no such file; a chip may still refer to it.
+func missingFile(c echo.Context, side int) error {
+	if side > 0 {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return store.ErrNotFound
 }

@@ -1,3 +1,4 @@
+// Package files serves the files of a chat: the panel with its previews, uploads, and the changes of each run.
 package files
 
 import (
@@ -10,10 +11,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/knowledge"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
@@ -23,8 +26,45 @@ import (
 	"fawn/views/markdown"
 	"fawn/web/httpx"
 	"fawn/web/ui/conversation"
+	"fawn/web/ui/export"
 	"fawn/web/ui/page"
 )
+
+// Handlers serve the files.
+type Handlers struct {
+	*conversation.Handlers
+	Archives  *export.Handlers
+	Uploads   func() uploads.Config // the limits of this moment
+	Documents uploads.Documents
+	Knowledge *knowledge.Service // nil has no collections
+	Pictures  uploads.Pictures
+	// BackToBox returns to the page of the form's message box, with its text.
+	BackToBox func(c echo.Context, thread, text string) error
+	Key       []byte // marks frames, equal on all servers of a database; nil uses a key of this process
+
+	marking sync.Once
+	key     []byte
+}
+
+// Routes returns the routes of a chat's files: viewing, saving, uploading, and changes by runs.
+func (h *Handlers) Routes() []page.Route {
+	return []page.Route{
+		page.Get("/workspace/chats/:id/files", page.User, h.OnThread(h.filePage)),
+		page.Get("/workspace/chats/:id/files/*", page.User, h.OnThread(h.filePage)),
+		page.Get("/workspace/chats/:id/changes/:run", page.User, h.OnThread(h.changesPage)),
+		page.Get("/ui/threads/:id/uploads", page.User, h.OnThreadID(h.documents)),
+		page.Post("/ui/threads/:id/uploads", page.User, h.OnThreadID(h.upload)),
+		page.Post("/ui/threads/:id/uploads/:name/delete", page.User, h.OnThreadID(h.removeUpload)),
+		page.Post("/ui/threads/:id/uploads/:name/encoding", page.User, h.OnThreadID(h.readAs)),
+		page.Get("/ui/threads/:id/panel", page.User, h.OnThread(h.panel)),
+		page.Get("/ui/threads/:id/panel/*", page.User, h.OnThread(h.panel)),
+		page.Post("/ui/threads/:id/save/*", page.User, h.OnThread(h.saveFile)),
+		page.Get("/ui/threads/:id/version/*", page.User, h.OnThread(h.former)),
+		page.Post("/ui/threads/:id/restore/*", page.User, h.OnThread(h.restore)),
+		page.Get("/ui/threads/:id/changes/:run", page.User, h.OnThread(h.changes)),
+		page.Get("/ui/threads/:id/view/*", page.User, h.OnThreadID(h.view)),
+	}
+}
 
 // panel handles GET /ui/threads/:id/panel and /panel/*: the list of files or one file, as the content of the panel. A
 // browser without script gets the page.

@@ -13,8 +13,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/channels"
+	apps "fawn/agent/channels/chat"
 	"fawn/sandbox/files"
 	"fawn/views"
+	"fawn/views/agents"
 	"fawn/views/chat"
 	"fawn/views/i18n"
 	"fawn/views/part"
@@ -158,3 +161,35 @@ func toSignIn(c echo.Context) error {
 
 // Based returns a path as the browser sees it.
 func Based(c echo.Context, path string) string { return views.Base(c.Request().Context()) + path }
+
+// maxRaw limits quoted text of a platform, in bytes.
+const maxRaw = 2000
+
+// Trouble explains a failure of a chat app.
+func Trouble(app string, t apps.Trouble) *views.Trouble {
+	v := &views.Trouble{App: app, Label: app, Cause: string(t.Cause), Need: Head(t.Need, MaxTitle)}
+	if p, known := channels.ProviderOf(app); known {
+		v.Label = p.Display
+	}
+	if t.Cause != apps.Disconnected && t.Cause != apps.Deleted {
+		v.Raw = Head(t.Text, maxRaw)
+	}
+	return v
+}
+
+// Missing returns the page of a missing agent or skill.
+func (s *Site) Missing(skill bool) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		nav := views.NavAgents
+		if skill {
+			nav = views.NavSkills
+		}
+		shell, err := s.Shell(c, nav, "")
+		if err != nil {
+			return err
+		}
+		return HTML(c, http.StatusNotFound,
+			agents.Missing(views.MissingPage{Shell: shell, Name: Head(OneLine(Param(c, "name")), MaxTitle),
+				Skill: skill}))
+	}
+}

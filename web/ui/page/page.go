@@ -1,7 +1,12 @@
+// Package page is shared by all pages: frame and headers, forms and answers to the page's script, the reader's
+// preferences, the threads of an address, and error pages.
+//
+// A package of pages embeds a [Site] in its handlers and gives its routes to package ui.
 package page
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,12 +15,70 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
+	"fawn/agent/config"
+	"fawn/agent/runs"
+	"fawn/sandbox"
+	"fawn/sandbox/browser"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/i18n"
+	"fawn/web/account"
+	"fawn/web/hostrules"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 )
+
+// Site holds the parts that every page needs. Accounts, Network and Sandbox may be nil.
+type Site struct {
+	DB       *store.DB
+	Runs     *runs.Manager
+	Dirs     files.Dirs
+	Config   *config.Store
+	Accounts *account.Service      // the server's accounts; nil without accounts
+	Access   *access.Service       // checks permissions; nil limits nobody
+	Network  *hostrules.Decisions  // hosts that agents want to reach
+	Sandbox  func() sandbox.Report // reports the command sandbox
+	// Known reports whether a person may read the collection's document for a path in a thread; nil has no
+	// collections.
+	Known    func(ctx context.Context, person, thread, path string) bool
+	Browsers *browser.Browsers // the agents' browsers; nil without browsers
+	Addr     string            // address of the server
+	Log      *slog.Logger
+}
+
+// Roles that may request a page or an action.
+const (
+	Anyone   = principal.Anyone
+	User     = principal.User
+	Operator = principal.Operator
+	Person   = principal.Person
+)
+
+// Route is a line of a table of routes.
+type Route struct {
+	method, path string
+	who          principal.Policy
+	do           echo.HandlerFunc
+}
+
+// Get returns the route of a page, or of a part of one.
+func Get(path string, who principal.Policy, do echo.HandlerFunc) Route {
+	return Route{http.MethodGet, path, who, do}
+}
+
+// Post returns the route of an action.
+func Post(path string, who principal.Policy, do echo.HandlerFunc) Route {
+	return Route{http.MethodPost, path, who, do}
+}
+
+// Add puts routes into g, which is mounted at the root.
+func Add(g *echo.Group, table []Route) {
+	for _, r := range table {
+		g.Add(r.method, r.path, principal.Allow(r.who, r.do))
+	}
+}
 
 // Policy is the Content-Security-Policy of every page: scripts, styles and requests of
 // this server only, nothing inline.

@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
+	"time"
 
 	"fawn/agent/channels"
 	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/views"
+	"fawn/web/principal"
 )
 
 // untitledRuns limits the runs searched for a substitute title.
@@ -70,4 +73,22 @@ func SourceOf(t store.Thread) views.Source {
 		out.Label = p.Display
 	}
 	return out
+}
+
+// UndoToken identifies a deletion of its owner.
+func UndoToken(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 36) }
+
+// DeletionOf returns the moment of the deletion that a token names.
+func DeletionOf(token string) (at time.Time, ok bool) {
+	ms, err := strconv.ParseInt(token, 36, 64)
+	return time.UnixMilli(ms), err == nil
+}
+
+// restorable counts the threads of a deletion.
+func (s *Site) restorable(ctx context.Context, token string) (int, error) {
+	at, ok := DeletionOf(token)
+	if !ok {
+		return 0, nil
+	}
+	return s.DB.Discarded(ctx, principal.Owner(ctx), at)
 }

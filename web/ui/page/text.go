@@ -1,10 +1,12 @@
 package page
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"unicode/utf8"
 
+	"fawn/agent/llm/offline"
 	"fawn/views"
 )
 
@@ -77,4 +79,23 @@ const MaxDraft = 4 << 10
 // PlainText returns a form's text with the line ends of this side and without characters that no message can have.
 func PlainText(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\x00", ""), "\uFFFD")
+}
+
+// ModelLabel returns the display name of a model by its provider's name.
+func (s *Site) ModelLabel(name string) string {
+	if name == offline.Name {
+		return views.OfflineModel
+	}
+	for _, m := range s.Config.Current().File.Models {
+		if name == cmp.Or(m.Model, m.Name) {
+			return cmp.Or(m.DisplayName, m.Name)
+		}
+	}
+	return name
+}
+
+// Attached returns the header of a file to save. Its name has no separator of folders.
+func Attached(name string) string {
+	name = strings.NewReplacer("/", "-", "\\", "-", ":", "-").Replace(name)
+	return "attachment; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
 }

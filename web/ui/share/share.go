@@ -1,3 +1,4 @@
+// Package share creates links to chats and serves the read-only pages behind them.
 package share
 
 import (
@@ -15,8 +16,28 @@ import (
 	"fawn/views/chat"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/ui/conversation"
+	"fawn/web/ui/files"
 	"fawn/web/ui/page"
 )
+
+// Handlers serve the share links.
+type Handlers struct {
+	*conversation.Handlers
+	Files *files.Handlers
+}
+
+// Routes returns the routes of share links and of their readers.
+func (h *Handlers) Routes() []page.Route {
+	return []page.Route{
+		page.Get("/share/:token", page.Anyone, h.shared),
+		page.Get("/share/:token/files/*", page.Anyone, h.sharedFile),
+		page.Get("/share/:token/view/*", page.Anyone, h.sharedView),
+		page.Get("/ui/threads/:id/share", page.User, h.OnThread(h.sharing)),
+		page.Post("/ui/threads/:id/share", page.User, h.OnThread(h.share)),
+		page.Post("/ui/threads/:id/share/remove", page.User, h.OnThread(h.unshare)),
+	}
+}
 
 // sharing handles GET /ui/threads/:id/share: the link of a thread, or a button to create one.
 func (h *Handlers) sharing(c echo.Context, t store.Thread) error {

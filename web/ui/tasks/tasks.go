@@ -1,3 +1,5 @@
+// Package tasks serves the page of scheduled tasks. It parses forms and words responses; schedule.Tasks has the rules.
+// Begin with tasks.go.
 package tasks
 
 import (
@@ -14,14 +16,33 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/access"
+	"fawn/agent/profile"
 	"fawn/agent/schedule"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/tasks"
+	"fawn/web/bots"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/ui/page"
 )
+
+// Handlers serve the scheduled-tasks page.
+type Handlers struct {
+	*page.Site
+	Tasks  *schedule.Tasks  // nil means no such page
+	Agents *profile.Library // nil means none
+	Bots   *bots.Service    // bots of chat apps; nil means none
+}
+
+// Routes returns the page of scheduled tasks and its actions.
+func (h *Handlers) Routes() []page.Route {
+	return []page.Route{
+		page.Get("/workspace/scheduled-tasks", page.User, h.tasks),
+		page.Post("/ui/tasks", page.User, h.addTask),
+		page.Post("/ui/tasks/:id/:action", page.User, h.changeTask),
+	}
+}
 
 const (
 	maxTasks    = 200 // limit of shown tasks

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/mcp"
 	"fawn/agent/runs/runevent"
 	"fawn/sandbox/files"
 	"fawn/uploads"
@@ -278,4 +279,13 @@ func (b *Builder) Find(id string) *views.Turn {
 		}
 	}
 	return nil
+}
+
+// appOf returns the app that shows the result of a call, nil for none.
+func appOf(m *agent.Message) *views.App {
+	a := mcp.ReadApp(m.Artifact)
+	if a == nil || m.Status == "error" {
+		return nil
+	}
+	return &views.App{Server: a.Server, Tool: a.Tool}
 }

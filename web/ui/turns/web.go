@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/browsing"
 	"fawn/agent/community"
 	"fawn/views"
 	"fawn/web/ui/page"
@@ -145,4 +146,17 @@ func texts(raw json.RawMessage, take func(string)) {
 		}
 	}
 	walk(v)
+}
+
+// browsedOf returns the view of a browser tool's result, nil for other tools.
+func browsedOf(m *agent.Message) *views.Browsed {
+	a := browsing.ReadArtifact(m.Artifact)
+	if a == nil {
+		return nil
+	}
+	b := &views.Browsed{Address: a.Address, Title: a.Title, Target: a.Target, Saved: a.Saved}
+	if at, ok := strings.CutPrefix(a.Picture, browsing.Pictures+"/"); ok && !strings.Contains(at, "/") {
+		b.Picture = a.Picture
+	}
+	return b
 }

@@ -1,3 +1,4 @@
+// Package insight serves the pages about runs, calls and usage, and the page of the API.
 package insight
 
 import (
@@ -5,8 +6,18 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/tracestore"
+	"fawn/web/openapi"
 	"fawn/web/ui/page"
 )
+
+// Handlers serve the pages.
+type Handlers struct {
+	*page.Site
+	Inspect *tracestore.Service // records of runs' calls; nil keeps none
+	Spec    func() openapi.Spec // content of the API page; nil disables the page
+	Version string
+}
 
 // Routes returns the pages about runs, usage and the API.
 func (h *Handlers) Routes() []page.Route {
