@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,47 +24,45 @@ type people struct {
 	factorSeal *factor.Seal    // of the secrets of authenticator apps
 }
 
-// openPeople opens accounts, then the rules about what they may use.
-func (a *App) openPeople(ctx context.Context, snap *config.Snapshot) error {
-	if err := a.openAccounts(ctx, snap); err != nil {
+// open opens accounts and sign-ins, then the rules about what people may use.
+func (p *people) open(ctx context.Context, o Options, conf *config.Store, d *data, f *front, e *engine) error {
+	if err := p.openAccounts(ctx, o, conf.Current().File.Auth.Required, d, f); err != nil {
 		return err
 	}
-	a.people.access = &access.Service{DB: a.data.db, Required: a.people.accounts.Required,
+	p.accounts.Rerole = func(ctx context.Context, user string, change func() error) error {
+		return e.projects.Rerole(ctx, user, change)
+	}
+	p.access = &access.Service{DB: d.db, Required: p.accounts.Required,
 		Regroup: func(ctx context.Context, group string, change func() error) error {
-			return a.engine.projects.Regroup(ctx, group, change)
+			return e.projects.Regroup(ctx, group, change)
 		},
-		Zone: func() string { return a.config.Current().File.Timezone }}
+		Zone: func() string { return conf.Current().File.Timezone }}
 	return nil
 }
 
-// openAccounts opens the service of accounts and sign-ins.
-func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
-	required := a.accountsRequired(snap.File.Auth.Required)
-	a.people.accounts = account.New(account.Options{DB: a.data.db, Log: a.opts.Log, HashMemory: a.opts.HashMemory, Required: required,
-		UserHeader: a.front.vouches})
-	a.people.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
-	a.people.accounts.StopOwned = a.stopOwned
-	a.people.accounts.Rerole = func(ctx context.Context, user string, change func() error) error {
-		return a.engine.projects.Rerole(ctx, user, change)
-	}
-	factors := factor.Factors{DB: a.data.db}
+// openAccounts opens the service of accounts and sign-ins. mode is auth.required.
+func (p *people) openAccounts(ctx context.Context, o Options, mode string, d *data, f *front) error {
+	required := accountsRequired(mode, o, f)
+	p.accounts = account.New(account.Options{DB: d.db, Log: o.Log, HashMemory: o.HashMemory,
+		Required: required, UserHeader: f.vouches})
+	factors := factor.Factors{DB: d.db}
 	if required {
 		var err error
 		unreadable := 0
-		if factors.Seal, err = a.openSeal(ctx); err == nil {
+		if factors.Seal, err = openSeal(ctx, d); err == nil {
 			unreadable, err = factors.SealAll(ctx)
 		}
 		if err != nil {
 			return fmt.Errorf("second factors: %w", err)
 		}
 		if unreadable > 0 {
-			a.opts.Log.Warn("couldn't decrypt authenticator secrets", "count", unreadable, "err", factor.ErrSealed)
+			o.Log.Warn("couldn't decrypt authenticator secrets", "count", unreadable, "err", factor.ErrSealed)
 		}
 	}
-	a.people.factorSeal = factors.Seal
-	a.people.accounts.SecondFactor = func(ctx context.Context, user store.User, code string) error {
-		owes, _, err := factors.Required(ctx, user.ID)
-		if err != nil || !owes {
+	p.factorSeal = factors.Seal
+	p.accounts.SecondFactor = func(ctx context.Context, user store.User, code string) error {
+		required, _, err := factors.Required(ctx, user.ID)
+		if err != nil || !required {
 			return err
 		}
 		if err = factors.Check(ctx, user.ID, code); errors.Is(err, factor.ErrCode) {
@@ -76,32 +73,32 @@ func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 		}
 		return err
 	}
-	if !required && !a.local() {
-		a.opts.Log.Warn("accounts are off: whoever can reach this address can use everything Fawn may do, with the owner's rights",
-			"addr", a.Addr())
+	if !required && !f.local() {
+		o.Log.Warn("accounts are off: whoever can reach this address can use everything Fawn may do, with the owner's rights",
+			"addr", f.addr())
 	}
 	return nil
 }
 
 // openSeal returns the key that seals second factors: one for all servers of a database, or that of the data
 // folder.
-func (a *App) openSeal(ctx context.Context) (*factor.Seal, error) {
-	if a.data.shared == nil {
-		key, err := factor.LocalKey(a.data.dirs.Root)
+func openSeal(ctx context.Context, d *data) (*factor.Seal, error) {
+	if d.shared == nil {
+		key, err := factor.LocalKey(d.dirs.Root)
 		if err != nil {
 			return nil, err
 		}
 		return factor.NewSeal(key)
 	}
 	const use = "second factors"
-	key, err := a.data.shared.SigningKey(ctx, use)
+	key, err := d.shared.SigningKey(ctx, use)
 	if err != nil {
 		return nil, err
 	}
-	keys := append([][]byte{key}, a.data.shared.OlderKeys(use)...)
+	keys := append([][]byte{key}, d.shared.OlderKeys(use)...)
 	// The database may have been that of one server before.
-	if _, err := os.Stat(filepath.Join(a.data.dirs.Root, factor.KeyFile)); err == nil {
-		local, err := factor.LocalKey(a.data.dirs.Root)
+	if _, err := os.Stat(filepath.Join(d.dirs.Root, factor.KeyFile)); err == nil {
+		local, err := factor.LocalKey(d.dirs.Root)
 		if err != nil {
 			return nil, err
 		}
@@ -111,24 +108,14 @@ func (a *App) openSeal(ctx context.Context) (*factor.Seal, error) {
 }
 
 // accountsRequired reports whether people need an account. With auto, --insecure disables accounts.
-func (a *App) accountsRequired(mode string) bool {
+func accountsRequired(mode string, o Options, f *front) bool {
 	switch mode {
 	case "always":
 		return true
 	case "never":
 		return false
 	}
-	return !a.opts.Insecure && !a.local()
-}
-
-// local reports whether only this machine can reach the server.
-func (a *App) local() bool {
-	for _, l := range a.front.listeners {
-		if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
-			return false
-		}
-	}
-	return true
+	return !o.Insecure && !f.local()
 }
 
 // announceSetup shows the link that creates the owner's account, while there is none.
@@ -146,12 +133,11 @@ func (a *App) announceSetup(ctx context.Context) error {
 	return err
 }
 
-// signInSteps shares the steps of signing in between servers of a database, so that each step may happen at another
-// server.
-func (a *App) signInSteps() (ui.Steps, error) {
-	if a.data.shared == nil {
-		return ui.Steps{Seal: a.people.factorSeal}, nil
+// steps shares the steps of signing in between servers of a database, so that each step may happen at another server.
+func (p *people) steps(d *data) (ui.Steps, error) {
+	if d.shared == nil {
+		return ui.Steps{Seal: p.factorSeal}, nil
 	}
-	key, err := a.data.shared.SigningKey(context.Background(), "steps of signing in")
-	return ui.Steps{Key: key, Once: a.data.shared.Once, Seal: a.people.factorSeal}, err
+	key, err := d.shared.SigningKey(context.Background(), "steps of signing in")
+	return ui.Steps{Key: key, Once: d.shared.Once, Seal: p.factorSeal}, err
 }

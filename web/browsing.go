@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 
 	"fawn/agent/browsing"
+	"fawn/agent/config"
 	"fawn/sandbox/browser"
 	"fawn/sandbox/files"
 	"fawn/web/account/factor"
@@ -25,62 +27,67 @@ const (
 )
 
 // openBrowsers creates the service that gives agents a browser.
-func (a *App) openBrowsers() *browsing.Service {
-	a.tools.browsers = browser.New(browser.Config{
-		Browser: &a.tools.browser,
+func (t *tools) openBrowsers(conf *config.Store, d *data, n network, log *slog.Logger) {
+	states := browserStates{d}
+	t.browsers = browser.New(browser.Config{
+		Browser: &t.browser,
 		Rules: func(string) browser.Rules {
-			f := a.config.Current().File
-			return browser.Rules{Guard: a.guardFor("web.allow_private", f.Web.AllowPrivate), Ports: f.Web.Ports,
-				Deny: f.Sandbox.Network.Deny, Decisions: a.tools.network}
+			f := conf.Current().File
+			return browser.Rules{Guard: n.guard("web.allow_private", f.Web.AllowPrivate), Ports: f.Web.Ports,
+				Deny: f.Sandbox.Network.Deny, Decisions: t.network}
 		},
-		Most: func() int { return a.config.Current().File.Browser.Sessions },
-		Idle: func() time.Duration { return a.config.Current().File.Browser.IdleTimeout },
+		Most: func() int { return conf.Current().File.Browser.Sessions },
+		Idle: func() time.Duration { return conf.Current().File.Browser.IdleTimeout },
 		Owner: func(thread string) string {
-			t, err := a.data.db.Thread(context.Background(), thread)
+			row, err := d.db.Thread(context.Background(), thread)
 			if err != nil {
-				a.opts.Log.Warn("couldn't find the owner of a browser", "thread", thread, "err", err)
+				log.Warn("couldn't find the owner of a browser", "thread", thread, "err", err)
 			}
-			return t.Owner
+			return row.Owner
 		},
-		Load: a.loadBrowser,
-		Save: a.saveBrowser,
-		Log:  a.opts.Log,
+		Load: states.load,
+		Save: states.save,
+		Log:  log,
 	})
-	return browsing.New(browsing.Config{Browsers: a.tools.browsers, Forget: a.forgetBrowser, Log: a.opts.Log,
+	t.browsing = browsing.New(browsing.Config{Browsers: t.browsers, Forget: states.forget, Log: log,
 		Files: func(thread string) (*files.Files, error) {
-			if err := a.data.dirs.Create(thread); err != nil {
+			if err := d.dirs.Create(thread); err != nil {
 				return nil, err
 			}
-			return a.data.dirs.Open(thread)
+			return d.dirs.Open(thread)
 		}})
 }
 
-// browserKeys returns the keys that seal states of browsers, the current one first.
-func (a *App) browserKeys() ([][]byte, error) {
-	if a.data.shared == nil {
-		key, err := factor.NamedKey(a.data.dirs.Root, browserKey)
+// browserStates stores the cookies of browsers beside the files of their threads, sealed: cookies are as good as
+// passwords.
+type browserStates struct{ d *data }
+
+// keys returns the keys that seal states of browsers, the current one first.
+func (s browserStates) keys() ([][]byte, error) {
+	if s.d.shared == nil {
+		key, err := factor.NamedKey(s.d.dirs.Root, browserKey)
 		return [][]byte{key}, err
 	}
 	const use = "browsers"
-	key, err := a.data.shared.SigningKey(context.Background(), use)
-	return append([][]byte{key}, a.data.shared.OlderKeys(use)...), err
+	key, err := s.d.shared.SigningKey(context.Background(), use)
+	return append([][]byte{key}, s.d.shared.OlderKeys(use)...), err
 }
 
-func (a *App) browserFile(thread string) (string, error) {
-	dir, err := a.data.dirs.Folder(thread)
+func (s browserStates) file(thread string) (string, error) {
+	dir, err := s.d.dirs.Folder(thread)
 	return filepath.Join(dir, browserState), err
 }
 
-// saveBrowser stores the state of a thread's browser, sealed: cookies are as good as passwords.
-func (a *App) saveBrowser(thread string, state []byte) error {
-	if err := a.data.dirs.Create(thread); err != nil { // a thread whose browser was opened by a person may have no folder yet
+// save stores the state of a thread's browser.
+func (s browserStates) save(thread string, state []byte) error {
+	if err := s.d.dirs.Create(thread); err != nil { // a thread whose browser was opened by a person may have no folder yet
 		return err
 	}
-	name, err := a.browserFile(thread)
+	name, err := s.file(thread)
 	if err != nil {
 		return err
 	}
-	keys, err := a.browserKeys()
+	keys, err := s.keys()
 	if err != nil {
 		return err
 	}
@@ -104,9 +111,9 @@ func (a *App) saveBrowser(thread string, state []byte) error {
 	return nil
 }
 
-// loadBrowser reads the state that saveBrowser stored; nil for a thread without.
-func (a *App) loadBrowser(thread string) ([]byte, error) {
-	name, err := a.browserFile(thread)
+// load reads the state that save stored; nil for a thread without.
+func (s browserStates) load(thread string) ([]byte, error) {
+	name, err := s.file(thread)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +124,7 @@ func (a *App) loadBrowser(thread string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := a.browserKeys()
+	keys, err := s.keys()
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +144,9 @@ func (a *App) loadBrowser(thread string) ([]byte, error) {
 	return nil, errors.New("it is sealed with another key")
 }
 
-// forgetBrowser deletes the stored state of a thread's browser.
-func (a *App) forgetBrowser(thread string) error {
-	name, err := a.browserFile(thread)
+// forget deletes the stored state of a thread's browser.
+func (s browserStates) forget(thread string) error {
+	name, err := s.file(thread)
 	if err != nil {
 		return err
 	}

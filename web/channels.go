@@ -135,7 +135,7 @@ func laid(all, own map[string]any, key string) map[string]any {
 func (a *App) chatOptions(c config.Channel) chat.Options {
 	o := chat.Options{BaseURL: c.Text("base_url")}
 	if o.BaseURL == "" {
-		guard := a.guardFor("channels", nil)
+		guard := a.network.guard("channels", nil)
 		o.HTTP = &http.Client{Transport: guardedTransport(guard)}
 	}
 	return o

@@ -83,7 +83,7 @@ func (a *App) confinement(snap *config.Snapshot, s mcp.Server) (sandbox.Policy, 
 	if len(s.Hosts) == 0 {
 		return p, nil
 	}
-	proxy, err := egress.New(egress.Policy{Allow: s.Hosts, Deny: snap.File.Sandbox.Network.Deny}, a.egressGuard(snap))
+	proxy, err := egress.New(egress.Policy{Allow: s.Hosts, Deny: snap.File.Sandbox.Network.Deny}, a.network.commands(snap))
 	if err != nil {
 		return p, fmt.Errorf("hosts: %w", err)
 	}

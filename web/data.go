@@ -49,26 +49,25 @@ func (d *data) place(snap *config.Snapshot) (err error) {
 	return nil
 }
 
-// openStore opens the database for this server, and checks that the threads' files are in the configured place. Other
+// open opens the database for this server, and checks that the threads' files are in the configured place. Other
 // servers of the database reach this one at addr.
-func (a *App) openStore(ctx context.Context, snap *config.Snapshot, addr string) error {
-	d, log := &a.data, a.opts.Log
+func (d *data) open(ctx context.Context, o Options, snap *config.Snapshot, i *insight, addr string) error {
 	cfg, err := storage.Join(snap, d.dirs.Root)
 	if err != nil {
 		return err
 	}
-	storage.Warn(snap, log)
-	cfg.Version, cfg.Lost, cfg.Meter = a.opts.Version, d.lost.tell, a.meter(cfg)
-	cfg.Addr, cfg.Log, cfg.Committed, cfg.NoEvents = addr, log, a.committed(), os.Getenv("FAWN_BENCH_NOSTORE") == "1"
+	storage.Warn(snap, o.Log)
+	cfg.Version, cfg.Lost, cfg.Meter = o.Version, d.lost.tell, i.meter(cfg)
+	cfg.Addr, cfg.Log, cfg.Committed, cfg.NoEvents = addr, o.Log, i.committed(o), os.Getenv("FAWN_BENCH_NOSTORE") == "1"
 	if d.db, err = store.Open(ctx, cfg); err != nil { // it reports who holds the folder, which also explains a taken port
 		return err
 	}
-	a.nameNode()
+	nameNode(o.Log, d.db)
 	if err = storage.Prove(ctx, d.db, d.dirs); err != nil {
 		return err
 	}
 	d.dirs.Shelved = projects.Shelved(d.db)
-	d.trees, err = storage.Trees(ctx, a.config.Current(), d.db, &d.dirs, a.objectMeter(), log)
+	d.trees, err = storage.Trees(ctx, snap, d.db, &d.dirs, i.objectMeter(snap), o.Log)
 	return err
 }
 

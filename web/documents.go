@@ -2,10 +2,12 @@ package web
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"fawn/agent/config"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/uploads/documents"
@@ -68,28 +70,25 @@ func (x index) Find(ctx context.Context, thread string, q uploads.Query) ([]uplo
 	return list, err
 }
 
-// openDocuments opens the converter of uploads, which runs each conversion in a separate process.
-func (a *App) openDocuments() *documents.Service {
-	a.tools.converter = worker.New(a.data.dirs.Root, func() { a.tools.report() }, a.opts.Log)
+// openDocuments opens the converter of uploads, which runs each conversion in a separate process, and the service of
+// thumbnails, which draws each in one.
+func (t *tools) openDocuments(conf *config.Store, d *data, log *slog.Logger) {
+	t.converter = worker.New(d.dirs.Root, func() { t.report() }, log)
 	server := int64(0)
-	if a.data.db.Clustered() {
-		server = a.data.db.Self()
+	if d.db.Clustered() {
+		server = d.db.Self()
 	}
-	return documents.New(documents.Config{
+	t.documents = documents.New(documents.Config{
 		Server:  server,
-		Store:   shelf{a.data.db},
-		Index:   index{a.data.db},
-		Cache:   filepath.Join(a.data.dirs.Root, "shown"),
-		Open:    func(thread string) (documents.Dir, error) { return a.data.dirs.Open(thread) },
-		Save:    a.data.dirs.Save,
-		Convert: a.tools.converter.Convert,
-		Enabled: func() bool { return a.config.Current().File.Uploads.AutoConvertDocuments },
-		Log:     a.opts.Log,
+		Store:   shelf{d.db},
+		Index:   index{d.db},
+		Cache:   filepath.Join(d.dirs.Root, "shown"),
+		Open:    func(thread string) (documents.Dir, error) { return d.dirs.Open(thread) },
+		Save:    d.dirs.Save,
+		Convert: t.converter.Convert,
+		Enabled: func() bool { return conf.Current().File.Uploads.AutoConvertDocuments },
+		Log:     log,
 	})
-}
-
-// openPictures opens the thumbnail service, which draws each in a separate process.
-func (a *App) openPictures() *pictures.Service {
-	return pictures.New(pictures.Config{Dir: filepath.Join(a.data.dirs.Root, "pictures"), Draw: a.tools.converter.Draw,
-		Log: a.opts.Log})
+	t.pictures = pictures.New(pictures.Config{Dir: filepath.Join(d.dirs.Root, "pictures"), Draw: t.converter.Draw,
+		Log: log})
 }

@@ -40,12 +40,14 @@ type front struct {
 	handover *restart.Handover // what is kept when the right to write to the database is lost, nil for nothing
 }
 
-// openFront applies the settings of proxies and TLS, before the address is opened.
-func (a *App) openFront(snap *config.Snapshot) error {
-	if err := a.openProxy(snap.File.Server, snap.File.Auth.ProxyHeader); err != nil {
+// open applies the settings of proxies and TLS, before the address is opened.
+func (f *front) open(o Options, snap *config.Snapshot, d *data) (err error) {
+	server := snap.File.Server
+	if err := f.openProxy(server, snap.File.Auth.ProxyHeader, o.Base); err != nil {
 		return err
 	}
-	return a.openTLS(snap.File.Server)
+	f.tls, err = TLSConfig(server.TLS, d.dirs.Root, o.Log)
+	return err
 }
 
 // closeAddress closes the listeners if the server never served; a server that did has closed or kept them.
@@ -84,46 +86,59 @@ func IsLoopback(host string) bool {
 }
 
 // listen opens the address, and for the IPv4 loopback also ::1 where there is one.
-func (a *App) listen(ctx context.Context) error {
-	if len(a.opts.Listeners) > 0 {
-		a.front.listeners = a.opts.Listeners
+func (f *front) listen(ctx context.Context, o Options) error {
+	if len(o.Listeners) > 0 {
+		f.listeners = o.Listeners
 		return nil
 	}
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", a.opts.Addr)
+	l, err := lc.Listen(ctx, "tcp", o.Addr)
 	if err != nil {
 		if portTaken(err) {
 			return fmt.Errorf("%s is already in use by another program. Stop it, or choose another address with --addr",
-				a.opts.Addr)
+				o.Addr)
 		}
 		var op *net.OpError
 		if errors.As(err, &op) {
 			err = op.Err // what is around it repeats the address
 		}
-		return fmt.Errorf("can't listen on --addr %s: %w", a.opts.Addr, err)
+		return fmt.Errorf("can't listen on --addr %s: %w", o.Addr, err)
 	}
-	a.front.listeners = append(a.front.listeners, l)
+	f.listeners = append(f.listeners, l)
 	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.Equal(net.IPv4(127, 0, 0, 1)) {
 		six, err := lc.Listen(ctx, "tcp6", net.JoinHostPort("::1", fmt.Sprint(at.Port)))
 		if err == nil {
-			a.front.listeners = append(a.front.listeners, six)
+			f.listeners = append(f.listeners, six)
 		} else if portTaken(err) {
-			a.opts.Log.Warn("port in use on ::1; listening on 127.0.0.1 only", "port", at.Port)
+			o.Log.Warn("port in use on ::1; listening on 127.0.0.1 only", "port", at.Port)
 		}
 	}
 	return nil
 }
 
 // bound is the address that was opened, or the one that was asked for if none could be.
-func (a *App) bound() string {
-	if len(a.front.listeners) == 0 {
-		return a.opts.Addr
+func (f *front) bound(asked string) string {
+	if len(f.listeners) == 0 {
+		return asked
 	}
-	return a.Addr()
+	return f.addr()
+}
+
+// addr is the first address that is listened on.
+func (f *front) addr() string { return f.listeners[0].Addr().String() }
+
+// local reports whether only this machine can reach the server.
+func (f *front) local() bool {
+	for _, l := range f.listeners {
+		if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+			return false
+		}
+	}
+	return true
 }
 
 // Addr is the address Fawn listens on.
-func (a *App) Addr() string { return a.front.listeners[0].Addr().String() }
+func (a *App) Addr() string { return a.front.addr() }
 
 // URL is the address to open in a browser.
 func (a *App) URL() string {

@@ -36,16 +36,30 @@ type insight struct {
 	inspect *tracestore.Service // nil keeps nothing
 }
 
-// openInsight opens the counters and the traces for collectors, which the database and all above report to.
-func (a *App) openInsight(snap *config.Snapshot) {
-	a.openMetrics(snap)
-	a.openTracing(snap)
+// open makes the counters, and starts to send traces to the collectors that the configuration or the environment
+// names. The database and all above report to both.
+func (i *insight) open(o Options, snap *config.Snapshot) {
+	if snap.File.Metrics.Enabled {
+		i.metrics = metrics.New(o.Version, o.Log)
+	}
+	c := snap.File.Tracing
+	if targets := TraceTargets(snap); len(targets) > 0 {
+		i.tracer = traceexport.New(traceexport.Config{Targets: targets, Service: c.ServiceName, Version: o.Version,
+			Ratio: c.SampleRatio, Content: c.Content, Redact: i.secrets.Text,
+			Agents: map[string]string{wire.LeadAssistant(): wire.GraphID}, Log: o.Log})
+	}
 }
 
-// openRecords opens the audit and the stored traces, which are rows of the database.
-func (a *App) openRecords(snap *config.Snapshot) {
-	a.insight.trail = audit.New(a.data.db, a.opts.Log)
-	a.openInspector(snap)
+// openRecords opens the audit, and the stored traces of calls unless the configuration turns them off. Both are rows
+// of the database.
+func (i *insight) openRecords(conf *config.Store, d *data, log *slog.Logger) {
+	i.trail = audit.New(d.db, log)
+	if conf.Current().File.Inspector.Enabled {
+		i.inspect = tracestore.New(d.db, func() tracestore.Rules {
+			c := conf.Current().File.Inspector
+			return tracestore.Rules{Prompts: c.Prompts, Keep: c.Keep}
+		}, log)
+	}
 }
 
 // closeRecords writes pending rows of the audit and of stored traces.
@@ -70,28 +84,11 @@ func (i *insight) closeTracing(limit time.Duration, log *slog.Logger) {
 	}
 }
 
-// openMetrics makes the counters, unless the configuration wants none.
-func (a *App) openMetrics(snap *config.Snapshot) {
-	if snap.File.Metrics.Enabled {
-		a.insight.metrics = metrics.New(a.opts.Version, a.opts.Log)
-	}
-}
-
 // traceTime limits sending the last spans when the server stops.
 const traceTime = 3 * time.Second
 
 // orphanTime limits Prometheus's wait for a count.
 const orphanTime = 2 * time.Second
-
-// openTracing starts to send traces, if the configuration or the environment says where to.
-func (a *App) openTracing(snap *config.Snapshot) {
-	c := snap.File.Tracing
-	if targets := TraceTargets(snap); len(targets) > 0 {
-		a.insight.tracer = traceexport.New(traceexport.Config{Targets: targets, Service: c.ServiceName, Version: a.opts.Version,
-			Ratio: c.SampleRatio, Content: c.Content, Redact: a.insight.secrets.Text,
-			Agents: map[string]string{wire.LeadAssistant(): wire.GraphID}, Log: a.opts.Log})
-	}
-}
 
 // TraceTargets returns all collectors that receive traces.
 func TraceTargets(snap *config.Snapshot) []traceexport.Target {
@@ -102,54 +99,44 @@ func TraceTargets(snap *config.Snapshot) []traceexport.Target {
 	return targets
 }
 
-// openInspector starts to store traces of calls, unless the configuration turns that off.
-func (a *App) openInspector(snap *config.Snapshot) {
-	if snap.File.Inspector.Enabled {
-		a.insight.inspect = tracestore.New(a.data.db, func() tracestore.Rules {
-			i := a.config.Current().File.Inspector
-			return tracestore.Rules{Prompts: i.Prompts, Keep: i.Keep}
-		}, a.opts.Log)
-	}
-}
-
 // meter counts the work of servers on a shared database; nil without metrics.
-func (a *App) meter(cfg store.Config) store.Meter {
-	if a.insight.metrics == nil || cfg.URL == "" {
+func (i *insight) meter(cfg store.Config) store.Meter {
+	if i.metrics == nil || cfg.URL == "" {
 		return nil
 	}
-	return a.insight.metrics.Cluster()
+	return i.metrics.Cluster()
 }
 
 // objectMeter counts calls of the object store; nil without one or without metrics.
-func (a *App) objectMeter() storage.Meter {
-	if a.insight.metrics == nil || a.config.Current().File.Files.URL == "" {
+func (i *insight) objectMeter(snap *config.Snapshot) storage.Meter {
+	if i.metrics == nil || snap.File.Files.URL == "" {
 		return nil
 	}
-	return a.insight.metrics.Objects()
+	return i.metrics.Objects()
 }
 
 // committed returns the store's callback for commits, or nil.
-func (a *App) committed() func(time.Duration, error) {
-	if wait := a.opts.committed; wait != nil {
+func (i *insight) committed(o Options) func(time.Duration, error) {
+	if wait := o.committed; wait != nil {
 		return func(time.Duration, error) { wait() }
 	}
-	if a.insight.metrics == nil {
+	if i.metrics == nil {
 		return nil
 	}
-	return a.insight.metrics.Commit
+	return i.metrics.Commit
 }
 
 // observer counts and traces runs; nil if neither is on.
-func (a *App) observer() trace.Observer {
+func (i *insight) observer() trace.Observer {
 	var all trace.Observers
-	if a.insight.tracer != nil { // first: what it puts into the context is for all
-		all = append(all, a.insight.tracer)
+	if i.tracer != nil { // first: what it puts into the context is for all
+		all = append(all, i.tracer)
 	}
-	if a.insight.metrics != nil {
-		all = append(all, a.insight.metrics)
+	if i.metrics != nil {
+		all = append(all, i.metrics)
 	}
-	if a.insight.inspect != nil {
-		all = append(all, a.insight.inspect)
+	if i.inspect != nil {
+		all = append(all, i.inspect)
 	}
 	if len(all) == 0 {
 		return nil
@@ -158,48 +145,48 @@ func (a *App) observer() trace.Observer {
 }
 
 // gauge adds the values that are read on request.
-func (a *App) gauge() {
-	m := a.insight.metrics
+func (i *insight) gauge(d *data, f *front, t *tools, e *engine) {
+	m := i.metrics
 	if m == nil {
 		return
 	}
 	m.Gauges("fawn_runs", "Runs that work, and runs that wait.", "state", func() map[string]float64 {
-		c := a.engine.runs.Counts()
+		c := e.runs.Counts()
 		return map[string]float64{"active": float64(c.Active), "queued": float64(c.Waiting)}
 	})
 	m.Gauges("fawn_event_streams", "Open event streams.", "kind", func() map[string]float64 {
-		return map[string]float64{"api": float64(a.front.readers.Open()), "page": float64(a.front.pages.Streams())}
+		return map[string]float64{"api": float64(f.readers.Open()), "page": float64(f.pages.Streams())}
 	})
 	m.Gauges("fawn_mcp_servers", "MCP servers by state.", "state", func() map[string]float64 {
 		count := map[string]float64{mcp.StateReady: 0}
-		for _, s := range a.tools.mcp.Status() {
+		for _, s := range t.mcp.Status() {
 			count[s.State]++
 		}
 		return count
 	})
 	m.Counter("fawn_store_queries_total", "Statements that read from the database.",
-		func() float64 { return float64(a.data.db.Work().Queries) })
+		func() float64 { return float64(d.db.Work().Queries) })
 	m.Counter("fawn_store_statements_total", "Statements that were part of commits of the database.",
-		func() float64 { return float64(a.data.db.Work().Statements) })
+		func() float64 { return float64(d.db.Work().Statements) })
 	m.Gauge("fawn_store_queue", "Batches and deltas that wait for a commit.",
-		func() float64 { return float64(a.data.db.Queued()) })
+		func() float64 { return float64(d.db.Queued()) })
 	m.Gauge("fawn_store_waiting_seconds", "How long a commit has been waiting for the disk or the database, above 2 s.",
-		func() float64 { now, _ := a.data.db.Slow(); return now.Seconds() })
+		func() float64 { now, _ := d.db.Slow(); return now.Seconds() })
 	m.Gauge("fawn_store_slow_commits", "Commits that have taken more than 2 s since the start.",
-		func() float64 { _, times := a.data.db.Slow(); return float64(times) })
-	if _, ok := a.data.db.Node(); ok {
-		a.gaugeNode(m)
+		func() float64 { _, times := d.db.Slow(); return float64(times) })
+	if _, ok := d.db.Node(); ok {
+		gaugeNode(m, d, f, e)
 	}
 	m.Gauge("fawn_memory_queue", "Threads whose conversation is still to be learned from.",
-		func() float64 { return float64(a.engine.memory.Queued()) })
+		func() float64 { return float64(e.memory.Queued()) })
 	m.Gauge("fawn_audit_dropped", "Audit rows that were lost since the start.",
-		func() float64 { return float64(a.insight.trail.Lost()) })
+		func() float64 { return float64(i.trail.Lost()) })
 }
 
 // gaugeNode adds the values that only a shared database has.
-func (a *App) gaugeNode(m *metrics.Metrics) {
+func gaugeNode(m *metrics.Metrics, d *data, f *front, e *engine) {
 	node := func() store.NodeStatus {
-		s, _ := a.data.db.Node()
+		s, _ := d.db.Node()
 		return s
 	}
 	m.Gauge("fawn_node_lease_seconds", "How long this server's lease is good without being renewed.",
@@ -207,10 +194,10 @@ func (a *App) gaugeNode(m *metrics.Metrics) {
 	m.Counter("fawn_fenced_total", "Commits that were refused because another server has taken over.",
 		func() float64 { return float64(node().Fenced) })
 	m.Counter("fawn_pool_wait_seconds", "Time that queries have waited for a connection to the database.",
-		func() float64 { return a.data.db.PoolWait().Seconds() })
+		func() float64 { return d.db.PoolWait().Seconds() })
 	m.Gauge("fawn_claims_paused", "Whether this server takes no runs as commits take too long (1) or does (0).",
 		func() float64 {
-			if a.data.db.Strained() {
+			if d.db.Strained() {
 				return 1
 			}
 			return 0
@@ -218,7 +205,7 @@ func (a *App) gaugeNode(m *metrics.Metrics) {
 	m.Gauge("fawn_orphans", "Runs under way that no living server has.", func() float64 {
 		ctx, stop := context.WithTimeout(context.Background(), orphanTime)
 		defer stop()
-		n, err := a.data.db.Orphans(ctx)
+		n, err := d.db.Orphans(ctx)
 		if err != nil {
 			return math.NaN() // not known
 		}
@@ -228,13 +215,13 @@ func (a *App) gaugeNode(m *metrics.Metrics) {
 		"How long ago the tail of another server whose runs are read here was read to its end.", "node",
 		func() map[string]float64 {
 			lags := map[string]float64{}
-			for server, lag := range a.data.db.TailLags() {
+			for server, lag := range d.db.TailLags() {
 				lags[strconv.FormatInt(server, 10)] = lag.Seconds()
 			}
 			return lags
 		})
 	m.Gauges("fawn_readers", "Readers of runs, by where those work.", "run", func() map[string]float64 {
-		all, remote := a.front.readers.Open()+a.front.pages.Streams(), a.engine.runs.Counts().Remote
+		all, remote := f.readers.Open()+f.pages.Streams(), e.runs.Counts().Remote
 		return map[string]float64{"local": float64(max(0, all-int64(remote))), "remote": float64(remote)}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -28,43 +29,41 @@ const (
 )
 
 // openKnowledge starts the service of collections.
-func (a *App) openKnowledge() *knowledge.Service {
-	return knowledge.New(knowledge.Config{DB: a.data.db, Runs: a.engine.runs, Dirs: a.data.dirs,
-		Convert: a.tools.converter.Convert,
+func (e *engine) openKnowledge(conf *config.Store, d *data, t *tools, n network, log *slog.Logger) {
+	e.knowledge = knowledge.New(knowledge.Config{DB: d.db, Runs: e.runs, Dirs: d.dirs,
+		Convert: t.converter.Convert,
 		Page: func(ctx context.Context, address string) (knowledge.Page, error) {
-			title, at, text, err := a.tools.web.Page(ctx, address)
+			title, at, text, err := t.web.Page(ctx, address)
 			if err != nil { // a person is told, who knows nothing of tools
 				return knowledge.Page{}, errors.New(strings.TrimPrefix(err.Error(), community.WebFetch+": "))
 			}
 			return knowledge.Page{Title: title, Address: at, Text: text}, nil
 		},
-		Git:      a.repositories,
-		Folders:  func() []string { return a.config.Current().File.Knowledge.Folders },
-		Most:     func() int64 { return a.config.Current().File.Knowledge.MaxBytes },
-		Temp:     a.data.dirs.Root,
-		Embedder: a.embedder(),
-		Log:      a.opts.Log})
+		Git:      func() *http.Client { return repositories(conf, n) },
+		Folders:  func() []string { return conf.Current().File.Knowledge.Folders },
+		Most:     func() int64 { return conf.Current().File.Knowledge.MaxBytes },
+		Temp:     d.dirs.Root,
+		Embedder: embedder(conf, log),
+		Log:      log})
 }
 
 // repositories returns a client for git repositories with the network rules of web_fetch.
-func (a *App) repositories() *http.Client {
-	set := lead.WebSettings(a.config.Current())
-	g := a.guardFor("web.allow_private", nil)
-	g.AllowPrivate = set.Private
+func repositories(conf *config.Store, n network) *http.Client {
+	set := lead.WebSettings(conf.Current())
 	limits := netguard.ClientLimits{Body: repositoryBytes, Time: repositoryTime}
 	if len(set.Ports) > 0 {
 		limits.Ports = append([]int{80, 443, 8080, 8443}, set.Ports...)
 	}
-	return netguard.Client(g, limits)
+	return netguard.Client(n.web(set.Private), limits)
 }
 
 // embedder returns a function for the configured embedding model, whose result is nil for none.
-func (a *App) embedder() func() knowledge.Embedder {
+func embedder(conf *config.Store, log *slog.Logger) func() knowledge.Embedder {
 	var mu sync.Mutex
 	var made *embed.Client
 	var of config.Endpoint
 	return func() knowledge.Embedder {
-		e := a.config.Current().File.Embeddings
+		e := conf.Current().File.Embeddings
 		mu.Lock()
 		defer mu.Unlock()
 		if e != of {
@@ -72,7 +71,7 @@ func (a *App) embedder() func() knowledge.Embedder {
 			of, made = e, nil
 			if e.Model != "" {
 				if made, err = embed.New(embed.Config{Model: e.Model, BaseURL: e.BaseURL, APIKey: string(e.APIKey)}); err != nil {
-					a.opts.Log.Error("the embedding model can't be used", "err", err)
+					log.Error("the embedding model can't be used", "err", err)
 				}
 			}
 		}
@@ -84,7 +83,11 @@ func (a *App) embedder() func() knowledge.Embedder {
 }
 
 // known is the collections of documents that a run names, or its project or agent, for its tools.
-type known struct{ *App }
+type known struct {
+	db      *store.DB
+	engine  *engine
+	library *library
+}
 
 // named returns the collections with the given names that a person may read, in a chat of a project of owner; "" for
 // none.
@@ -110,7 +113,7 @@ func (k known) of(ctx context.Context, t *agent.Turn) ([]store.Collection, error
 	if t.Options.Guest {
 		return nil, nil
 	}
-	p, err := k.data.db.ProjectOf(ctx, t.ThreadID)
+	p, err := k.db.ProjectOf(ctx, t.ThreadID)
 	if err != nil {
 		return nil, err
 	}

@@ -20,12 +20,22 @@ type library struct {
 	skillsAt string // in sandboxes
 }
 
-// openLibrary reads the agents, then the skills.
-func (a *App) openLibrary(ctx context.Context) (err error) {
-	if a.library.agents, err = storage.Agents(ctx, a.data.shared, a.data.dirs.Root, a.opts.Log); err != nil {
+// open reads the agents, then the skills, and shows the enabled ones to every thread.
+func (l *library) open(ctx context.Context, o Options, conf *config.Store, d *data) (err error) {
+	if l.agents, err = storage.Agents(ctx, d.shared, d.dirs.Root, o.Log); err != nil {
 		return err
 	}
-	return a.openSkills(ctx)
+	from := SkillOptions(conf.Current, o)
+	from.Extensions = conf.Extensions
+	if l.skills, err = storage.Skills(ctx, d.shared, from); err != nil {
+		return err
+	}
+	shown := skills.ShownPath(d.dirs.Root)
+	d.dirs.Mounts = append(d.dirs.Mounts, files.Mount{Path: files.Skills, Dir: shown})
+	if l.skillsAt = conf.Current().File.Skills.ContainerPath; l.skillsAt != files.Skills {
+		d.dirs.Mounts = append(d.dirs.Mounts, files.Mount{Path: l.skillsAt, Dir: shown, Commands: true})
+	}
+	return nil
 }
 
 // close lets go of the agents' folder.
@@ -34,21 +44,6 @@ func (l *library) close() error {
 		return nil
 	}
 	return l.agents.Close()
-}
-
-// openSkills reads the skills, and shows the enabled ones to every thread.
-func (a *App) openSkills(ctx context.Context) (err error) {
-	o := SkillOptions(a.config.Current, a.opts)
-	o.Extensions = a.config.Extensions
-	if a.library.skills, err = storage.Skills(ctx, a.data.shared, o); err != nil {
-		return err
-	}
-	shown := skills.ShownPath(a.data.dirs.Root)
-	a.data.dirs.Mounts = append(a.data.dirs.Mounts, files.Mount{Path: files.Skills, Dir: shown})
-	if a.library.skillsAt = a.config.Current().File.Skills.ContainerPath; a.library.skillsAt != files.Skills {
-		a.data.dirs.Mounts = append(a.data.dirs.Mounts, files.Mount{Path: a.library.skillsAt, Dir: shown, Commands: true})
-	}
-	return nil
 }
 
 // SkillOptions locate an installation's skills.

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
+	"fawn/store"
 	"fawn/web/proxy"
 	"fawn/web/redact"
 )
@@ -57,26 +58,26 @@ func (h *logHandler) setLevel(word string) {
 }
 
 // openLog configures the format of the log.
-func (a *App) openLog(snap *config.Snapshot) {
-	if h, ok := a.opts.Log.Handler().(*logHandler); ok {
+func (i *insight) openLog(log *slog.Logger, snap *config.Snapshot) {
+	if h, ok := log.Handler().(*logHandler); ok {
 		h.format(snap.File.Logging.Enhance.Format)
 	}
-	a.followLog(snap)
+	i.followLog(log, snap)
 }
 
 // followLog takes the level, which may change while the server runs.
-func (a *App) followLog(snap *config.Snapshot) {
-	a.insight.secrets.Know(snap.SecretValues())
-	if h, ok := a.opts.Log.Handler().(*logHandler); ok {
+func (i *insight) followLog(log *slog.Logger, snap *config.Snapshot) {
+	i.secrets.Know(snap.SecretValues())
+	if h, ok := log.Handler().(*logHandler); ok {
 		h.secrets.Know(snap.SecretValues())
 		h.setLevel(snap.File.LogLevel)
 	}
 }
 
 // nameNode adds the server to log lines of several servers.
-func (a *App) nameNode() {
-	if h, ok := a.opts.Log.Handler().(*logHandler); ok && a.data.db.Clustered() {
-		h.node.Store(a.data.db.Self())
+func nameNode(log *slog.Logger, db *store.DB) {
+	if h, ok := log.Handler().(*logHandler); ok && db.Clustered() {
+		h.node.Store(db.Self())
 	}
 }
 

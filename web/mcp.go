@@ -38,8 +38,8 @@ func (a *App) openMCP(snap *config.Snapshot) {
 		a.opts.Log.Warn("couldn't remove links to temporary folders of MCP servers", "err", err)
 	}
 	a.tools.mcp = mcp.New(mcp.Options{
-		Dir: filepath.Join(a.data.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap),
-		Public: a.public, Rows: a.data.shared,
+		Dir: filepath.Join(a.data.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.network.commands(snap),
+		Public: a.network.public, Rows: a.data.shared,
 		Folder: func(thread string) (string, error) {
 			if err := a.data.dirs.Create(thread); err != nil {
 				return "", err

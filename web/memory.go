@@ -3,11 +3,13 @@ package web
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/config"
 	"fawn/agent/middleware"
 	"fawn/memory"
 	"fawn/store"
@@ -17,21 +19,20 @@ import (
 const learnTime = 5 * time.Second
 
 // openMemory opens the memory of people across threads.
-func (a *App) openMemory() *memory.Service {
-	return memory.New(memory.Config{DB: a.data.db, Rules: a.memoryRules, Scope: a.memoryScope,
-		Escape: agent.Escape, Log: a.opts.Log,
+func (e *engine) openMemory(conf *config.Store, d *data, log *slog.Logger) {
+	e.memory = memory.New(memory.Config{DB: d.db, Scope: d.memoryScope, Escape: agent.Escape, Log: log,
+		Rules: func() memory.Rules { return memoryRules(conf.Current().File.Memory, d.dirs.Root) },
 		Ask: func(ctx context.Context, l memory.Lesson, prompt string) (string, error) {
-			return a.engine.builder.Teach(ctx, l, prompt)
+			return e.builder.Teach(ctx, l, prompt)
 		}})
 }
 
-// memoryRules returns the memory settings of the moment.
-func (a *App) memoryRules() memory.Rules {
-	c := a.config.Current().File.Memory
+// memoryRules returns the settings of memory. dir is the data folder.
+func memoryRules(c config.Memory, dir string) memory.Rules {
 	b := c.Backend
 	path := cmp.Or(b.StoragePath, "memory.json")
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(a.data.dirs.Root, path)
+		path = filepath.Join(dir, path)
 	}
 	return memory.Rules{Enabled: c.Enabled, Inject: c.InjectionEnabled, Debounce: b.Debounce,
 		QueueDepth: b.QueueMaxDepth, Path: path,
@@ -45,14 +46,14 @@ func (a *App) memoryRules() memory.Rules {
 }
 
 // takeMemory takes in a memory.json that was put into its place or edited since the last start.
-func (a *App) takeMemory(ctx context.Context) {
-	if _, err := a.engine.memory.Reload(ctx, store.DefaultOwner); err != nil && ctx.Err() == nil {
-		a.opts.Log.Warn("couldn't import memory.json", "err", err)
+func (e *engine) takeMemory(ctx context.Context, log *slog.Logger) {
+	if _, err := e.memory.Reload(ctx, store.DefaultOwner); err != nil && ctx.Err() == nil {
+		log.Warn("couldn't import memory.json", "err", err)
 	}
 }
 
 // learn queues a run's conversation for memory.
-func (a *App) learn(t *agent.Turn, said []*agent.Message) {
+func (e *engine) learn(t *agent.Turn, said []*agent.Message) {
 	l := memory.Lesson{Owner: t.Owner, Agent: scope(t), Thread: t.ThreadID, Run: t.RunID, Model: t.Options.ModelName}
 	for _, m := range said {
 		text := m.Content.String()
@@ -63,14 +64,14 @@ func (a *App) learn(t *agent.Turn, said []*agent.Message) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), learnTime)
 	defer cancel()
-	if err := a.engine.memory.Learn(ctx, l); err != nil {
+	if err := e.memory.Learn(ctx, l); err != nil {
 		t.Log.Warn("couldn't queue a conversation for memory", "err", err)
 	}
 }
 
 // recall finds the relevant facts for a turn.
-func (a *App) recall(ctx context.Context, t *agent.Turn, told []string) (middleware.Recalled, error) {
-	r, err := a.engine.memory.Recall(ctx,
+func (e *engine) recall(ctx context.Context, t *agent.Turn, told []string) (middleware.Recalled, error) {
+	r, err := e.memory.Recall(ctx,
 		memory.Question{Owner: t.Owner, Agent: scope(t), Thread: t.ThreadID, Text: request(t.State.Messages),
 			Told: told})
 	return middleware.Recalled{Text: r.Text, IDs: r.IDs}, err
@@ -88,8 +89,7 @@ func scope(t *agent.Turn) string {
 // fewWords is the length below which a message is too short to show its subject.
 const fewWords = 24
 
-// request returns the user's last message, with the one before if it is short. Their last message, with the one before
-// if it is short.
+// request returns the user's last message, with the one before if it is short.
 func request(msgs []*agent.Message) string {
 	text := ""
 	for i := len(msgs) - 1; i >= 0; i-- {

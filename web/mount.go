@@ -15,15 +15,15 @@ import (
 )
 
 // openProxy applies the proxy settings of the configuration and the command line.
-func (a *App) openProxy(s config.Server, userHeader string) (err error) {
-	if a.front.trust, err = proxy.Parse(s.TrustedProxies); err != nil {
+func (f *front) openProxy(s config.Server, userHeader, flag string) (err error) {
+	if f.trust, err = proxy.Parse(s.TrustedProxies); err != nil {
 		return fmt.Errorf("server.trusted_proxies in the config: %w", err)
 	}
-	if a.front.vouches = userHeader; userHeader != "" && len(s.TrustedProxies) == 0 {
+	if f.vouches = userHeader; userHeader != "" && len(s.TrustedProxies) == 0 {
 		return fmt.Errorf("auth.proxy_header in the config needs server.trusted_proxies: the addresses of the proxies that may say who asks")
 	}
-	base, ok := cmp.Or(a.opts.Base, s.BasePath), false
-	if a.front.base, ok = proxy.CleanBase(base); !ok {
+	base, ok := cmp.Or(flag, s.BasePath), false
+	if f.base, ok = proxy.CleanBase(base); !ok {
 		return fmt.Errorf("the base path %q (--base-path, or server.base_path in the config) isn't a path such as /fawn, "+
 			"made of letters, digits and -._~", base)
 	}
@@ -32,19 +32,19 @@ func (a *App) openProxy(s config.Server, userHeader string) (err error) {
 
 // resolved returns a request as if there were no proxy in front: from the client itself, and for a path from the root.
 // Proxies may pass the base path on or take it away.
-func (a *App) resolved(r *http.Request) *http.Request {
-	if a.front.vouches != "" && !a.front.trust.Contains(proxy.Of(r).Addr) {
-		r.Header.Del(a.front.vouches) // only trusted proxies may set it
+func (f *front) resolved(r *http.Request) *http.Request {
+	if f.vouches != "" && !f.trust.Contains(proxy.Of(r).Addr) {
+		r.Header.Del(f.vouches) // only trusted proxies may set it
 	}
-	r = a.front.trust.Resolve(r)
+	r = f.trust.Resolve(r)
 	client := proxy.Of(r)
-	client.Base = cmp.Or(client.Base, a.front.base)
+	client.Base = cmp.Or(client.Base, f.base)
 	if client.Base == "" {
 		return r
 	}
 	r = r.WithContext(views.WithBase(proxy.With(r.Context(), client), client.Base))
-	if path, ok := withoutBase(r.URL.Path, a.front.base); ok {
-		if raw, ok := withoutBase(r.URL.RawPath, a.front.base); ok || r.URL.RawPath == "" {
+	if path, ok := withoutBase(r.URL.Path, f.base); ok {
+		if raw, ok := withoutBase(r.URL.RawPath, f.base); ok || r.URL.RawPath == "" {
 			r.URL.Path, r.URL.RawPath = path, raw
 		}
 	}

@@ -53,6 +53,7 @@ type Options struct {
 type App struct {
 	opts    Options
 	config  *config.Store
+	network network
 	insight insight
 	front   front
 	data    data
@@ -101,18 +102,19 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		o.Log); err != nil {
 		return nil, err
 	}
+	a.network = network{&a.front, a.config, o.Log}
 	snap := a.config.Current()
 	if err := a.data.place(snap); err != nil {
 		return nil, err
 	}
-	a.openLog(snap)
+	a.insight.openLog(o.Log, snap)
 	logWarnings(o.Log, snap)
-	if err := a.openFront(snap); err != nil {
+	if err := a.front.open(o, snap, &a.data); err != nil {
 		return nil, err
 	}
-	a.openInsight(snap)
-	addrErr := a.listen(ctx)
-	if err := a.openStore(ctx, snap, a.bound()); err != nil {
+	a.insight.open(o, snap)
+	addrErr := a.front.listen(ctx, o)
+	if err := a.data.open(ctx, o, snap, &a.insight, a.front.bound(o.Addr)); err != nil {
 		return nil, err
 	}
 	if addrErr != nil {
@@ -122,13 +124,15 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	snap = a.config.Current()
-	if err := a.openPeople(ctx, snap); err != nil {
+	if err := a.people.open(ctx, o, a.config, &a.data, &a.front, &a.engine); err != nil {
 		return nil, err
 	}
-	if err := a.openLibrary(ctx); err != nil {
+	a.people.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
+	a.people.accounts.StopOwned = a.stopOwned
+	if err := a.library.open(ctx, o, a.config, &a.data); err != nil {
 		return nil, err
 	}
-	a.openRecords(snap)
+	a.insight.openRecords(a.config, &a.data, o.Log)
 	if err := a.openTools(ctx, snap); err != nil {
 		return nil, err
 	}
@@ -139,13 +143,13 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.routes(); err != nil {
 		return nil, err
 	}
-	a.gauge()
+	a.insight.gauge(&a.data, &a.front, &a.tools, &a.engine)
 	if !a.data.db.Clustered() {
 		if err := a.front.api.DeleteStateless(ctx); err != nil {
 			return nil, err
 		}
 	}
-	a.takeMemory(ctx)
+	a.engine.takeMemory(ctx, o.Log)
 	a.startDuties(snap)
 	return a, nil
 }

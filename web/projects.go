@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 
 	"fawn/agent/lead"
 	"fawn/agent/projects"
@@ -17,24 +18,24 @@ import (
 const maxToldFiles = 50
 
 // openProjects opens the service of projects.
-func (a *App) openProjects() *projects.Service {
-	return projects.New(projects.Config{DB: a.data.db, Runs: a.engine.runs, Dirs: a.data.dirs, Documents: a.tools.documents,
-		Discarded: func() { a.front.pages.Discarded() }, Ended: a.endSandboxes, Log: a.opts.Log})
+func (e *engine) openProjects(d *data, t *tools, f *front, log *slog.Logger) {
+	e.projects = projects.New(projects.Config{DB: d.db, Runs: e.runs, Dirs: d.dirs, Documents: t.documents,
+		Discarded: func() { f.pages.Discarded() }, Ended: t.endSandboxes, Log: log})
 }
 
 // endSandboxes stops the sandboxes of threads on all servers of the database.
-func (a *App) endSandboxes(ctx context.Context, threads []string) error {
+func (t *tools) endSandboxes(ctx context.Context, threads []string) error {
 	var errs []error
 	for _, thread := range threads {
-		_, err := a.tools.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "its project changed")
+		_, err := t.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "its project changed")
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, a.tools.places.Clear(ctx, threads))...)
+	return errors.Join(append(errs, t.places.Clear(ctx, threads))...)
 }
 
 // projectOf returns the project of a thread for its agent, nil for none.
-func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, error) {
-	p, err := a.data.db.ProjectOf(ctx, thread)
+func (d *data) projectOf(ctx context.Context, thread string) (*lead.Project, error) {
+	p, err := d.db.ProjectOf(ctx, thread)
 	if err != nil || p.ID == "" {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, erro
 	out := &lead.Project{Owner: p.Owner, Name: p.Name, Instructions: s.Instructions, Agent: s.Agent, Model: s.Model, Skills: s.Skills,
 		Servers: s.Servers, Knowledge: s.Knowledge, Write: s.Writable && p.Role.Writes()}
 	shelf := store.ShelfOf(p.ID)
-	dir, err := a.data.dirs.Open(shelf)
+	dir, err := d.dirs.Open(shelf)
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, nil
 	}
@@ -63,8 +64,8 @@ func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, erro
 
 // memoryScope names the memory that a thread reads and teaches. Editors of a shared project write what agents do in the
 // chats of its members, so these chats leave a member's own memory alone unless the member allows it.
-func (a *App) memoryScope(ctx context.Context, owner, thread string) (memory.Scope, error) {
-	p, err := a.data.db.ProjectOf(ctx, thread)
+func (d *data) memoryScope(ctx context.Context, owner, thread string) (memory.Scope, error) {
+	p, err := d.db.ProjectOf(ctx, thread)
 	if err != nil {
 		return memory.Scope{}, err
 	}
@@ -76,7 +77,7 @@ func (a *App) memoryScope(ctx context.Context, owner, thread string) (memory.Sco
 	if p.Settings.Memory == store.MemoryIsolated {
 		return isolated, nil
 	}
-	allowed, _, err := a.data.db.PersonalMemory(ctx, owner, p.ID)
+	allowed, _, err := d.db.PersonalMemory(ctx, owner, p.ID)
 	switch {
 	case err != nil:
 		return memory.Scope{}, err

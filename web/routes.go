@@ -39,20 +39,20 @@ func (a *App) routes() error {
 		Access: a.people.access, Network: tools.network, Sandbox: tools.report, Browsers: tools.browsers,
 		Known: engine.knowledge.Has, Addr: a.Addr(), Log: a.opts.Log}
 	chatApps := a.chatApps()
-	steps, err := a.signInSteps()
+	steps, err := a.people.steps(&a.data)
 	if err != nil {
 		return err
 	}
 	tasks := route.NewTasks(route.TaskParts{DB: a.data.db, Scheduler: a.duties.schedule, Config: a.config.Current,
 		Agents: library.agents, Bots: chatApps})
 	pages, err := ui.New(ui.Deps{Site: site, Projects: engine.projects, Knowledge: engine.knowledge, Steps: steps,
-		Copier: engine.copier, Bots: chatApps, Restart: a.restartSandbox, Backups: a.backupState, Web: tools.web,
+		Copier: engine.copier, Bots: chatApps, Restart: tools.restartSandbox, Backups: a.backupState, Web: tools.web,
 		Apps: engine.builder.CallForApp, AppServer: engine.builder.AppServer, Print: tools.browser.Print,
 		Uploads: a.uploadLimits, Documents: tools.documents, Pictures: tools.pictures, Version: a.opts.Version, Spec: spec,
 		Tasks: tasks, Agents: library.agents, Skills: library.skills, MCP: tools.mcp, Switches: tools.switches,
 		Memory: engine.memory, Aside: engine.builder, Media: engine.builder.Media(), Window: engine.builder.WindowOf,
-		Compact: engine.builder.Compact, Inspect: a.insight.inspect, Outward: a.outward, Draining: a.front.leaving.ctx,
-		SSO: sso.New(a.guardFor("auth.oidc", nil))})
+		Compact: engine.builder.Compact, Inspect: a.insight.inspect, Outward: a.network.outward(a.people.accounts), Draining: a.front.leaving.ctx,
+		SSO: sso.New(a.network.guard("auth.oidc", nil))})
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (a *App) routes() error {
 		ClientTools: tools.clientTools, Switches: tools.switches, Memory: engine.memory, Inspect: a.insight.inspect,
 		Export: pages.Export(), Imports: pages.Imports(), Draining: a.front.draining.ctx, Readers: &a.front.readers,
 		Accounts: a.people.accounts, Providers: pages.Providers, Projects: engine.projects, Knowledge: engine.knowledge,
-		Channels: chatApps, Browsers: tools.browsers, Outward: a.outward})
+		Channels: chatApps, Browsers: tools.browsers, Outward: a.network.outward(a.people.accounts)})
 	a.front.api = api.New(parts)
 	a.front.gateway = gateway.New(parts, a.front.api)
 	a.front.api.Routes(e.Group(""), false)
@@ -115,8 +115,8 @@ func (a *App) handler() http.Handler {
 			return
 		}
 		w, r = headed(w, r)
-		r = a.resolved(r)
-		if a.toTLS(w, r) {
+		r = a.front.resolved(r)
+		if a.front.toTLS(w, r) {
 			return
 		}
 		if p := tidy(r.URL.Path); p != r.URL.Path {
@@ -212,7 +212,7 @@ func (a *App) state(known bool) healthJSON {
 	if err != nil {
 		h.Reason = err.Error()
 	}
-	h.Version, h.Sandbox = &a.opts.Version, new(a.publicReport())
+	h.Version, h.Sandbox = &a.opts.Version, new(a.tools.publicReport())
 	h.Audit = &auditHealth{a.insight.trail.Lost()}
 	h.Storage = &storageHealth{a.data.dirs.Quota.Full(), a.data.dirs.Quota.Limit()}
 	h.ConfigProblem = a.config.Problem()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	"fawn/sandbox"
 	"fawn/sandbox/affinity"
 	"fawn/sandbox/egress"
-	"fawn/sandbox/netguard"
 	"fawn/sandbox/providers"
 )
 
@@ -31,7 +29,7 @@ const sandboxStopTime = 20 * time.Second
 // openSandbox selects the provider that runs commands and opens the proxy. A host without a working one gets one that
 // refuses commands with the reason.
 func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
-	proxy, err := egress.New(egressPolicy(ctx, snap), a.egressGuard(snap))
+	proxy, err := egress.New(egressPolicy(ctx, snap), a.network.commands(snap))
 	if err != nil {
 		return fmt.Errorf("sandbox.network: %w", err)
 	}
@@ -110,33 +108,6 @@ func egressPolicy(ctx context.Context, snap *config.Snapshot) egress.Policy {
 	return p
 }
 
-func (a *App) egressGuard(snap *config.Snapshot) *netguard.Guard {
-	return a.guardFor("sandbox.network.allow_private", snap.File.Sandbox.Network.AllowPrivate)
-}
-
-// guardFor returns a guard that refuses private networks except those in a list of the configuration.
-func (a *App) guardFor(key string, private []string) *netguard.Guard {
-	g := &netguard.Guard{Own: func() []netip.AddrPort {
-		var own []netip.AddrPort
-		for _, l := range a.front.listeners {
-			if at, ok := l.Addr().(*net.TCPAddr); ok {
-				own = append(own, at.AddrPort())
-			}
-		}
-		return own
-	}}
-	for _, text := range private {
-		if p, err := netip.ParsePrefix(text); err == nil {
-			g.AllowPrivate = append(g.AllowPrivate, p)
-		} else if ip, err := netip.ParseAddr(text); err == nil {
-			g.AllowPrivate = append(g.AllowPrivate, netip.PrefixFrom(ip, ip.BitLen()))
-		} else {
-			a.opts.Log.Warn("configuration", "at", key, "problem", text+" isn't a valid address or network")
-		}
-	}
-	return g
-}
-
 // followConfig applies a changed configuration: network rules to running sandboxes, storage limits to threads, and the
 // log level.
 func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
@@ -150,11 +121,11 @@ func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 		}
 		if now := a.config.Current(); now != seen {
 			seen = now
-			a.followLog(now)
+			a.insight.followLog(a.opts.Log, now)
 			a.tools.mcp.Set(lead.MCPServers(now))
 			a.duties.channels.Apply(a.channelSettings(now))
 			a.data.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
-			if err := a.tools.egress.Configure(egressPolicy(ctx, now), a.egressGuard(now)); err != nil {
+			if err := a.tools.egress.Configure(egressPolicy(ctx, now), a.network.commands(now)); err != nil {
 				a.opts.Log.Warn("keeping the previous network rules", "err", err)
 			}
 		}
@@ -162,32 +133,32 @@ func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 }
 
 // removeThread stops a thread's processes, then deletes its files.
-func (a *App) removeThread(thread string) error {
+func (t *tools) removeThread(d *data, thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
-	a.tools.web.Forget(thread)
-	a.tools.browsers.End(thread)
-	a.tools.mcp.Forget(thread)
-	err := a.tools.sandbox.Destroy(ctx, sandbox.ThreadRef{ID: thread}, "the thread was deleted")
+	t.web.Forget(thread)
+	t.browsers.End(thread)
+	t.mcp.Forget(thread)
+	err := t.sandbox.Destroy(ctx, sandbox.ThreadRef{ID: thread}, "the thread was deleted")
 	if errors.Is(err, sandbox.ErrGone) {
 		err = nil
 	}
-	return errors.Join(err, a.forgetThread(thread))
+	return errors.Join(err, t.forgetThread(d, thread))
 }
 
 // forgetThread deletes a thread's files and everything derived from them.
-func (a *App) forgetThread(thread string) error {
+func (t *tools) forgetThread(d *data, thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
-	return errors.Join(a.tools.network.Drop(ctx, thread), a.data.dirs.Remove(thread), a.tools.documents.Forget(thread),
-		a.tools.pictures.Forget(thread))
+	return errors.Join(t.network.Drop(ctx, thread), d.dirs.Remove(thread), t.documents.Forget(thread),
+		t.pictures.Forget(thread))
 }
 
 // restartSandbox stops the commands of a thread at its user's request.
-func (a *App) restartSandbox(ctx context.Context, thread string) (bool, error) {
+func (t *tools) restartSandbox(ctx context.Context, thread string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, sandboxCloseTime)
 	defer cancel()
-	return a.tools.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "by the user")
+	return t.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "by the user")
 }
 
 // closeSandbox ends every process of every sandbox, and the converters.
@@ -205,10 +176,9 @@ func (t *tools) closeSandbox() error {
 	return err
 }
 
-// publicReport returns the part of a provider's report for monitors, without paths of this machine. No path of this
-// machine.
-func (a *App) publicReport() sandbox.Report {
-	r := a.tools.report()
+// publicReport returns the part of a provider's report for monitors, without paths of this machine.
+func (t *tools) publicReport() sandbox.Report {
+	r := t.report()
 	r.Detail, r.Tried = "", slices.Clone(r.Tried)
 	for i := range r.Tried {
 		r.Tried[i].Detail = ""

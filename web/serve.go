@@ -90,7 +90,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	for _, l := range a.front.listeners {
 		g.Go(func() error {
-			if err := a.front.server.Serve(a.secured(l, server)); !errors.Is(err, http.ErrServerClosed) {
+			if err := a.front.server.Serve(a.front.secured(l, server)); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 			}
 			return nil

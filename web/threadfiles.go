@@ -12,11 +12,11 @@ import (
 )
 
 // versions returns the store of file versions for runs, nil without one.
-func (a *App) versions() recorder.Files {
-	if a.data.trees == nil {
+func (d *data) versions() recorder.Files {
+	if d.trees == nil {
 		return nil
 	}
-	return newProjectTrees(a.data.trees, a.data.db)
+	return &projectTrees{Trees: d.trees, db: d.db, held: map[string]func(){}}
 }
 
 // copyFiles copies a thread's files to its copy, with the state of their documents.
@@ -47,10 +47,6 @@ type projectTrees struct {
 
 	mu   sync.Mutex
 	held map[string]func() // by run: releases the copy of its project's files
-}
-
-func newProjectTrees(t *filestore.Trees, db *store.DB) *projectTrees {
-	return &projectTrees{Trees: t, db: db, held: map[string]func(){}}
 }
 
 // Begin also updates the files of a thread's project, and keeps them until the run ends.

@@ -14,12 +14,6 @@ import (
 	"fawn/web/tlsport"
 )
 
-// openTLS enables TLS on the listeners if a certificate or its source is configured.
-func (a *App) openTLS(s config.Server) (err error) {
-	a.front.tls, err = TLSConfig(s.TLS, a.data.dirs.Root, a.opts.Log)
-	return err
-}
-
 // TLSConfig returns the TLS configuration, or nil for plain HTTP.
 func TLSConfig(t config.TLS, data string, log *slog.Logger) (c *tls.Config, err error) {
 	switch {
@@ -45,18 +39,18 @@ func Authority(t config.TLS, data string) tlsport.Authority {
 }
 
 // secured returns a listener as clients meet it.
-func (a *App) secured(l net.Listener, s config.Server) net.Listener {
-	if a.front.tls == nil {
+func (f *front) secured(l net.Listener, s config.Server) net.Listener {
+	if f.tls == nil {
 		return l
 	}
-	return tlsport.Listen(l, a.front.tls, s.HeaderTimeout)
+	return tlsport.Listen(l, f.tls, s.HeaderTimeout)
 }
 
 // toTLS redirects plain HTTP requests to HTTPS if the port supports it. Programs on this machine may use HTTP, since
 // their traffic stays local.
-func (a *App) toTLS(w http.ResponseWriter, r *http.Request) (sent bool) {
+func (f *front) toTLS(w http.ResponseWriter, r *http.Request) (sent bool) {
 	client := proxy.Of(r)
-	if a.front.tls == nil || client.Secure() || client.Addr.IsLoopback() || fromHere(r, client) {
+	if f.tls == nil || client.Secure() || client.Addr.IsLoopback() || fromHere(r, client) {
 		return false
 	}
 	if !safe(r.Method) { // it was received already, and must not be sent unencrypted again

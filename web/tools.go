@@ -18,7 +18,6 @@ import (
 	"fawn/sandbox/affinity"
 	"fawn/sandbox/browser"
 	"fawn/sandbox/egress"
-	"fawn/sandbox/netguard"
 	"fawn/sandbox/render"
 	"fawn/uploads/documents"
 	"fawn/uploads/pictures"
@@ -58,10 +57,9 @@ func (a *App) openTools(ctx context.Context, snap *config.Snapshot) error {
 	if err := a.openSandbox(ctx, snap); err != nil {
 		return err
 	}
-	t.documents = a.openDocuments()
-	t.pictures = a.openPictures()
-	t.web = a.openWeb()
-	t.browsing = a.openBrowsers()
+	t.openDocuments(a.config, d, a.opts.Log)
+	t.openWeb(a.opts, a.config, a.network)
+	t.openBrowsers(a.config, d, a.network, a.opts.Log)
 	a.openMCP(snap)
 	t.switches = switches.New(d.db)
 	t.clientTools = clienttool.New(clusterstate.NotesIn(d.shared),
@@ -81,30 +79,25 @@ func (t *tools) close() (err error) {
 }
 
 // openWeb opens the web search and reader of agents.
-func (a *App) openWeb() *community.Service {
-	a.tools.browser.Where = func() string { return a.config.Current().File.Web.Browser }
-	a.tools.browser.Log = a.opts.Log
-	a.guardFor("web.allow_private", a.config.Current().File.Web.AllowPrivate) // it reports wrong entries
-	return community.New(community.Config{
-		Settings: func() community.Settings { return lead.WebSettings(a.config.Current()) },
-		Guard: func(private []netip.Prefix) *netguard.Guard {
-			g := a.guardFor("web.allow_private", nil)
-			g.AllowPrivate = private
-			return g
+func (t *tools) openWeb(o Options, conf *config.Store, n network) {
+	t.browser.Where = func() string { return conf.Current().File.Web.Browser }
+	t.browser.Log = o.Log
+	n.guard("web.allow_private", conf.Current().File.Web.AllowPrivate) // it reports wrong entries
+	t.web = community.New(community.Config{
+		Settings: func() community.Settings { return lead.WebSettings(conf.Current()) },
+		Guard:    n.web,
+		Convert:  t.converter.Read,
+		Render: func(ctx context.Context, address string, private []netip.Prefix, ports []int) (community.Rendered, error) {
+			return rendered(ctx, &t.browser, render.Request{URL: address, Guard: n.web(private), Ports: ports})
 		},
-		Convert: a.tools.converter.Read,
-		Render:  a.render,
-		World:   a.opts.World,
-		Log:     a.opts.Log,
+		World: o.World,
+		Log:   o.Log,
 	})
 }
 
-// render shows a page in a browser.
-func (a *App) render(ctx context.Context, address string, private []netip.Prefix, ports []int) (r community.Rendered,
-	err error) {
-	g := a.guardFor("web.allow_private", nil)
-	g.AllowPrivate = private
-	p, err := a.tools.browser.Render(ctx, render.Request{URL: address, Guard: g, Ports: ports})
+// rendered shows a page in a browser.
+func rendered(ctx context.Context, b *render.Browser, r render.Request) (community.Rendered, error) {
+	p, err := b.Render(ctx, r)
 	switch {
 	case errors.Is(err, render.ErrNone):
 		return community.Rendered{None: true}, nil

@@ -36,13 +36,11 @@ func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belon
 	if err != nil {
 		return b, nil, err
 	}
-	a := &App{opts: Options{Log: log}, data: data{dirs: dirs, db: db}}
-	a.tools.documents = a.openDocuments()
-	a.tools.pictures = a.openPictures()
-	a.tools.network = hostrules.New(db, func(string, json.RawMessage) {}, log)
+	t, d := &tools{network: hostrules.New(db, func(string, json.RawMessage) {}, log)}, &data{dirs: dirs, db: db}
+	t.openDocuments(nil, d, log)
 	b = belongings{db: db, agents: agents,
 		memory: memory.New(memory.Config{DB: db, Rules: func() memory.Rules { return memory.Rules{} }}),
-		runs:   runs.New(runs.Config{DB: db, Remove: a.forgetThread, Offline: true, Log: log})}
+		runs:   runs.New(runs.Config{DB: db, Remove: func(thread string) error { return t.forgetThread(d, thread) }, Offline: true, Log: log})}
 	b.projects = projects.New(projects.Config{DB: db, Runs: b.runs, Dirs: dirs, Log: log})
 	b.knowledge = knowledge.New(knowledge.Config{DB: db, Runs: b.runs, Dirs: dirs, Log: log})
 	return b, func() error {

@@ -34,7 +34,7 @@ func (a *App) postWebhook(ctx context.Context, to, run string, body []byte) (sta
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "fawn/"+a.opts.Version)
 	req.Header.Set("Idempotency-Key", run)
-	guard := a.guardFor("webhooks.allow_private", a.config.Current().File.Webhooks.AllowPrivate)
+	guard := a.network.guard("webhooks.allow_private", a.config.Current().File.Webhooks.AllowPrivate)
 	res, err := netguard.Client(guard, limits).Do(req)
 	if err != nil {
 		var refused *netguard.Refused
