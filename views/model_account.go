@@ -94,15 +94,14 @@ type Account struct {
 	Problem     string // why
 	Shortest    int    // least length of a password
 
-	TOTP      bool // it is enabled
-	Setup     *TOTPSetup
-	Recovery  []string // new recovery codes, shown once
-	Left      int      // unused recovery codes
-	Passkeys  []Passkey
-	CanKey    bool // this address supports passkeys
-	Linked    []Linked
-	Services  []Service // services that can be linked
-	ProxyUser bool      // a proxy signs in, so nothing can be changed here
+	TOTP     bool // it is enabled
+	Setup    *TOTPSetup
+	Recovery []string // new recovery codes, shown once
+	Left     int      // unused recovery codes
+	Passkeys []Passkey
+	CanKey   bool // this address supports passkeys
+	Linked   []Linked
+	Services []Service // services that can be linked
 }
 
 // TOTPSetup is an authenticator app that is being set up.

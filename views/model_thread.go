@@ -194,7 +194,6 @@ type UserMessage struct {
 	ID    string
 	Text  string // as typed
 	Files []Attachment
-	At    time.Time
 
 	Editing bool // shown as a form to send it again
 }
@@ -352,8 +351,6 @@ type HelperTrail struct {
 type Toast struct {
 	Kind NoticeKind
 	Text string // in the reader's language
-
-	Detail string // external text, shown verbatim; may have many lines
 }
 
 // Question is something the agent asked and ended its run for: a card where the answer

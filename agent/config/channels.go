@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -91,30 +90,10 @@ func (c Channel) Switch(key string, otherwise bool) bool {
 	return otherwise
 }
 
-// Seconds returns a key with a duration in seconds, 0 if missing.
-func (c Channel) Seconds(key string) time.Duration {
-	switch n := c.Keys[key].(type) {
-	case int:
-		return time.Duration(n) * time.Second
-	case int64:
-		return time.Duration(n) * time.Second
-	case float64:
-		return time.Duration(n * float64(time.Second))
-	}
-	return 0
-}
-
 // Section returns a key with a section, nil if missing.
 func (c Channel) Section(key string) map[string]any {
 	m, _ := c.Keys[key].(map[string]any)
 	return m
-}
-
-// ConnectionEnabled reports whether people may connect their accounts on a chat app.
-func (c *ChannelConnections) ConnectionEnabled(name string) bool {
-	section, ok := c.Extra[name].(map[string]any)
-	on, said := section["enabled"].(bool)
-	return ok && (on || !said)
 }
 
 // BotName returns the configured name of a chat app's bot in links.

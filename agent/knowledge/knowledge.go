@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -28,7 +27,6 @@ const (
 	MaxName    = 100 // characters
 	MaxAbout   = 500 // characters
 	MaxSources = 50
-	MaxChosen  = 20 // limit of collections per project or agent
 )
 
 // Invalid is the error for a collection with a field that isn't allowed.
@@ -348,9 +346,4 @@ func (s *Service) RemoveSource(ctx context.Context, person, id, source string) e
 	}
 	s.wake()
 	return err
-}
-
-// Intervals returns the possible intervals of reading a source; 0 reads it on request only.
-func Intervals() []time.Duration {
-	return []time.Duration{0, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 }

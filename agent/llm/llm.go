@@ -12,14 +12,10 @@ import (
 	"time"
 
 	"fawn/agent"
-	"fawn/agent/llm/llmerr"
 	"fawn/agent/llm/offline"
 	"fawn/agent/llm/openai"
 	"fawn/agent/llm/texttools"
 )
-
-// Error is a failed model call of any provider.
-type Error = llmerr.Error
 
 // ErrClass means that the configured class isn't supported.
 var ErrClass = errors.New("unknown model class")

@@ -20,12 +20,6 @@ const (
 	maxPictures = 8 << 20 // bytes of all pictures
 )
 
-// Kinds of cells.
-const (
-	CellText = "markdown"
-	CellCode = "code"
-)
-
 // Notebook is a Jupyter notebook.
 type Notebook struct {
 	Language string // language of the code, empty if unknown
@@ -36,7 +30,7 @@ type Notebook struct {
 
 // Cell is text, code with its output, or raw content.
 type Cell struct {
-	Kind    string
+	Kind    string // markdown, code or raw
 	Source  string
 	Count   int // number of its last run, 0 if unknown
 	Outputs []Output

@@ -147,9 +147,6 @@ func AppendNumber(dst []byte, id int64) []byte {
 	return append(strconv.AppendInt(dst, id, 10), "\n\n"...)
 }
 
-// MaxReaders is the default limit of concurrent event streams.
-const MaxReaders = 2048
-
 // Limiter counts open event streams. The zero value is ready.
 type Limiter struct{ open atomic.Int64 }
 

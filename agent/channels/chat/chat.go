@@ -132,13 +132,12 @@ type Ref struct {
 
 // A Post is a message to write.
 type Post struct {
-	Text    string   // Markdown, which the adapter renders; within Limits.Max as Limits.Count counts it
-	Key     string   // identical when the same message is sent again
-	ReplyTo string   // Update.Message of what it answers; empty for none
-	Choices []string // suggested answers, shown as buttons if supported; they are in Text, too
-	Plain   bool     // Text isn't Markdown and is shown verbatim
-	Grows   bool     // edits follow, until a Final one
-	Final   bool     // the last edit; without it more may come
+	Text    string // Markdown, which the adapter renders; within Limits.Max as Limits.Count counts it
+	Key     string // identical when the same message is sent again
+	ReplyTo string // Update.Message of what it answers; empty for none
+	Plain   bool   // Text isn't Markdown and is shown verbatim
+	Grows   bool   // edits follow, until a Final one
+	Final   bool   // the last edit; without it more may come
 }
 
 // A File is a file to post.
