@@ -121,12 +121,12 @@ func (s *Service) Ending(run string) (list []store.KV, stored func()) {
 	}
 	return []store.KV{{Owner: store.Global, Space: lessonSpace, Key: l.Thread, Body: body}}, func() {
 		s.pending.stored(l.Thread)
-		s.Look()
+		s.Wake()
 	}
 }
 
-// Look wakes [Service.Run] to find lessons, for instance of other servers.
-func (s *Service) Look() {
+// Wake makes [Service.Run] look for lessons, for instance of other servers.
+func (s *Service) Wake() {
 	select {
 	case s.wake <- struct{}{}:
 	default: // one is pending already

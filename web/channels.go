@@ -42,7 +42,7 @@ func (a *App) openChannels() *channels.Hub {
 	c.Listen = a.transcribe
 	c.Notes = clusterstate.NotesIn(a.data.shared)
 	if a.data.db.Clustered() {
-		c.Elsewhere = a.botElsewhere
+		c.Elsewhere = a.remoteBot
 	}
 	if a.insight.metrics != nil {
 		c.Observer = a.insight.metrics.Channels(func() map[string]channels.Load { return a.duties.channels.Loads() })
@@ -81,7 +81,7 @@ func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
 		s.Web = "https://" + hosts[0] + a.front.base
 	}
 	session, _ := f.Channels["session"].(map[string]any)
-	if !a.duties.caring.Load() { // another server has them
+	if !a.duties.hasBots.Load() { // another server has them
 		return s
 	}
 	for _, p := range channels.Providers() {

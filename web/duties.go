@@ -17,7 +17,7 @@ type duties struct {
 	schedule *schedule.Scheduler
 	channels *channels.Hub
 	leader   *leader.Runner
-	caring   atomic.Bool        // this server has the bots
+	hasBots  atomic.Bool        // this server has the bots
 	stop     context.CancelFunc // ends the goroutines
 	work     sync.WaitGroup     // of the goroutines
 }
@@ -26,7 +26,7 @@ type duties struct {
 func (a *App) openDuties(snap *config.Snapshot) {
 	plan := snap.File.Scheduler
 	a.duties.schedule = schedule.New(schedule.Config{DB: a.data.db, Runs: a.engine.runs, Log: a.opts.Log,
-		MaxRuns: plan.MaxConcurrentRuns, Look: plan.PollInterval, Shared: a.data.db.Clustered(), Plan: a.planResult,
+		MaxRuns: plan.MaxConcurrentRuns, Poll: plan.PollInterval, Shared: a.data.db.Clustered(), Plan: a.planResult,
 		Deliver: func(ctx context.Context, run string) error { return a.duties.channels.Deliver(ctx, run) }})
 	a.duties.channels = a.openChannels()
 }
@@ -54,9 +54,9 @@ func (a *App) startDuties(snap *config.Snapshot) {
 	d.work.Go(func() { a.backUp(background) })
 	jobs := a.leaderJobs(snap)
 	if !a.data.db.Clustered() { // else runBots decides which server has the bots
-		d.caring.Store(true)
+		d.hasBots.Store(true)
 	}
-	d.leader = &leader.Runner{DB: a.data.db, Jobs: jobs, Gone: a.takeUp, Log: a.opts.Log}
+	d.leader = &leader.Runner{DB: a.data.db, Jobs: jobs, Gone: a.resumeLost, Log: a.opts.Log}
 	d.channels.Apply(a.channelSettings(snap))
 	d.leader.Start()
 }
@@ -74,7 +74,7 @@ func (d *duties) close() {
 		d.stop()
 	}
 	if d.leader != nil {
-		d.leader.Leave()
+		d.leader.Stop()
 	}
 	if d.schedule != nil {
 		d.schedule.Close()

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	pulseEvery = 5 * time.Second // polling interval of other servers' pending work, without notifications
-	pulsePause = 500 * time.Millisecond
+	pollEvery  = 5 * time.Second // polling interval of other servers' pending work, without notifications
+	pollPause  = 500 * time.Millisecond
 	trimEvery  = 10 * time.Minute
 	sweepEvery = 24 * time.Hour
 )
@@ -36,7 +36,7 @@ func (a *App) leaderJobs(snap *config.Snapshot) []func(context.Context) {
 		jobs = append(jobs, a.insight.inspect.Forget)
 	}
 	if a.data.db.Clustered() {
-		jobs = append(jobs, a.runBots, a.pulse, a.trimAudit)
+		jobs = append(jobs, a.runBots, a.pollOthers, a.trimAudit)
 	}
 	return jobs
 }
@@ -49,10 +49,10 @@ func (a *App) deleteLeft(started time.Time) func(context.Context) {
 	return func(ctx context.Context) { threads.DeleteLeft(ctx, a.data.db, a.engine.runs, started, a.opts.Log) }
 }
 
-// takeUp continues the work of lost servers.
-func (a *App) takeUp(ctx context.Context, servers []int64) {
+// resumeLost continues the work of lost servers.
+func (a *App) resumeLost(ctx context.Context, servers []int64) {
 	a.tools.documents.Resume(ctx, servers)
-	a.duties.schedule.TakeUp()
+	a.duties.schedule.Recover()
 	if err := a.front.api.DeleteStateless(ctx); err != nil && ctx.Err() == nil {
 		a.opts.Log.Warn("couldn't list threads of stateless runs", "err", err)
 	}
@@ -63,15 +63,15 @@ func (a *App) takeUp(ctx context.Context, servers []int64) {
 
 // runBots runs the connections to chat apps, of which each bot has one.
 func (a *App) runBots(ctx context.Context) {
-	a.duties.caring.Store(true)
+	a.duties.hasBots.Store(true)
 	a.duties.channels.Apply(a.channelSettings(a.config.Current()))
 	<-ctx.Done()
-	a.duties.caring.Store(false)
+	a.duties.hasBots.Store(false)
 	a.duties.channels.Apply(a.channelSettings(a.config.Current()))
 }
 
-// pulse notifies services of work that other servers stored.
-func (a *App) pulse(ctx context.Context) {
+// pollOthers notifies services of work that other servers stored.
+func (a *App) pollOthers(ctx context.Context) {
 	heard := make(chan struct{}, 1)
 	hear := func(store.Wake) {
 		select {
@@ -83,15 +83,15 @@ func (a *App) pulse(ctx context.Context) {
 	defer a.data.db.Hear(store.WakeNote, 0, hear)()
 	apps := a.chatApps()
 	for told := map[string]string{}; ; {
-		a.engine.memory.Look()
-		a.tellOfBots(ctx, told)
-		if err := a.duties.channels.Look(ctx); err != nil && ctx.Err() == nil {
+		a.engine.memory.Wake()
+		a.publishBots(ctx, told)
+		if err := a.duties.channels.Wake(ctx); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't list pending answers", "err", err)
 		}
 		if err := apps.Asked(ctx); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't process bot requests of other servers", "err", err)
 		}
-		timer := time.NewTimer(pulseEvery)
+		timer := time.NewTimer(pollEvery)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -100,7 +100,7 @@ func (a *App) pulse(ctx context.Context) {
 		case <-heard:
 			timer.Stop()
 			select { // combine notifications in quick succession
-			case <-time.After(pulsePause):
+			case <-time.After(pollPause):
 			case <-ctx.Done():
 				return
 			}
@@ -111,11 +111,11 @@ func (a *App) pulse(ctx context.Context) {
 // botSpace is the space in which the leader publishes the bots' state for other servers' pages.
 const botSpace = "bot_status"
 
-// tellOfBots stores changed states of bots.
-func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
+// publishBots stores changed states of bots.
+func (a *App) publishBots(ctx context.Context, told map[string]string) {
 	for _, p := range channels.Providers() {
 		body := []byte(nil)
-		if s, ok := a.duties.channels.Status(p.Name); ok && a.duties.caring.Load() {
+		if s, ok := a.duties.channels.Status(p.Name); ok && a.duties.hasBots.Load() {
 			body, _ = json.Marshal(s) // texts and times
 		}
 		if was, known := told[p.Name]; known && was == string(body) {
@@ -131,12 +131,12 @@ func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
 	}
 }
 
-// botElsewhere returns the state of another server's bot.
-func (a *App) botElsewhere(provider string) (s channels.Status, ok bool) {
-	if a.duties.caring.Load() {
+// remoteBot returns the state of another server's bot.
+func (a *App) remoteBot(provider string) (s channels.Status, ok bool) {
+	if a.duties.hasBots.Load() {
 		return s, false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), pulseEvery)
+	ctx, cancel := context.WithTimeout(context.Background(), pollEvery)
 	defer cancel()
 	body, err := a.data.db.KV(ctx, store.Global, botSpace, provider)
 	return s, err == nil && json.Unmarshal(body, &s) == nil

@@ -127,7 +127,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.people.open(ctx, o, a.config, &a.data, &a.front, &a.engine); err != nil {
 		return nil, err
 	}
-	a.people.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
+	a.people.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.userData().remove(ctx, user) }
 	a.people.accounts.StopOwned = a.stopOwned
 	if err := a.library.open(ctx, o, a.config, &a.data); err != nil {
 		return nil, err

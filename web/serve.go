@@ -195,7 +195,7 @@ func (a *App) stopRuns(ctx context.Context) {
 		defer close(done)
 		a.duties.channels.Close()
 		if a.data.db.Clustered() { // otherwise no other server does it
-			a.duties.leader.Leave()
+			a.duties.leader.Stop()
 		}
 		handing, cancel := context.WithTimeout(ctx, a.drainTime()/2)
 		a.engine.runs.Drain(handing)

@@ -19,8 +19,8 @@ import (
 	"fawn/web/hostrules"
 )
 
-// belongings are a user's rows and files.
-type belongings struct {
+// userData deletes and lists what a user owns: rows and files.
+type userData struct {
 	db     *store.DB
 	runs   *runs.Manager
 	agents *profile.Library
@@ -30,15 +30,15 @@ type belongings struct {
 	knowledge *knowledge.Service
 }
 
-// offlineBelongings opens the belongings in a data folder that no server uses. The caller calls done.
-func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belongings, done func() error, err error) {
+// offlineUserData opens the data of users in a folder that no server uses. The caller calls done.
+func offlineUserData(dirs files.Dirs, db *store.DB, log *slog.Logger) (b userData, done func() error, err error) {
 	agents, err := profile.Open(dirs.Root, store.DefaultOwner)
 	if err != nil {
 		return b, nil, err
 	}
 	t, d := &tools{network: hostrules.New(db, func(string, json.RawMessage) {}, log)}, &data{dirs: dirs, db: db}
 	t.openDocuments(nil, d, log)
-	b = belongings{db: db, agents: agents,
+	b = userData{db: db, agents: agents,
 		memory: memory.New(memory.Config{DB: db, Rules: func() memory.Rules { return memory.Rules{} }}),
 		runs:   runs.New(runs.Config{DB: db, Remove: func(thread string) error { return t.forgetThread(d, thread) }, Offline: true, Log: log})}
 	b.projects = projects.New(projects.Config{DB: db, Runs: b.runs, Dirs: dirs, Log: log})
@@ -51,7 +51,7 @@ func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belon
 
 // remove deletes everything a user owns: tasks first, so that nothing new starts, then chats with their runs and files.
 // A failed deletion can be repeated.
-func (b belongings) remove(ctx context.Context, user string) error {
+func (b userData) remove(ctx context.Context, user string) error {
 	if err := b.removeTasks(ctx, user); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (a *App) stopOwned(ctx context.Context, user string) error {
 	return errors.Join(err, a.tools.places.Clear(ctx, threads)) // processes on other servers
 }
 
-func (b belongings) removeTasks(ctx context.Context, user string) error {
+func (b userData) removeTasks(ctx context.Context, user string) error {
 	var tasks []string
 	err := b.db.EachCron(ctx, user, func(c store.Cron) bool {
 		tasks = append(tasks, c.ID)
@@ -98,7 +98,7 @@ func (b belongings) removeTasks(ctx context.Context, user string) error {
 }
 
 // removeThreads repeats until none is left: an active request may have created one.
-func (b belongings) removeThreads(ctx context.Context, user string) error {
+func (b userData) removeThreads(ctx context.Context, user string) error {
 	for {
 		threads, err := b.db.ThreadsOf(ctx, user)
 		if err != nil || len(threads) == 0 {
@@ -114,7 +114,7 @@ func (b belongings) removeThreads(ctx context.Context, user string) error {
 }
 
 // tell lists a user's data.
-func (b belongings) tell(ctx context.Context, user string) (string, error) {
+func (b userData) tell(ctx context.Context, user string) (string, error) {
 	o, err := b.db.Owned(ctx, user)
 	if err != nil {
 		return "", err

@@ -63,7 +63,7 @@ func Users(ctx context.Context, o Options, job UserJob) error {
 		return err
 	}
 	s := account.New(account.Options{DB: db, Log: o.Log, Required: true})
-	b, done, err := offlineBelongings(dirs, db, o.Log)
+	b, done, err := offlineUserData(dirs, db, o.Log)
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -72,7 +72,7 @@ func Users(ctx context.Context, o Options, job UserJob) error {
 }
 
 // runUserJob runs a job and returns its output. base is the address in front of links.
-func runUserJob(ctx context.Context, s *account.Service, b belongings, base string, out io.Writer, job UserJob) error {
+func runUserJob(ctx context.Context, s *account.Service, b userData, base string, out io.Writer, job UserJob) error {
 	if job.Do == "list" {
 		return listUsers(ctx, s, out)
 	}
@@ -269,7 +269,7 @@ func (a *App) console(w http.ResponseWriter, r *http.Request) {
 	}
 	var out bytes.Buffer
 	result := jobResult{}
-	if err := runUserJob(r.Context(), a.people.accounts, a.belongings(), a.URL(), &out, job); err != nil {
+	if err := runUserJob(r.Context(), a.people.accounts, a.userData(), a.URL(), &out, job); err != nil {
 		result.Why = err.Error()
 	}
 	result.Out = out.String()
@@ -313,8 +313,8 @@ func deleteUser(ctx context.Context, s *account.Service, out io.Writer, u store.
 	return err
 }
 
-// belongings returns the belongings of this server's users.
-func (a *App) belongings() belongings {
-	return belongings{db: a.data.db, runs: a.engine.runs, agents: a.library.agents, memory: a.engine.memory,
+// userData returns the data of this server's users.
+func (a *App) userData() userData {
+	return userData{db: a.data.db, runs: a.engine.runs, agents: a.library.agents, memory: a.engine.memory,
 		projects: a.engine.projects, knowledge: a.engine.knowledge}
 }

@@ -30,7 +30,7 @@ func (d *delivery) reads(ctx context.Context, fresh bool) {
 func (d *delivery) follow(ctx context.Context, fresh bool) error {
 	wait, err := lookAgain, errNotBegun
 	if !fresh {
-		err = d.look(ctx)
+		err = d.poll(ctx)
 	}
 	for {
 		switch {
@@ -53,7 +53,7 @@ func (d *delivery) follow(ctx context.Context, fresh bool) error {
 		case <-ctx.Done():
 		}
 		t.Stop()
-		err = d.look(ctx)
+		err = d.poll(ctx)
 	}
 }
 
@@ -63,8 +63,8 @@ const (
 	notBegun  = 5 * time.Second
 )
 
-// look reads available events of the run. nil means that there may be more.
-func (d *delivery) look(ctx context.Context) error {
+// poll reads available events of the run. nil means that there may be more.
+func (d *delivery) poll(ctx context.Context) error {
 	r, err := d.b.h.cfg.Runs.Follow(ctx, d.run)
 	if errors.Is(err, runs.ErrNotFound) {
 		return d.removed(ctx)

@@ -155,8 +155,8 @@ func (h *Hub) start(conf Bot) {
 	b.wg.Go(b.run)
 }
 
-// Look makes the bots process work stored by other servers.
-func (h *Hub) Look(ctx context.Context) error {
+// Wake makes the bots process work stored by other servers.
+func (h *Hub) Wake(ctx context.Context) error {
 	h.mu.Lock()
 	list := slices.Collect(maps.Values(h.bots))
 	h.mu.Unlock()

@@ -158,7 +158,7 @@ func (w *world) begin(s setup) {
 
 // schedule makes the scheduler; on starts what is due.
 func (w *world) schedule(on bool) {
-	w.tasks = schedule.New(schedule.Config{DB: w.db, Runs: w.runs, Log: loud(), Look: 10 * time.Millisecond,
+	w.tasks = schedule.New(schedule.Config{DB: w.db, Runs: w.runs, Log: loud(), Poll: 10 * time.Millisecond,
 		Plan: func(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error) {
 			d, _ := channels.ParseDestination(c.Deliver)
 			return w.hub.Plan(ctx, d, channels.Result{Owner: c.Owner, Thread: thread, Task: c.Title, Failed: failed})

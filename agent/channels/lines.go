@@ -125,7 +125,7 @@ func (l *line) loop() {
 // the next turn waits for more.
 func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
 	if look {
-		if err := l.look(ctx); err != nil {
+		if err := l.admitNew(ctx); err != nil {
 			return 0, err
 		}
 	}
@@ -156,8 +156,8 @@ func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
 	return 0, nil
 }
 
-// look admits or refuses new messages.
-func (l *line) look(ctx context.Context) (err error) {
+// admitNew admits or refuses new messages.
+func (l *line) admitNew(ctx context.Context) (err error) {
 	select {
 	case <-l.wakes: // for messages found now
 	default:

@@ -84,7 +84,7 @@ func content(t *testing.T, root string) map[string]string {
 
 func pull(t *testing.T, f *clusterstate.Folder) {
 	t.Helper()
-	if err := errors.Join(f.Rows.Look(t.Context()), f.Pull()); err != nil {
+	if err := errors.Join(f.Rows.Refresh(t.Context()), f.Pull()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -152,7 +152,7 @@ func TestANewFolderIsThereWhenItIsWhole(t *testing.T) {
 	if err := db.DropParts(t.Context(), hex.EncodeToString(sum[:])); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(b.Rows.Look(t.Context()), b.Pull()); err == nil {
+	if err := errors.Join(b.Rows.Refresh(t.Context()), b.Pull()); err == nil {
 		t.Error("a part is missing, and nobody says so")
 	}
 	if got := content(t, rootB); len(got) != 0 {

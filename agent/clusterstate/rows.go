@@ -57,7 +57,7 @@ type Rows struct {
 func Open(ctx context.Context, db *store.DB, keys Keys, log *slog.Logger) (*Rows, error) {
 	r := &Rows{db: db, keys: keys, log: cmp.Or(log, slog.Default()), docs: map[string]Doc{}, failed: map[string]error{},
 		fresh: map[string]struct{}{}, poked: make(chan struct{}, 1)}
-	if err := r.Look(ctx); err != nil {
+	if err := r.Refresh(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.Problem(); err != nil {
@@ -125,7 +125,7 @@ func (r *Rows) Put(ctx context.Context, docs ...Doc) error {
 	}
 	err := r.db.SwapSettings(ctx, list...)
 	if errors.Is(err, ErrChanged) {
-		return errors.Join(err, r.Look(ctx), r.failedOf(docs))
+		return errors.Join(err, r.Refresh(ctx), r.failedOf(docs))
 	}
 	if err != nil {
 		return fmt.Errorf("write settings: %w", err)
@@ -213,7 +213,7 @@ func (r *Rows) behind() bool {
 func (r *Rows) lookSoon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	return r.Look(ctx)
+	return r.Refresh(ctx)
 }
 
 // tell calls the listeners.
@@ -244,8 +244,8 @@ func (r *Rows) tell() {
 	}
 }
 
-// Look reads the changes of other servers.
-func (r *Rows) Look(ctx context.Context) error {
+// Refresh reads the changes of other servers.
+func (r *Rows) Refresh(ctx context.Context) error {
 	r.looking.Lock()
 	defer r.looking.Unlock()
 	n, err := r.db.SettingChanges(ctx)
@@ -336,7 +336,7 @@ func (r *Rows) Renew(ctx context.Context) error {
 	n, err := r.Reseal(ctx)
 	if err == nil && n > 0 {
 		r.log.Info("settings are sealed with the first key of "+KeyVariable+" now", "settings", n)
-		err = r.Look(ctx)
+		err = r.Refresh(ctx)
 	}
 	return err
 }

@@ -134,7 +134,7 @@ func TestChangesAtOnceAreNotLost(t *testing.T) {
 	}
 	wg.Wait()
 	for _, r := range servers {
-		if err := r.Look(t.Context()); err != nil {
+		if err := r.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Fields(string(r.Get("list").Body))
@@ -190,7 +190,7 @@ func TestSecretsAreSealed(t *testing.T) {
 		t.Errorf("with the new key it is %q", d.Body)
 	}
 	// The server that has the old key goes on with what it knows, and says why.
-	if err := a.Look(t.Context()); err != nil {
+	if err := a.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Problem(); !errors.Is(err, clusterstate.ErrSealed) || string(a.Get("secrets").Body) != "KEY=very-secret" {
@@ -230,7 +230,7 @@ func TestWhatWasStoredWithoutAKeyIsSealed(t *testing.T) {
 	if d := rows(t, db, oneKey).Get("settings"); string(d.Body) != "changed" || d.Version != 3 {
 		t.Errorf("version %d: %q", d.Version, d.Body)
 	}
-	if err := plain.Look(t.Context()); err != nil {
+	if err := plain.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if d := plain.Get("settings"); string(d.Body) != "url: not-so-public" || plain.Problem() == nil {

@@ -96,12 +96,12 @@ func cleanOrigin(text string) (string, bool) {
 }
 
 // onePerName keeps one entry of each name, the first usable one or else the first.
-func onePerName[T any](list []T, look func(T) (name string, usable bool), twice func(name string)) []T {
+func onePerName[T any](list []T, nameOf func(T) (name string, usable bool), twice func(name string)) []T {
 	at := make(map[string]int, len(list))
 	told := map[string]bool{}
 	out := list[:0:0]
 	for _, item := range list {
-		name, usable := look(item)
+		name, usable := nameOf(item)
 		i, dup := at[name]
 		if !dup {
 			at[name] = len(out)
@@ -112,7 +112,7 @@ func onePerName[T any](list []T, look func(T) (name string, usable bool), twice 
 			told[name] = true
 			twice(name)
 		}
-		if _, had := look(out[i]); !had && usable {
+		if _, had := nameOf(out[i]); !had && usable {
 			out[i] = item
 		}
 	}

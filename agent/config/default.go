@@ -54,7 +54,7 @@ func Default() File {
 		TokenUsage:         Switch{Enabled: true},
 		TokenBudget:        middleware.DefaultBudget(),
 		LLMCall:            middleware.DefaultRetry(),
-		CircuitBreaker:     middleware.DefaultLine(),
+		CircuitBreaker:     middleware.DefaultBreaker(),
 		Guardrails:         Guardrails{FailClosed: true},
 		Authorization:      Authorization{FailClosed: true, DefaultRole: "user"},
 		Auth:               Auth{Required: "auto"},

@@ -67,7 +67,7 @@ type File struct {
 	TokenUsage         Switch                   `yaml:"token_usage"`
 	TokenBudget        middleware.BudgetOptions `yaml:"token_budget"`
 	LLMCall            middleware.RetryRules    `yaml:"llm_call"`
-	CircuitBreaker     middleware.LineRules     `yaml:"circuit_breaker"`
+	CircuitBreaker     middleware.BreakerRules  `yaml:"circuit_breaker"`
 
 	Guardrails    Guardrails    `yaml:"guardrails"`
 	Authorization Authorization `yaml:"authorization"`

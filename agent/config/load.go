@@ -98,7 +98,7 @@ type reader struct {
 
 // read returns a file's content, or nil if it does not exist.
 func (r *reader) read(label, path string) (*syntax.Source, error) {
-	was, data, err := look(path)
+	was, data, err := readSeen(path)
 	r.seen = append(r.seen, was)
 	if draft, ok := r.instead[path]; ok {
 		data, err = draft, nil

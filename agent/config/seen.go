@@ -26,8 +26,8 @@ const clockGrain = 2 * time.Second
 
 var errNotFile = errors.New("it is not a regular file")
 
-// look reads a file up to one byte over the limit, enough to reject it.
-func look(path string) (seen, []byte, error) {
+// readSeen reads a file up to one byte over the limit, enough to reject it.
+func readSeen(path string) (seen, []byte, error) {
 	s := seen{path: path}
 	info, err := os.Stat(path) // before opening, which would block on a pipe
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *seen) changed() bool {
 	if s.exists && !s.recent && info.ModTime().Equal(s.mtime) && info.Size() == s.size {
 		return false
 	}
-	now, _, err := look(s.path)
+	now, _, err := readSeen(s.path)
 	if err != nil {
 		return false
 	}

@@ -93,7 +93,7 @@ func (s *Store) bring(ctx context.Context, rows *clusterstate.Rows) error {
 		if rows.Get(name).Version > 0 || path == "" {
 			continue
 		}
-		_, data, err := look(path)
+		_, data, err := readSeen(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("bring %s to the other servers: %w", name, err)
 		}
@@ -216,7 +216,7 @@ func (s *Store) document(name, path string) ([]byte, error) {
 			return d.Body, nil
 		}
 	}
-	_, data, err := look(path)
+	_, data, err := readSeen(path)
 	return data, err
 }
 

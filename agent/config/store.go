@@ -168,7 +168,7 @@ func (s *Store) vanished() bool {
 	if path, ok := find(s.opts.Config, cur.DataDir, cur.env.real); ok && path != cur.ConfigPath {
 		return false
 	}
-	now, _, err := look(cur.ConfigPath)
+	now, _, err := readSeen(cur.ConfigPath)
 	if s.gone = errors.Is(err, fs.ErrNotExist); s.gone {
 		s.setProblem(fmt.Sprintf("%s is missing; the last valid configuration stays in effect", cur.ConfigPath))
 		return true

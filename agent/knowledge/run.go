@@ -27,8 +27,8 @@ func (s *Service) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// look returns the interval of checking for changes.
-func (s *Service) look() time.Duration {
+// interval returns the interval of checking for changes.
+func (s *Service) interval() time.Duration {
 	if s.cfg.DB.Clustered() {
 		return lookShared
 	}
@@ -46,7 +46,7 @@ func (s *Service) lane(ctx context.Context, kinds [2]string) {
 				continue
 			}
 		}
-		wait := s.look()
+		wait := s.interval()
 		if err != nil && ctx.Err() == nil {
 			s.cfg.Log.Error("couldn't read the sources of collections", "err", err)
 			wait, changed = afterError, nil

@@ -157,12 +157,12 @@ func (b *Builder) lateTitle(ctx context.Context, thread, from, to string) {
 }
 
 // line returns the circuit breaker shared by all runs of a model.
-func (b *Builder) line(rules middleware.LineRules, model string) *middleware.Line {
+func (b *Builder) line(rules middleware.BreakerRules, model string) *middleware.Breaker {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := lineKey{model, rules}
 	if b.lines[key] == nil {
-		b.lines[key] = middleware.NewLine(model, rules, b.slots)
+		b.lines[key] = middleware.NewBreaker(model, rules, b.slots)
 	}
 	return b.lines[key]
 }
@@ -170,7 +170,7 @@ func (b *Builder) line(rules middleware.LineRules, model string) *middleware.Lin
 // lineKey identifies a breaker. The configuration names the models, so there are few.
 type lineKey struct {
 	model string
-	rules middleware.LineRules
+	rules middleware.BreakerRules
 }
 
 // remember returns the memory for models, or nil. A model with a small window has no room for it, and

@@ -73,7 +73,7 @@ type Builder struct {
 	ask     func(context.Context, config.Model) int // queries a model's window from its server; nil doesn't
 
 	mu    sync.Mutex
-	lines map[lineKey]*middleware.Line
+	lines map[lineKey]*middleware.Breaker
 }
 
 // Options are the optional dependencies of a Builder.
@@ -228,7 +228,7 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 		}
 	}
 	b.found = o.Titles
-	b.lines = map[lineKey]*middleware.Line{}
+	b.lines = map[lineKey]*middleware.Breaker{}
 	if n := current().File.LLMCall.Concurrent; n > 0 {
 		b.slots = make(chan struct{}, n)
 	}

@@ -262,7 +262,7 @@ func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result,
 			if a.err != nil && !answered(a.err) && !e.alive() {
 				return agent.Result{}, errLost
 			}
-			r, ended, err := f.look(ctx, s, e, &refused, a.err)
+			r, ended, err := f.query(ctx, s, e, &refused, a.err)
 			if ended || err != nil {
 				return r, err
 			}
@@ -271,7 +271,7 @@ func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result,
 			if err == nil && !at.IsZero() {
 				return f.cancel(ctx, s, e)
 			}
-			r, ended, err := f.look(ctx, s, e, &refused, nil)
+			r, ended, err := f.query(ctx, s, e, &refused, nil)
 			if ended || err != nil {
 				return r, err
 			}
@@ -300,8 +300,8 @@ func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result,
 	}
 }
 
-// look requests the task's state. A refused result of an ended task ends it.
-func (f *follower) look(ctx context.Context, s *server, e *session, refused *int, why error) (r agent.Result, ended bool, err error) {
+// query requests the task's state. A refused result of an ended task ends it.
+func (f *follower) query(ctx context.Context, s *server, e *session, refused *int, why error) (r agent.Result, ended bool, err error) {
 	var state *taskState
 	places := f.placesOf(s.name)
 	if f.unlessCancelled(ctx, func(ctx context.Context) {

@@ -131,7 +131,7 @@ func (s *server) turn(ctx context.Context) (end func(), err error) {
 	mine, other := rand.Text(), ""
 	since := time.Now()
 	for {
-		if err := m.rows.Look(ctx); err != nil {
+		if err := m.rows.Refresh(ctx); err != nil {
 			return nil, err
 		}
 		got, now := false, ""

@@ -112,7 +112,7 @@ func (s *server) changed() {
 	s.mu.Lock()
 	s.stale = true
 	s.mu.Unlock()
-	s.look()
+	s.wakeUp()
 }
 
 // run keeps the list of tools fresh until the server is removed.

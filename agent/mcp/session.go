@@ -144,7 +144,7 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 		}
 		e.mu.Unlock()
 		close(e.done)
-		s.look()
+		s.wakeUp()
 	})
 	return e, nil
 }

@@ -63,8 +63,8 @@ func (t *tail) since(at time.Time, most int) string {
 	return strings.Join(out[max(0, len(out)-most):], "\n")
 }
 
-// look wakes the server's loop.
-func (s *server) look() {
+// wakeUp wakes the server's loop.
+func (s *server) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
 	default:

@@ -11,7 +11,7 @@ import (
 type Backup struct {
 	Model    string // its name
 	Open     func() (agent.Model, error)
-	Line     *Line
+	Line     *Breaker
 	Thinking bool // its capabilities
 	Effort   bool
 	Vision   bool

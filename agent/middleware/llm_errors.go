@@ -37,7 +37,7 @@ const (
 // readers. A call that finally fails ends the run with a message for people: the run's error, and an AI message hidden
 // from models. line suspends calls to a failing provider; the whole server shares it. backups are tried in order, and
 // the rest of the run uses the first that answers.
-func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
+func LLMErrors(r RetryRules, line *Breaker, backups ...Backup) agent.Middleware {
 	at := -1 // the backup that answers; -1 is the model itself
 	readings := make([]*Reading, len(backups))
 	return agent.Middleware{
@@ -89,7 +89,7 @@ func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
 }
 
 // ask retries a call until it succeeds or finally fails with a *providerError.
-func (r RetryRules) ask(ctx context.Context, t *agent.Turn, req *agent.Request, line *Line,
+func (r RetryRules) ask(ctx context.Context, t *agent.Turn, req *agent.Request, line *Breaker,
 	next agent.ModelFunc) (*agent.Message, error) {
 	var wait time.Duration
 	for attempt := 1; ; attempt++ {

@@ -24,7 +24,7 @@ func preview(tool, at, text string, head, tail int) string {
 	if !strings.HasSuffix(text, "\n") {
 		lines++
 	}
-	s := look(text)
+	s := shapeOf(text)
 	var b strings.Builder
 	fmt.Fprintf(&b, "[The output of %s is too long to show: %d characters, about %d tokens. All of it is in %s]\n",
 		fileName(tool), chars, chars/4, at)
@@ -82,7 +82,7 @@ type shape struct {
 	notableLines int
 }
 
-func look(text string) shape {
+func shapeOf(text string) shape {
 	var s shape
 	n := 0
 	for line := range strings.SplitSeq(text, "\n") {

@@ -27,7 +27,7 @@ type Config struct {
 	MaxRuns int
 	// Look is the maximum interval of reading the clock while something is scheduled, since the machine may sleep. 0
 	// means 5 s.
-	Look time.Duration
+	Poll time.Duration
 	// Shared means that other servers also change crons and start them manually. Run is called on one of them.
 	Shared bool
 	// Now replaces the clock; nil means that of DB.
@@ -69,8 +69,8 @@ func New(cfg Config) *Scheduler {
 	if cfg.MaxRuns <= 0 {
 		cfg.MaxRuns = 3
 	}
-	if cfg.Look <= 0 {
-		cfg.Look = 5 * time.Second
+	if cfg.Poll <= 0 {
+		cfg.Poll = 5 * time.Second
 	}
 	if cfg.Now == nil {
 		cfg.Now = cfg.DB.Now
@@ -93,8 +93,8 @@ func (s *Scheduler) Wake() {
 	}
 }
 
-// TakeUp makes Run resume starts of a lost server. It never blocks.
-func (s *Scheduler) TakeUp() {
+// Recover makes Run resume starts of a lost server. It never blocks.
+func (s *Scheduler) Recover() {
 	s.again.Store(true)
 	s.Wake()
 }
@@ -131,10 +131,10 @@ func (s *Scheduler) Run(ctx context.Context) {
 		}
 		wait := idleLook
 		if err != nil || s.cfg.Shared {
-			wait = s.cfg.Look
+			wait = s.cfg.Poll
 		}
 		if err == nil && !next.IsZero() {
-			wait = min(max(next.Sub(s.Now()), 0), s.cfg.Look)
+			wait = min(max(next.Sub(s.Now()), 0), s.cfg.Poll)
 		}
 		timer := time.NewTimer(wait)
 		select {

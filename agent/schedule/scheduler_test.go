@@ -56,7 +56,7 @@ func open(t *testing.T, dir string, a *agent.Agent) (w *world, closeAll func()) 
 	if err := w.m.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.s = schedule.New(schedule.Config{DB: db, Runs: w.m, Log: log, MaxRuns: 2, Look: time.Minute, Now: w.clock})
+	w.s = schedule.New(schedule.Config{DB: db, Runs: w.m, Log: log, MaxRuns: 2, Poll: time.Minute, Now: w.clock})
 	closeAll = sync.OnceFunc(func() {
 		w.m.Close()
 		w.s.Close()

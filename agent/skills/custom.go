@@ -272,8 +272,8 @@ func (l *Library) sweep() error {
 	return root.RemoveAll(path.Join(string(Custom), staging))
 }
 
-// Look returns the files of a skill by name, with the archive rules' findings.
-func (l *Library) Look(name string) (files []FileInfo, found []Finding, err error) {
+// Contents returns the files of a skill by name, with the archive rules' findings.
+func (l *Library) Contents(name string) (files []FileInfo, found []Finding, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.refresh(); err != nil {

@@ -367,7 +367,7 @@ func (s *session) find(ctx context.Context, t *tab, element string) (id cdp.Back
 			}
 		}
 		if bare != element || !ok {
-			tr, err := look(ctx, t)
+			tr, err := capture(ctx, t)
 			if err != nil {
 				return 0, "", err
 			}
@@ -380,7 +380,7 @@ func (s *session) find(ctx context.Context, t *tab, element string) (id cdp.Back
 	if element == "" {
 		return 0, "", refuse("Name an element: its number, or its visible name.")
 	}
-	tr, err := look(ctx, t)
+	tr, err := capture(ctx, t)
 	if err != nil {
 		return 0, "", err
 	}
@@ -750,7 +750,7 @@ func (s *session) view(ctx context.Context, a Action, v *View) error {
 		v.Saved = s.got()
 		return nil //nolint:nilerr // there is no page to read, which the text says
 	}
-	tr, err := look(ctx, t)
+	tr, err := capture(ctx, t)
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,8 @@ type tree struct {
 	top    cdp.FrameID
 }
 
-// look reads a tab's content.
-func look(ctx context.Context, t *tab) (*tree, error) {
+// capture reads a tab's content.
+func capture(ctx context.Context, t *tab) (*tree, error) {
 	all, err := cdp.Call(ctx, t.t, page.GetFrameTree, cdp.Empty{})
 	if err != nil {
 		return nil, err

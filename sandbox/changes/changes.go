@@ -82,7 +82,7 @@ func (h History) Before(ctx context.Context, thread, run string) (err error) {
 	if last.Run == run {
 		return nil
 	}
-	now, err := w.look(ctx, last)
+	now, err := w.scan(ctx, last)
 	if err != nil {
 		return fmt.Errorf("look at files of thread %s: %w", thread, err)
 	}
@@ -111,7 +111,7 @@ func (h History) After(ctx context.Context, thread, run string) (body json.RawMe
 	if last.Run != run { // no tool has run yet
 		return nil, done, nil
 	}
-	now, err := w.look(ctx, last)
+	now, err := w.scan(ctx, last)
 	if err != nil {
 		return nil, done, fmt.Errorf("look at files of thread %s: %w", thread, err)
 	}

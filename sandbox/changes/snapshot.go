@@ -83,8 +83,8 @@ func write(root *os.Root, name string, data []byte) error {
 	return root.Rename(temp, name)
 }
 
-// look takes a snapshot. Unchanged files aren't read again.
-func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
+// scan takes a snapshot. Unchanged files aren't read again.
+func (w *work) scan(ctx context.Context, last snapshot) (snapshot, error) {
 	now := snapshot{At: time.Now().UnixNano(), Files: map[string]state{}}
 	if w.files == nil {
 		return now, nil

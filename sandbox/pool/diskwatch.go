@@ -108,7 +108,7 @@ func (w *diskWatch) start(ctx context.Context) (used int64, deep bool) {
 	}
 	// Without an answer, or a count, the last one holds.
 	asking, cancel := context.WithTimeout(ctx, files.CountTime)
-	_, _ = w.look(asking)
+	_, _ = w.processes(asking)
 	cancel()
 	ctx, cancel = context.WithTimeout(ctx, files.CountTime)
 	defer cancel()
@@ -141,7 +141,7 @@ func (w *diskWatch) loop() {
 		if time.Since(counted) < pause && (!known || free-now < room) {
 			continue
 		}
-		procs, err := w.look(ctx)
+		procs, err := w.processes(ctx)
 		if err == nil && procs == 0 && w.rest(false) {
 			return
 		}
@@ -197,8 +197,8 @@ func (w *diskWatch) overShelf(ctx context.Context) bool {
 	return (err == nil || errors.Is(err, files.ErrNesting)) && used > most
 }
 
-// look lists processes and the unnamed files they hold open.
-func (w *diskWatch) look(ctx context.Context) (procs int, err error) {
+// processes lists processes and the unnamed files they hold open.
+func (w *diskWatch) processes(ctx context.Context) (procs int, err error) {
 	w.mu.Lock()
 	skip := w.blind && len(w.calls) > 0
 	w.mu.Unlock()

@@ -65,7 +65,7 @@ func (m *member) Exec(ctx context.Context, req sandbox.ExecReq) (sandbox.ExecRes
 		layers = b.Layers()
 		s.env = m.pool.Env(policy)
 		res, err = s.execute(ctx, b, req, m.pool.work.Go)
-		m.leave(b, res, policy, req.Apart != nil)
+		m.finish(b, res, policy, req.Apart != nil)
 	}
 	res.Took = time.Since(start)
 	if gone := m.destroyed(); gone != "" && err == nil && res.SandboxRestarted {
@@ -205,8 +205,8 @@ func ended(b Box) bool {
 	}
 }
 
-// leave ends a call, unless it had a separate box.
-func (m *member) leave(b Box, res sandbox.ExecResult, p sandbox.Policy, apart bool) {
+// finish ends a call, unless it had a separate box.
+func (m *member) finish(b Box, res sandbox.ExecResult, p sandbox.Policy, apart bool) {
 	m.mu.Lock()
 	if !apart {
 		m.calls--

@@ -38,8 +38,8 @@ func (p *places) join(owner string) *waiter {
 	return w
 }
 
-// leave gives up waiting; a place assigned meanwhile is freed.
-func (p *places) leave(w *waiter) {
+// cancel gives up waiting; a place assigned meanwhile is freed.
+func (p *places) cancel(w *waiter) {
 	if i := slices.Index(p.line, w); i >= 0 {
 		p.line = slices.Delete(p.line, i, i+1)
 		return

@@ -33,8 +33,8 @@ func TestPlacesAreSharedByOwners(t *testing.T) {
 	if !eve[6].has() {
 		t.Error("the next in line got no place")
 	}
-	p.leave(eve[7]) // before its turn
-	p.leave(eve[6]) // after it
+	p.cancel(eve[7]) // before its turn
+	p.cancel(eve[6]) // after it
 	if eve[7].has() || !eve[8].has() {
 		t.Error("who left was served, or its place was lost")
 	}

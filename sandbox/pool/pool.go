@@ -167,7 +167,7 @@ func (p *Pool) reserve(ctx context.Context, owner string, limit time.Duration) e
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.places.leave(w)
+	p.places.cancel(w)
 	return err
 }
 

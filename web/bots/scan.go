@@ -48,11 +48,11 @@ func (s *Service) StartScan(ctx context.Context, owner string, p channels.Provid
 	return scan, err
 }
 
-// LookScan waits briefly for a scan's progress. When it's done, it sets up the bot with the result.
-func (s *Service) LookScan(ctx context.Context, owner string, p channels.Provider, id, digits string) (qrlogin.Scan,
+// PollScan waits briefly for a scan's progress. When it's done, it sets up the bot with the result.
+func (s *Service) PollScan(ctx context.Context, owner string, p channels.Provider, id, digits string) (qrlogin.Scan,
 	error) {
 	goOn := func(state json.RawMessage) (qrlogin.Scanner, error) { return p.Scan(s.Options(p), state) }
-	return s.Hub.Scans().Look(ctx, owner, id, digits, goOn, func(keys map[string]string) error {
+	return s.Hub.Scans().Poll(ctx, owner, id, digits, goOn, func(keys map[string]string) error {
 		if !s.Connectable() || !s.Scannable(p) {
 			return &Refused{Cause: Scanned, App: p.Display}
 		}

@@ -27,7 +27,7 @@ func (d *doctor) tls(ctx context.Context, s *config.Snapshot, data string) {
 		return
 	}
 	if len(t.Domains) == 0 {
-		cert, err := tlsport.Look(t.Cert, t.Key)
+		cert, err := tlsport.ReadCertificate(t.Cert, t.Key)
 		if err != nil {
 			d.line("bad", "tls", err.Error())
 			return

@@ -60,7 +60,7 @@ func (s *Server) start(ctx context.Context, v *conversation) error {
 		return err
 	}
 	defer done()
-	claim, known, err := s.Keys.Look(ctx, v.key)
+	claim, known, err := s.Keys.Lookup(ctx, v.key)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (g *Gateway) channelRoutes() []route.Route {
 		route.On("DELETE", "/channels/{name}/runtime-config", operator, "disconnectChannel", g.onProvider(g.removeChannel)),
 		route.On("POST", "/channels/{name}/test", operator, "testChannel", g.onForm(g.testChannel)),
 		route.On("POST", "/channels/wechat/qr-login", operator, "startWeChatScan", g.onScan(g.startScan)),
-		route.On("POST", "/channels/wechat/qr-login/{session_id}/poll", operator, "getWeChatScan", g.lookScan),
+		route.On("POST", "/channels/wechat/qr-login/{session_id}/poll", operator, "getWeChatScan", g.pollScan),
 		route.On("DELETE", "/channels/wechat/qr-login/{session_id}", operator, "cancelWeChatScan", g.onScan(g.cancelScan)),
 		route.On("GET", "/channels/{name}/status", user, "getChannelStatus", g.onProvider(g.channelStatus)),
 		route.On("GET", "/channels/chats", operator, "listChannelChats", g.channelChats),

@@ -71,12 +71,12 @@ func (g *Gateway) startScan(c echo.Context, p channels.Provider) error {
 	return g.answerScan(c, p, s)
 }
 
-// scanBody is the body of lookScan.
+// scanBody is the body of pollScan.
 type scanBody struct {
 	Digits string `json:"verify_code"`
 }
 
-func (g *Gateway) lookScan(c echo.Context) error {
+func (g *Gateway) pollScan(c echo.Context) error {
 	var b scanBody
 	body, err := httpx.Body(c.Request(), g.BodyLimit())
 	if err != nil {
@@ -91,7 +91,7 @@ func (g *Gateway) lookScan(c echo.Context) error {
 		return httpx.Errorf(http.StatusBadRequest, "Enter the digits shown in WeChat.")
 	}
 	return g.onScan(func(c echo.Context, p channels.Provider) error {
-		s, err := g.Channels.LookScan(c.Request().Context(), g.Owner(c), p, route.Param(c, "sid"), b.Digits)
+		s, err := g.Channels.PollScan(c.Request().Context(), g.Owner(c), p, route.Param(c, "sid"), b.Digits)
 		if err != nil {
 			return refusedScan(err)
 		}

@@ -50,7 +50,7 @@ func (d *Decisions) Await(ctx context.Context, q egress.Question) bool {
 		return false
 	}
 	answered := d.hold(ctx, q, h, first)
-	if d.waits.leave(q, h, run) && !answered {
+	if d.waits.remove(q, h, run) && !answered {
 		d.tell(q, map[string]any{"type": TypeRefused, "thread_id": q.Thread, "host": q.Host})
 	}
 	return answered
@@ -146,9 +146,9 @@ func (w *waits) join(q egress.Question, run string, patience time.Duration) (h *
 	return h, first
 }
 
-// leave removes a connection and reports whether it was the last one. After a timeout, connections of that run are no
+// remove removes a connection and reports whether it was the last one. After a timeout, connections of that run are no
 // longer held.
-func (w *waits) leave(q egress.Question, h *held, run string) (last bool) {
+func (w *waits) remove(q egress.Question, h *held, run string) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !h.done && !time.Now().Before(h.until) {

@@ -49,8 +49,8 @@ func (r *Runner) Start() {
 	})
 }
 
-// Leave ends the jobs, waits for them and releases the duty. It is idempotent.
-func (r *Runner) Leave() {
+// Stop ends the jobs, waits for them and releases the duty. It is idempotent.
+func (r *Runner) Stop() {
 	r.begin.Do(func() {}) // never starts any more
 	if r.stop != nil {
 		r.stop()

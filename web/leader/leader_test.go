@@ -57,7 +57,7 @@ func joinLooking(t *testing.T, url string, often time.Duration) *server {
 	if err := s.m.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.s = schedule.New(schedule.Config{DB: db, Runs: s.m, Log: log, MaxRuns: 5, Look: often,
+	s.s = schedule.New(schedule.Config{DB: db, Runs: s.m, Log: log, MaxRuns: 5, Poll: often,
 		Shared: true})
 	s.care = &leader.Runner{DB: db, Log: log, Jobs: []func(context.Context){func(ctx context.Context) {
 		s.begun.Add(1)
@@ -66,10 +66,10 @@ func joinLooking(t *testing.T, url string, often time.Duration) *server {
 		s.s.Run(ctx)
 	}}, Gone: func(context.Context, []int64) {
 		s.others.Add(1)
-		s.s.TakeUp()
+		s.s.Recover()
 	}}
 	t.Cleanup(func() {
-		s.care.Leave()
+		s.care.Stop()
 		s.m.Close()
 		s.s.Close()
 		db.Close()
@@ -163,7 +163,7 @@ func TestWhatIsScheduledStartsOnce(t *testing.T) {
 	if last.works.Load() || last.begun.Load() > 0 {
 		t.Error("the duty is at two servers")
 	}
-	next.care.Leave()
+	next.care.Stop()
 	if next.works.Load() {
 		t.Error("its jobs go on")
 	}
@@ -185,7 +185,7 @@ func TestTwoServersDoNothingTwice(t *testing.T) {
 		}()
 		go func() {
 			for ctx.Err() == nil {
-				s.s.TakeUp() // also what the other one has just begun
+				s.s.Recover() // also what the other one has just begun
 				time.Sleep(10 * time.Millisecond)
 			}
 		}()
@@ -201,7 +201,7 @@ func TestALoneServerHasAllDuties(t *testing.T) {
 	s := join(t, "")
 	s.care.Start()
 	eventually(t, "its jobs began", s.works.Load)
-	s.care.Leave()
+	s.care.Stop()
 	if s.works.Load() || s.begun.Load() != 1 || s.others.Load() != 0 {
 		t.Errorf("works: %v, begun %d times, %d servers gone", s.works.Load(), s.begun.Load(), s.others.Load())
 	}

@@ -98,8 +98,8 @@ func (s *Server) find(ctx context.Context, thread, run string) (r runRow, last b
 	return r, false, s.api.Call(ctx, http.MethodGet, inproc.ThreadPath(thread, "runs", run), nil, &r)
 }
 
-// look reads the state of a run.
-func (s *Server) look(ctx context.Context, thread, run string) (*task, error) {
+// state reads the state of a run.
+func (s *Server) state(ctx context.Context, thread, run string) (*task, error) {
 	r, last, err := s.find(ctx, thread, run)
 	if err != nil {
 		return nil, err

@@ -106,7 +106,7 @@ func (s *Server) get(ctx context.Context, _ *sdk.CallToolRequest, in which) (*sd
 
 // told returns the current state of a task.
 func (s *Server) told(ctx context.Context, thread, run string) (*sdk.CallToolResult, *task, error) {
-	t, err := s.look(ctx, thread, run)
+	t, err := s.state(ctx, thread, run)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,7 +123,7 @@ func (s *Server) begin(ctx context.Context, in beginning) (r runRow, err error) 
 	if thread == "" {
 		thread = uuid.Must(uuid.NewV7()).String()
 	} else {
-		t, err := s.look(ctx, thread, "")
+		t, err := s.state(ctx, thread, "")
 		switch {
 		case errors.Is(err, errNoTask):
 		case err != nil:
@@ -218,7 +218,7 @@ func (s *Server) answer(ctx context.Context, req *sdk.CallToolRequest,
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := s.look(ctx, in.Thread, "")
+	t, err := s.state(ctx, in.Thread, "")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -235,7 +235,7 @@ func (s *Server) answer(ctx context.Context, req *sdk.CallToolRequest,
 }
 
 func (s *Server) cancel(ctx context.Context, _ *sdk.CallToolRequest, in which) (*sdk.CallToolResult, *task, error) {
-	t, err := s.look(ctx, in.Thread, in.Run)
+	t, err := s.state(ctx, in.Thread, in.Run)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -162,7 +162,7 @@ func (k *Keys) Claim(ctx context.Context, key Key, plan json.RawMessage) (_ Clai
 		if !errors.Is(err, store.ErrChanged) {
 			return mine, false, fmt.Errorf("store a key: %w", err)
 		}
-		theirs, known, err := k.Look(ctx, key)
+		theirs, known, err := k.Lookup(ctx, key)
 		if known || err != nil {
 			return theirs, false, err
 		}
@@ -170,9 +170,9 @@ func (k *Keys) Claim(ctx context.Context, key Key, plan json.RawMessage) (_ Clai
 	return mine, false, fmt.Errorf("store a key: %w", err)
 }
 
-// Look returns the claim of an earlier request with a key; known is false if there is none. A claim of another request is
+// Lookup returns the claim of an earlier request with a key; known is false if there is none. A claim of another request is
 // an error, and so is one whose thread has been deleted.
-func (k *Keys) Look(ctx context.Context, key Key) (claim Claim, known bool, err error) {
+func (k *Keys) Lookup(ctx context.Context, key Key) (claim Claim, known bool, err error) {
 	list, err := k.db.Notes(ctx, key.name)
 	if err != nil {
 		return claim, false, err
@@ -204,7 +204,7 @@ func (k *Keys) Settle(ctx context.Context, key Key, claim Claim, thread string) 
 
 // Free makes a key usable again after its request was refused, unless another server has executed it meanwhile.
 func (k *Keys) Free(ctx context.Context, key Key) {
-	if claim, known, err := k.Look(context.WithoutCancel(ctx), key); err == nil && known && claim.Done {
+	if claim, known, err := k.Lookup(context.WithoutCancel(ctx), key); err == nil && known && claim.Done {
 		return
 	}
 	if err := k.db.SwapNotes(context.WithoutCancel(ctx), []string{key.name}); err != nil && !errors.Is(err, store.ErrChanged) {

@@ -53,7 +53,7 @@ func TestARequestGoesOnWhereItsServerDied(t *testing.T) {
 		t.Fatalf("%v %v", mine, err)
 	}
 	next := once.New(db, log)
-	claim, known, err := next.Look(t.Context(), key)
+	claim, known, err := next.Lookup(t.Context(), key)
 	if err != nil || !known || string(claim.Plan) != `{"thread":"t1"}` || claim.Run != first.Run || claim.Done {
 		t.Errorf("the next server finds %+v, %v, %v", claim, known, err)
 	}
@@ -113,7 +113,7 @@ func TestARefusedRequestFreesItsKey(t *testing.T) {
 		if _, _, err := keys.Run(t.Context(), key, func(string) (store.Run, error) { return store.Run{}, c.err }); !errors.Is(err, c.err) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, known, err := keys.Look(t.Context(), key); err != nil || known == c.free {
+		if _, known, err := keys.Lookup(t.Context(), key); err != nil || known == c.free {
 			t.Errorf("%s: the key is known: %v, %v", name, known, err)
 		}
 	}

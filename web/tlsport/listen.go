@@ -121,7 +121,7 @@ func (s *splitter) sort(c net.Conn) {
 	if err == nil {
 		_, err = c.Read(first)
 	}
-	s.leave(c)
+	s.forget(c)
 	if err != nil || c.SetReadDeadline(time.Time{}) != nil {
 		c.Close()
 		return
@@ -158,8 +158,8 @@ func (s *splitter) wait(c net.Conn) bool {
 	return true
 }
 
-// leave forgets a connection that has spoken or ended.
-func (s *splitter) leave(c net.Conn) {
+// forget removes a connection that has spoken or ended.
+func (s *splitter) forget(c net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	who := owner(c.RemoteAddr())

@@ -21,7 +21,7 @@ func TestAWaitForTheProviderIsSeen(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{limited, agenttest.Say("Here.")}})
 	w.chain = []agent.Middleware{
 		middleware.LLMErrors(middleware.RetryRules{Attempts: 3, Base: time.Second, Cap: time.Second},
-			middleware.NewLine("m", middleware.LineRules{Failures: 5}, nil)),
+			middleware.NewBreaker("m", middleware.BreakerRules{Failures: 5}, nil)),
 	}
 	const id = "t1"
 	w.begin(id, "hello")

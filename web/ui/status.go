@@ -13,8 +13,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// news is the update of a hidden page about its thread.
-type news struct {
+// statusJSON is the update of a hidden page about its thread.
+type statusJSON struct {
 	Running bool              `json:"running"`
 	State   views.ThreadState `json:"state"`
 	Title   string            `json:"title"`
@@ -28,8 +28,8 @@ type notice struct {
 	Body  string `json:"body"`
 }
 
-// status handles GET /ui/threads/:id/status, for pages that are not on screen. Asking is not reading: the news stays
-// news.
+// status handles GET /ui/threads/:id/status, for pages that are not on screen. Asking is not reading: the thread stays
+// unread.
 func (u *UI) status(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	running := u.Runs.Active(t.ID) != "" // before the row: a run that ends meanwhile is reported the next time
@@ -41,7 +41,7 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	n := news{Running: running, State: rows[0].State, Title: rows[0].Title, Later: len(u.Runs.Delayed(t.ID))}
+	n := statusJSON{Running: running, State: rows[0].State, Title: rows[0].Title, Later: len(u.Runs.Delayed(t.ID))}
 	asks, err := u.Asks(ctx, t.ID)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 	if paused {
 		n.State = views.ThreadWaiting
 	}
-	if kind := newsOf(n.State); (!running || paused) && kind != "" && page.ReadPrefs(c.Request()).Wants(kind) {
+	if kind := notificationOf(n.State); (!running || paused) && kind != "" && page.ReadPrefs(c.Request()).Wants(kind) {
 		n.Notice = &notice{Title: page.Say(c, "notify."+kind), Body: views.Safe(n.Title)}
 		if n.Notice.Body == "" {
 			n.Notice.Body = page.Say(c, "thread.untitled")
@@ -66,8 +66,8 @@ func (u *UI) seen(c echo.Context, t store.Thread) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// newsOf returns the kind of notification that a state deserves, one of views.NotifyKinds.
-func newsOf(s views.ThreadState) string {
+// notificationOf returns the kind of notification that a state deserves, one of views.NotifyKinds.
+func notificationOf(s views.ThreadState) string {
 	switch s {
 	case views.ThreadUnread:
 		return views.NotifyFinished

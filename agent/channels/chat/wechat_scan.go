@@ -85,8 +85,8 @@ func (w *WeChatScan) Code(ctx context.Context) (string, error) {
 	return strings.TrimSpace(r.Text), nil
 }
 
-// Look waits briefly for progress. digits is the code shown by the app. Calls must not overlap.
-func (w *WeChatScan) Look(ctx context.Context, digits string) Scanned {
+// Poll waits briefly for progress. digits is the code shown by the app. Calls must not overlap.
+func (w *WeChatScan) Poll(ctx context.Context, digits string) Scanned {
 	var r struct {
 		Status   string `json:"status"`
 		Token    string `json:"bot_token"`

@@ -26,8 +26,8 @@ const note = "signin/"
 type Scanner interface {
 	// Code returns the text encoded in the QR code.
 	Code(ctx context.Context) (string, error)
-	// Look waits briefly for progress. Calls don't overlap.
-	Look(ctx context.Context, digits string) chat.Scanned
+	// Poll waits briefly for progress. Calls don't overlap.
+	Poll(ctx context.Context, digits string) chat.Scanned
 	// State returns the state from which a scanner resumes, perhaps on another server.
 	State() json.RawMessage
 }
@@ -186,9 +186,9 @@ func (s *Scans) turn(id string) chan struct{} {
 	return s.looking
 }
 
-// Look waits briefly for progress, with a scanner resumed from its state. When the sign-in succeeds, keep stores its
+// Poll waits briefly for progress, with a scanner resumed from its state. When the sign-in succeeds, keep stores its
 // result once; if that fails, the sign-in fails too.
-func (s *Scans) Look(ctx context.Context, owner, id, digits string, from func(state json.RawMessage) (Scanner, error),
+func (s *Scans) Poll(ctx context.Context, owner, id, digits string, from func(state json.RawMessage) (Scanner, error),
 	keep func(map[string]string) error) (Scan, error) {
 	if _, err := s.find(ctx, owner, id); err != nil {
 		return Scan{}, err
@@ -208,12 +208,12 @@ func (s *Scans) Look(ctx context.Context, owner, id, digits string, from func(st
 	if err != nil {
 		return Scan{}, err
 	}
-	news := scanner.Look(ctx, digits)
+	progress := scanner.Poll(ctx, digits)
 	if !s.notes.Now().Before(one.Until) {
 		return s.Get(ctx, owner, id)
 	}
-	one.State, one.Problem, one.Scanner = news.State, news.Problem, scanner.State()
-	if news.State == chat.ScanDone {
+	one.State, one.Problem, one.Scanner = progress.State, progress.Problem, scanner.State()
+	if progress.State == chat.ScanDone {
 		one.Scanner = nil
 	}
 	ctx = context.WithoutCancel(ctx) // complete the sign-in even if the caller has left
@@ -222,10 +222,10 @@ func (s *Scans) Look(ctx context.Context, owner, id, digits string, from func(st
 	} else if !changed { // cancelled meanwhile, or another server stored the same state
 		return s.Get(ctx, owner, id)
 	}
-	if news.State != chat.ScanDone {
+	if progress.State != chat.ScanDone {
 		return one.Scan, nil
 	}
-	if err := keep(news.Keys); err != nil {
+	if err := keep(progress.Keys); err != nil {
 		one.State = chat.ScanFailed
 		_, lost := s.change(ctx, one)
 		return one.Scan, errors.Join(err, lost)

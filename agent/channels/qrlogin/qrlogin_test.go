@@ -43,7 +43,7 @@ func TestABotIsSignedInByQRCode(t *testing.T) {
 			fake.Scan(c.statuses...)
 			ctx, kept := t.Context(), 0
 			for i, digits := range c.digits {
-				s, err := scans.Look(ctx, "ada", id, digits, goesOn(t, fake), func(keys map[string]string) error {
+				s, err := scans.Poll(ctx, "ada", id, digits, goesOn(t, fake), func(keys map[string]string) error {
 					if kept++; keys["bot_token"] != chattest.WeChatToken || keys["base_url"] != "" ||
 						keys["ilink_bot_id"] == "" {
 						t.Errorf("it brought %v", keys)
@@ -111,7 +111,7 @@ func TestASignInGoesOnAtAnyServer(t *testing.T) {
 	var states []chat.ScanState
 	kept := 0
 	for i, digits := range []string{"", "", chattest.WeChatDigits, "", ""} {
-		now, err := servers[(i+1)%2].Look(ctx, "ada", s.ID, digits, goesOn(t, fake), func(map[string]string) error {
+		now, err := servers[(i+1)%2].Poll(ctx, "ada", s.ID, digits, goesOn(t, fake), func(map[string]string) error {
 			kept++
 			return nil
 		})
@@ -150,7 +150,7 @@ func TestASignInBelongsToWhoBeganIt(t *testing.T) {
 	fake, scans, id := scanOf(t)
 	ctx := t.Context()
 	keep := func(map[string]string) error { t.Error("it was stored"); return nil }
-	if _, err := scans.Look(ctx, "bob", id, "", goesOn(t, fake), keep); !errors.Is(err, qrlogin.ErrNoScan) {
+	if _, err := scans.Poll(ctx, "bob", id, "", goesOn(t, fake), keep); !errors.Is(err, qrlogin.ErrNoScan) {
 		t.Errorf("somebody else looks: %v", err)
 	}
 	if err := scans.Cancel(t.Context(), "bob", id); !errors.Is(err, qrlogin.ErrNoScan) {
@@ -170,7 +170,7 @@ func TestASignInBelongsToWhoBeganIt(t *testing.T) {
 		t.Errorf("the first goes on: %v", err)
 	}
 	go func() {
-		_, err := scans.Look(ctx, "ada", s.ID, "", is(other), keep)
+		_, err := scans.Poll(ctx, "ada", s.ID, "", is(other), keep)
 		late <- err
 	}()
 	<-other.begun
@@ -190,7 +190,7 @@ func (slowScanner) State() json.RawMessage { return nil }
 
 func (slowScanner) Code(context.Context) (string, error) { return "code", nil }
 
-func (s slowScanner) Look(context.Context, string) chat.Scanned {
+func (s slowScanner) Poll(context.Context, string) chat.Scanned {
 	close(s.begun)
 	<-s.end
 	return chat.Scanned{State: chat.ScanDone, Keys: map[string]string{"bot_token": "t"}}
@@ -208,7 +208,7 @@ func TestAQRCodeExpires(t *testing.T) {
 		}
 		late := make(chan qrlogin.Scan, 1)
 		go func() {
-			s, err := scans.Look(t.Context(), "ada", s.ID, "", is(slow), func(map[string]string) error {
+			s, err := scans.Poll(t.Context(), "ada", s.ID, "", is(slow), func(map[string]string) error {
 				t.Error("it was stored")
 				return nil
 			})
@@ -238,7 +238,7 @@ func (slow) State() json.RawMessage { return nil }
 
 func (s slow) Code(context.Context) (string, error) { return "code", nil }
 
-func (s slow) Look(context.Context, string) chat.Scanned {
+func (s slow) Poll(context.Context, string) chat.Scanned {
 	s.looks <- struct{}{}
 	<-s.end
 	return chat.Scanned{State: chat.ScanSeen}
@@ -255,7 +255,7 @@ func TestASignInIsCancelledWhileSomeLook(t *testing.T) {
 		errs := make(chan error, 2)
 		for range cap(errs) {
 			go func() {
-				_, err := scans.Look(t.Context(), "ada", begun.ID, "", is(s), nil)
+				_, err := scans.Poll(t.Context(), "ada", begun.ID, "", is(s), nil)
 				errs <- err
 			}()
 			synctest.Wait()

@@ -159,7 +159,7 @@ func Start(c Command, complain func(string)) (_ *Process, err error) {
 	if p.group, err = newGroup(p.cmd); err != nil {
 		return nil, err
 	}
-	for _, tell := range []func(*exec.Cmd) error{p.group.leave, p.group.kill} {
+	for _, tell := range []func(*exec.Cmd) error{p.group.terminate, p.group.kill} {
 		p.ways = append(p.ways, func() { _ = tell(p.cmd) }) // an exited one needs no signal
 	}
 	if err = p.cmd.Start(); err != nil {

@@ -13,7 +13,7 @@ type group struct{}
 
 func newGroup(*exec.Cmd) (*group, error) { return &group{}, nil }
 
-func (g *group) leave(cmd *exec.Cmd) error { return g.kill(cmd) }
+func (g *group) terminate(cmd *exec.Cmd) error { return g.kill(cmd) }
 
 func (g *group) kill(cmd *exec.Cmd) error {
 	if cmd.Process == nil {

@@ -46,8 +46,8 @@ func newGroup(cmd *exec.Cmd) (*group, error) {
 	return g, nil
 }
 
-// leave asks the group to exit.
-func (g *group) leave(cmd *exec.Cmd) error {
+// terminate asks the group to exit.
+func (g *group) terminate(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.signal(cmd, syscall.SIGTERM)

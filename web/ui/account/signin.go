@@ -114,11 +114,11 @@ func (h *Handlers) login(c echo.Context) error {
 	if err != nil {
 		return h.refuseLogin(c, p, err)
 	}
-	owes, _, err := h.factors().Required(ctx, user.ID)
+	required, _, err := h.factors().Required(ctx, user.ID)
 	if err != nil {
 		return err
 	}
-	if owes {
+	if required {
 		if err := h.keep(c, stepCode, pendingSignIn{user.ID, p.Next, p.Keep}); err != nil {
 			return err
 		}

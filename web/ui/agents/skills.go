@@ -124,7 +124,7 @@ func (h *Handlers) skillPage(c echo.Context, status int, text *string, failed er
 		return err
 	}
 	p.Facts = skillFacts(s)
-	all, found, err := h.Skills.Look(name)
+	all, found, err := h.Skills.Contents(name)
 	if err != nil && !errors.Is(err, skills.ErrNotFound) {
 		return err
 	}

@@ -70,8 +70,8 @@ func (h *Handlers) startScan(c echo.Context, p channels.Provider) error {
 	return h.scanned(c, p, s, err)
 }
 
-// lookScan handles POST /ui/channels/by-name/:name/scanned: waits a moment for news.
-func (h *Handlers) lookScan(c echo.Context, p channels.Provider) error {
+// pollScan handles POST /ui/channels/by-name/:name/scanned: waits a moment for news.
+func (h *Handlers) pollScan(c echo.Context, p channels.Provider) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (h *Handlers) lookScan(c echo.Context, p channels.Provider) error {
 	if !bots.Digits(digits) {
 		digits = "0" // never right
 	}
-	s, err := h.Bots.LookScan(ctx, principal.Owner(ctx), p, id, digits)
+	s, err := h.Bots.PollScan(ctx, principal.Owner(ctx), p, id, digits)
 	return h.scanned(c, p, s, err)
 }
 

@@ -89,7 +89,7 @@ func (h *Handlers) Routes() []page.Route {
 		page.Post("/ui/channels/by-name/:name/remove", page.Operator, h.onApp(h.removeChannel)),
 		page.Post("/ui/channels/by-name/:name/restart", page.Operator, h.onApp(h.restartChannel)),
 		page.Post("/ui/channels/by-name/:name/scan", page.Operator, h.onApp(h.startScan)),
-		page.Post("/ui/channels/by-name/:name/scanned", page.Operator, h.onApp(h.lookScan)),
+		page.Post("/ui/channels/by-name/:name/scanned", page.Operator, h.onApp(h.pollScan)),
 		page.Post("/ui/channels/by-name/:name/unscan", page.Operator, h.onApp(h.cancelScan)),
 		page.Post("/ui/channels/by-name/:name/group", page.Operator, h.onApp(h.changeGroup)),
 		page.Post("/ui/channels/by-name/:name/pair", page.User, h.onApp(h.pairChannel)),

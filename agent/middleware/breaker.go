@@ -10,20 +10,20 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// LineRules configure when calls to a model are suspended.
-type LineRules struct {
+// BreakerRules configure when calls to a model are suspended.
+type BreakerRules struct {
 	Failures int           `yaml:"failure_threshold" min:"1"`    // consecutive failures until calls are suspended
 	Rest     time.Duration `yaml:"recovery_timeout_sec" min:"1"` // duration of the suspension
 }
 
-// DefaultLine leaves a model alone for a minute after five failures.
-func DefaultLine() LineRules { return LineRules{Failures: 5, Rest: time.Minute} }
+// DefaultBreaker suspends calls for a minute after five failures.
+func DefaultBreaker() BreakerRules { return BreakerRules{Failures: 5, Rest: time.Minute} }
 
-// Line is a circuit breaker shared by all runs that call one model: after several failures calls are suspended for a
+// Breaker is a circuit breaker shared by all runs that call one model: after several failures calls are suspended for a
 // while, then a single call tests the model. slots limits concurrent calls; nil means no limit.
-type Line struct {
+type Breaker struct {
 	model string
-	rules LineRules
+	rules BreakerRules
 	slots chan struct{}
 
 	mu     sync.Mutex
@@ -32,9 +32,9 @@ type Line struct {
 	trying bool      // a trial call is under way after that
 }
 
-// NewLine returns the line to one model.
-func NewLine(model string, rules LineRules, slots chan struct{}) *Line {
-	return &Line{model: model, rules: rules, slots: slots}
+// NewBreaker returns the circuit breaker of a model.
+func NewBreaker(model string, rules BreakerRules, slots chan struct{}) *Breaker {
+	return &Breaker{model: model, rules: rules, slots: slots}
 }
 
 // circuitOpen means that a call was suppressed.
@@ -50,7 +50,7 @@ func (c *circuitOpen) Error() string {
 }
 
 // call makes one attempt.
-func (l *Line) call(ctx context.Context, f func() (*agent.Message, error)) (*agent.Message, error) {
+func (l *Breaker) call(ctx context.Context, f func() (*agent.Message, error)) (*agent.Message, error) {
 	trial, err := l.enter()
 	if err != nil {
 		return nil, err
@@ -60,24 +60,24 @@ func (l *Line) call(ctx context.Context, f func() (*agent.Message, error)) (*age
 		case l.slots <- struct{}{}:
 			defer func() { <-l.slots }()
 		case <-ctx.Done():
-			l.leave(trial, nil, false)
+			l.record(trial, nil, false)
 			return nil, context.Cause(ctx)
 		}
 	}
 	returned := false
 	defer func() {
 		if !returned { // a panic must not block the line for good
-			l.leave(trial, nil, false)
+			l.record(trial, nil, false)
 		}
 	}()
 	m, err := f()
 	returned = true
-	l.leave(trial, llmerr.Of(err), err == nil)
+	l.record(trial, llmerr.Of(err), err == nil)
 	return m, err
 }
 
 // enter reports whether a call may be made, and whether it is the test call.
-func (l *Line) enter() (trial bool, err error) {
+func (l *Breaker) enter() (trial bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.until.IsZero() {
@@ -90,8 +90,8 @@ func (l *Line) enter() (trial bool, err error) {
 	return true, nil
 }
 
-// leave records the outcome of a call. Rate limits don't count as the model's failure.
-func (l *Line) leave(trial bool, fail *llmerr.Error, worked bool) {
+// record records the outcome of a call. Rate limits don't count as the model's failure.
+func (l *Breaker) record(trial bool, fail *llmerr.Error, worked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if trial {

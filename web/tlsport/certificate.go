@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 )
 
-// Look returns the certificate that Files would serve.
-func Look(cert, key string) (*x509.Certificate, error) {
+// ReadCertificate returns the certificate that Files would serve.
+func ReadCertificate(cert, key string) (*x509.Certificate, error) {
 	c, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		return nil, err
