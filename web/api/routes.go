@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/labstack/echo/v4"
 
+	"fawn/web/principal"
 	"fawn/web/route"
 )
 
@@ -105,3 +106,10 @@ func (m mount) routes() []route.Route {
 		route.On("HEAD", "/threads/{thread_id}/artifacts/{path}", user, "headArtifact", m.OnThreadID(m.artifact)),
 	}
 }
+
+// Permissions of routes.
+const (
+	anyone = principal.Anyone
+	user   = principal.User
+	reader = principal.Reader
+)

@@ -6,8 +6,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/store"
 	"fawn/web/api"
 	"fawn/web/httpx"
+	o "fawn/web/openapi"
 	"fawn/web/route"
 )
 
@@ -185,4 +187,75 @@ func (g *Gateway) consoleUsage(c echo.Context) error {
 		return err
 	}
 	return httpx.JSON(c, http.StatusOK, out)
+}
+
+func describeConsole() []o.Op {
+	const tag = "Console"
+	return []o.Op{
+		{ID: "getConsoleStats", Tag: tag, Text: "Get overall statistics",
+			Out: route.Answered("The statistics",
+				o.Of[consoleSums](o.Is("total_runs", o.Int(0)), o.Is("active_runs", o.Int(0)), o.Is("failed_runs", o.Int(0)),
+					o.Is("total_threads", o.Int(0)), o.Is("total_agents", o.Int(1)), o.Is("total_tokens", o.Int(0))))},
+		{ID: "listConsoleRuns", Tag: tag, Text: "List the runs of all threads, newest first",
+			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxConsole)}, {Name: "offset", Schema: o.Int(0)},
+				{Name: "status", Schema: o.Enum("pending", "running", "success", "error", "timeout", "interrupted")}},
+			Out: route.Answered("A page of runs", o.Of[consoleRunPage]())},
+		{ID: "getConsoleUsage", Tag: tag,
+			Text: "Get tokens and cost by day, model and user, and what is left of budgets",
+			More: "by_user is there for whoever runs an installation with accounts. budgets is null when they are off; limits of 0 are none.",
+			Query: []o.Param{{Name: "days", Schema: o.Range(1, maxDays)},
+				{Name: "user_id", Schema: o.String(), Text: "For administrators: what this user took, without budgets"},
+				{Name: "tz_offset_minutes", Schema: o.Range(-14*60, 14*60),
+					Text: "Time zone of the client, in minutes ahead of UTC"}},
+			Out: route.Answered("The totals",
+				o.Of[usageSums]())},
+	}
+}
+
+// money is an amount in one or more currencies. Nothing is converted: two currencies have no sum.
+type money struct{ byCurrency map[string]float64 }
+
+func (m *money) add(s store.Spent) {
+	if s.Currency == "" { // no price was known
+		return
+	}
+	if m.byCurrency == nil {
+		m.byCurrency = map[string]float64{}
+	}
+	m.byCurrency[s.Currency] += s.Cost
+}
+
+// amounts returns all amounts, an empty map for none.
+func (m *money) amounts() map[string]float64 {
+	if m.byCurrency == nil {
+		return map[string]float64{}
+	}
+	return m.byCurrency
+}
+
+// sum returns the amount and its currency; nil if no price was known, or with several currencies.
+func (m *money) sum() (cost *float64, currency *string) {
+	if len(m.byCurrency) != 1 {
+		return nil, nil
+	}
+	for name, amount := range m.byCurrency {
+		cost, currency = &amount, &name
+	}
+	return cost, currency
+}
+
+// modelSpent is one model's spending.
+type modelSpent struct {
+	Tokens   int64    `json:"tokens"`
+	Runs     int      `json:"runs"`
+	Cost     *float64 `json:"cost,omitempty"`
+	Currency *string  `json:"currency,omitempty"`
+
+	all money
+}
+
+func (m *modelSpent) add(s store.Spent) {
+	m.Tokens, m.Runs = m.Tokens+s.Total, max(m.Runs, s.Runs) // priced and unpriced calls may share runs
+	m.all.add(s)
+	m.Cost, m.Currency = m.all.sum()
 }
