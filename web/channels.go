@@ -45,7 +45,7 @@ func (a *App) openChannels() *channels.Hub {
 		c.Elsewhere = a.remoteBot
 	}
 	if a.insight.metrics != nil {
-		c.Observer = a.insight.metrics.Channels(func() map[string]channels.Load { return a.duties.channels.Loads() })
+		c.Observer = a.insight.metrics.Channels(func() map[string]channels.Load { return a.background.channels.Loads() })
 	}
 	return channels.New(c)
 }
@@ -81,7 +81,7 @@ func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
 		s.Web = "https://" + hosts[0] + a.front.base
 	}
 	session, _ := f.Channels["session"].(map[string]any)
-	if !a.duties.hasBots.Load() { // another server has them
+	if !a.background.hasBots.Load() { // another server has them
 		return s
 	}
 	for _, p := range channels.Providers() {
@@ -192,7 +192,7 @@ func guardedTransport(g *netguard.Guard) *http.Transport {
 // planResult returns the message that the chat of a task gets.
 func (a *App) planResult(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error) {
 	d, _ := channels.ParseDestination(c.Deliver) // an invalid one belongs to no one
-	return a.duties.channels.Plan(ctx, d, channels.Result{Owner: c.Owner, Thread: thread, Failed: failed,
+	return a.background.channels.Plan(ctx, d, channels.Result{Owner: c.Owner, Thread: thread, Failed: failed,
 		Task: cmp.Or(c.Title, page.FirstWords(schedule.Prompt(c.Payload)), "Task")})
 }
 
@@ -260,8 +260,8 @@ func harmless(t *agent.Tool) bool { return t.Name == "web_search" }
 
 // chatApps returns the service of bots for the API and the pages.
 func (a *App) chatApps() *bots.Service {
-	return &bots.Service{Hub: a.duties.channels, DB: a.data.db, Config: a.config,
-		Apply: func() { a.duties.channels.Apply(a.channelSettings(a.config.Current())) },
+	return &bots.Service{Hub: a.background.channels, DB: a.data.db, Config: a.config,
+		Apply: func() { a.background.channels.Apply(a.channelSettings(a.config.Current())) },
 		Open: func(p channels.Provider, k channels.Keys) (chat.Channel, error) {
 			c, _ := a.config.Current().File.Channel(p.Name)
 			return p.Open(k, a.chatOptions(c))

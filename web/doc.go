@@ -3,6 +3,6 @@
 //
 // Begin with open.go (the groups of parts, in the order in which they open), routes.go (the route table) and serve.go
 // (listening, stopping, and the order of closing). Each group has its struct, its opening and its closing in one file:
-// insight.go, front.go, data.go, accounts.go (people), library.go, tools.go, engine.go and duties.go. Parameters of an
-// opening are the groups that it needs; openTools, openEngine and openDuties join all the others and are methods of App.
+// insight.go, front.go, data.go, accounts.go (people), library.go, tools.go, engine.go and background.go. Parameters of an
+// opening are the groups that it needs; openTools, openEngine and openBackground join all the others and are methods of App.
 package web

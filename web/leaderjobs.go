@@ -25,9 +25,9 @@ const (
 // leaderJobs returns the jobs that one server of a database does at a time.
 func (a *App) leaderJobs(snap *config.Snapshot) []func(context.Context) {
 	jobs := []func(context.Context){a.sweepUploads, a.engine.knowledge.Run, a.engine.memory.Run, a.retain,
-		a.front.pages.EmptyTrash, a.front.api.TellWebhooks, a.deleteLeft(a.data.db.Now())}
+		a.front.pages.EmptyTrash, a.front.api.TellWebhooks, a.deleteTemporary(a.data.db.Now())}
 	if snap.File.Scheduler.Enabled {
-		jobs = append(jobs, a.duties.schedule.Run)
+		jobs = append(jobs, a.background.schedule.Run)
 	}
 	if a.data.trees != nil {
 		jobs = append(jobs, a.data.trees.Clean)
@@ -41,8 +41,8 @@ func (a *App) leaderJobs(snap *config.Snapshot) []func(context.Context) {
 	return jobs
 }
 
-// deleteLeft deletes abandoned temporary chats. A single server begins with those from before its start.
-func (a *App) deleteLeft(started time.Time) func(context.Context) {
+// deleteTemporary deletes abandoned temporary chats. A single server begins with those from before its start.
+func (a *App) deleteTemporary(started time.Time) func(context.Context) {
 	if a.data.db.Clustered() {
 		started = time.Time{}
 	}
@@ -52,7 +52,7 @@ func (a *App) deleteLeft(started time.Time) func(context.Context) {
 // resumeLost continues the work of lost servers.
 func (a *App) resumeLost(ctx context.Context, servers []int64) {
 	a.tools.documents.Resume(ctx, servers)
-	a.duties.schedule.Recover()
+	a.background.schedule.Recover()
 	if err := a.front.api.DeleteStateless(ctx); err != nil && ctx.Err() == nil {
 		a.opts.Log.Warn("couldn't list threads of stateless runs", "err", err)
 	}
@@ -63,11 +63,11 @@ func (a *App) resumeLost(ctx context.Context, servers []int64) {
 
 // runBots runs the connections to chat apps, of which each bot has one.
 func (a *App) runBots(ctx context.Context) {
-	a.duties.hasBots.Store(true)
-	a.duties.channels.Apply(a.channelSettings(a.config.Current()))
+	a.background.hasBots.Store(true)
+	a.background.channels.Apply(a.channelSettings(a.config.Current()))
 	<-ctx.Done()
-	a.duties.hasBots.Store(false)
-	a.duties.channels.Apply(a.channelSettings(a.config.Current()))
+	a.background.hasBots.Store(false)
+	a.background.channels.Apply(a.channelSettings(a.config.Current()))
 }
 
 // pollOthers notifies services of work that other servers stored.
@@ -85,7 +85,7 @@ func (a *App) pollOthers(ctx context.Context) {
 	for told := map[string]string{}; ; {
 		a.engine.memory.Wake()
 		a.publishBots(ctx, told)
-		if err := a.duties.channels.Wake(ctx); err != nil && ctx.Err() == nil {
+		if err := a.background.channels.Wake(ctx); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't list pending answers", "err", err)
 		}
 		if err := apps.Asked(ctx); err != nil && ctx.Err() == nil {
@@ -115,7 +115,7 @@ const botSpace = "bot_status"
 func (a *App) publishBots(ctx context.Context, told map[string]string) {
 	for _, p := range channels.Providers() {
 		body := []byte(nil)
-		if s, ok := a.duties.channels.Status(p.Name); ok && a.duties.hasBots.Load() {
+		if s, ok := a.background.channels.Status(p.Name); ok && a.background.hasBots.Load() {
 			body, _ = json.Marshal(s) // texts and times
 		}
 		if was, known := told[p.Name]; known && was == string(body) {
@@ -133,7 +133,7 @@ func (a *App) publishBots(ctx context.Context, told map[string]string) {
 
 // remoteBot returns the state of another server's bot.
 func (a *App) remoteBot(provider string) (s channels.Status, ok bool) {
-	if a.duties.hasBots.Load() {
+	if a.background.hasBots.Load() {
 		return s, false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), pollEvery)

@@ -51,17 +51,17 @@ type Options struct {
 
 // App is the running program: groups of parts, each of which opens and closes its own. [App.Close] has the order.
 type App struct {
-	opts    Options
-	config  *config.Store
-	network network
-	insight insight
-	front   front
-	data    data
-	people  people
-	library library
-	tools   tools
-	engine  engine
-	duties  duties
+	opts       Options
+	config     *config.Store
+	network    network
+	insight    insight
+	front      front
+	data       data
+	people     people
+	library    library
+	tools      tools
+	engine     engine
+	background background
 
 	closeOnce sync.Once
 	closeErr  error
@@ -139,7 +139,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openEngine(ctx, snap); err != nil {
 		return nil, err
 	}
-	a.openDuties(snap)
+	a.openBackground(snap)
 	if err := a.routes(); err != nil {
 		return nil, err
 	}
@@ -150,6 +150,6 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		}
 	}
 	a.engine.takeMemory(ctx, o.Log)
-	a.startDuties(snap)
+	a.startBackground(snap)
 	return a, nil
 }

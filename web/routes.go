@@ -43,7 +43,7 @@ func (a *App) routes() error {
 	if err != nil {
 		return err
 	}
-	tasks := route.NewTasks(route.TaskParts{DB: a.data.db, Scheduler: a.duties.schedule, Config: a.config.Current,
+	tasks := route.NewTasks(route.TaskParts{DB: a.data.db, Scheduler: a.background.schedule, Config: a.config.Current,
 		Agents: library.agents, Bots: chatApps})
 	pages, err := ui.New(ui.Deps{Site: site, Projects: engine.projects, Knowledge: engine.knowledge, Steps: steps,
 		Copier: engine.copier, Bots: chatApps, Restart: tools.restartSandbox, Backups: a.backupState, Web: tools.web,

@@ -123,7 +123,7 @@ func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 			seen = now
 			a.insight.followLog(a.opts.Log, now)
 			a.tools.mcp.Set(lead.MCPServers(now))
-			a.duties.channels.Apply(a.channelSettings(now))
+			a.background.channels.Apply(a.channelSettings(now))
 			a.data.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
 			if err := a.tools.egress.Configure(egressPolicy(ctx, now), a.network.commands(now)); err != nil {
 				a.opts.Log.Warn("keeping the previous network rules", "err", err)

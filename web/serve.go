@@ -191,11 +191,11 @@ func (a *App) manage(err error) {
 // It waits no longer than ctx.
 func (a *App) stopRuns(ctx context.Context) {
 	done := make(chan struct{})
-	a.duties.work.Go(func() {
+	a.background.work.Go(func() {
 		defer close(done)
-		a.duties.channels.Close()
+		a.background.channels.Close()
 		if a.data.db.Clustered() { // otherwise no other server does it
-			a.duties.leader.Stop()
+			a.background.leader.Stop()
 		}
 		handing, cancel := context.WithTimeout(ctx, a.drainTime()/2)
 		a.engine.runs.Drain(handing)
@@ -223,10 +223,10 @@ func ignoreDeadline(err error) error {
 func (a *App) Close() error {
 	a.closeOnce.Do(func() {
 		a.closeErr = a.front.closeAddress()
-		a.duties.closeChannels()
+		a.background.closeChannels()
 		a.engine.close()
 		a.front.close()
-		a.duties.close()
+		a.background.close()
 		a.closeErr = errors.Join(a.closeErr, a.tools.close())
 		a.insight.closeRecords()
 		a.data.closeTrees()

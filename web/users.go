@@ -246,12 +246,12 @@ func (a *App) openConsole(ctx context.Context) {
 		return
 	}
 	server := &http.Server{Handler: http.HandlerFunc(a.console), ReadTimeout: consoleTime, MaxHeaderBytes: 16 << 10}
-	a.duties.work.Go(func() {
+	a.background.work.Go(func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			a.opts.Log.Warn("fawn user needs the server stopped", "err", err)
 		}
 	})
-	a.duties.work.Go(func() {
+	a.background.work.Go(func() {
 		<-ctx.Done()
 		if err := server.Close(); err != nil {
 			a.opts.Log.Warn("couldn't close the socket of the console", "err", err)

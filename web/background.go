@@ -11,9 +11,9 @@ import (
 	"fawn/web/leader"
 )
 
-// duties groups the work of a server without a request: chat apps, scheduled tasks, jobs of the leader, and goroutines
+// background groups the work of a server without a request: chat apps, scheduled tasks, jobs of the leader, and goroutines
 // beside them.
-type duties struct {
+type background struct {
 	schedule *schedule.Scheduler
 	channels *channels.Hub
 	leader   *leader.Runner
@@ -22,36 +22,36 @@ type duties struct {
 	work     sync.WaitGroup     // of the goroutines
 }
 
-// openDuties makes the scheduler and the chat apps, which begin with startDuties.
-func (a *App) openDuties(snap *config.Snapshot) {
+// openBackground makes the scheduler and the chat apps, which begin with startBackground.
+func (a *App) openBackground(snap *config.Snapshot) {
 	plan := snap.File.Scheduler
-	a.duties.schedule = schedule.New(schedule.Config{DB: a.data.db, Runs: a.engine.runs, Log: a.opts.Log,
+	a.background.schedule = schedule.New(schedule.Config{DB: a.data.db, Runs: a.engine.runs, Log: a.opts.Log,
 		MaxRuns: plan.MaxConcurrentRuns, Poll: plan.PollInterval, Shared: a.data.db.Clustered(), Plan: a.planResult,
-		Deliver: func(ctx context.Context, run string) error { return a.duties.channels.Deliver(ctx, run) }})
-	a.duties.channels = a.openChannels()
+		Deliver: func(ctx context.Context, run string) error { return a.background.channels.Deliver(ctx, run) }})
+	a.background.channels = a.openChannels()
 }
 
-// startDuties starts the goroutines, then the jobs of the leader and the bots.
-func (a *App) startDuties(snap *config.Snapshot) {
-	d := &a.duties
-	background, stop := context.WithCancel(context.Background())
+// startBackground starts the goroutines, then the jobs of the leader and the bots.
+func (a *App) startBackground(snap *config.Snapshot) {
+	d := &a.background
+	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	d.work.Go(func() {
-		if err := a.config.Watch(background); err != nil && background.Err() == nil {
+		if err := a.config.Watch(ctx); err != nil && ctx.Err() == nil {
 			a.opts.Log.Error("stopped watching the configuration", "err", err)
 		}
 	})
 	if a.data.shared != nil {
-		d.work.Go(func() { a.data.shared.Run(background) })
+		d.work.Go(func() { a.data.shared.Run(ctx) })
 	}
-	a.openConsole(background)
+	a.openConsole(ctx)
 	if a.data.trees != nil {
-		d.work.Go(func() { a.data.trees.Run(background) })
+		d.work.Go(func() { a.data.trees.Run(ctx) })
 	}
-	d.work.Go(func() { a.tools.places.Run(background) })
-	d.work.Go(func() { a.tools.documents.Run(background) })
-	d.work.Go(func() { a.followConfig(background, snap) })
-	d.work.Go(func() { a.backUp(background) })
+	d.work.Go(func() { a.tools.places.Run(ctx) })
+	d.work.Go(func() { a.tools.documents.Run(ctx) })
+	d.work.Go(func() { a.followConfig(ctx, snap) })
+	d.work.Go(func() { a.backUp(ctx) })
 	jobs := a.leaderJobs(snap)
 	if !a.data.db.Clustered() { // else runBots decides which server has the bots
 		d.hasBots.Store(true)
@@ -62,14 +62,14 @@ func (a *App) startDuties(snap *config.Snapshot) {
 }
 
 // closeChannels ends the bots, so that no message starts a run any more.
-func (d *duties) closeChannels() {
+func (d *background) closeChannels() {
 	if d.channels != nil {
 		d.channels.Close()
 	}
 }
 
 // close ends the goroutines, the leader's jobs and the scheduler, and waits for the goroutines, stopRuns' one included.
-func (d *duties) close() {
+func (d *background) close() {
 	if d.stop != nil {
 		d.stop()
 	}
