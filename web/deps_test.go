@@ -39,7 +39,7 @@ func imports() map[string][]string {
 		"agent/lead":              {"agent/...", "memory", "sandbox", "sandbox/files", "sandbox/netguard", "uploads"},
 		"agent/takeout":           leaf,
 		"agent/llm":               {"agent", "agent/llm/..."},
-		"agent/llm/embed":         {"agent/llm/llmerr", "agent/llm/openai", "agent/llm/wire"},
+		"agent/llm/embed":         {"agent/llm/openai", "agent/llm/wire"},
 		"agent/llm/llmerr":        leaf,
 		"agent/llm/marks":         leaf,
 		"agent/llm/media":         {"agent/llm/llmerr", "agent/llm/openai", "agent/llm/wire", "sandbox/netguard"},

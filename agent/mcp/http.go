@@ -166,31 +166,14 @@ func (w *web) bounded(resp *http.Response, err error) (*http.Response, error) {
 	case "text/event-stream":
 		resp.Body = &healedBody{ReadCloser: resp.Body, events: true, most: int(w.most)}
 	case "application/json":
-		resp.Body = &healedBody{ReadCloser: &limited{resp.Body, w.most}}
+		resp.Body = &healedBody{ReadCloser: netguard.LimitBody(resp.Body, w.most, errTooLarge)}
 		resp.ContentLength = -1
 		resp.Header.Del("Content-Length")
 	default:
-		resp.Body = &limited{resp.Body, w.most}
+		resp.Body = netguard.LimitBody(resp.Body, w.most, errTooLarge)
 	}
 	return resp, nil
 }
 
 // close closes idle connections.
 func (w *web) close() { w.direct.CloseIdleConnections() }
-
-// limited is a body that fails, instead of ending early, at its limit.
-type limited struct {
-	io.ReadCloser
-	left int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if int64(len(p)) > l.left+1 {
-		p = p[:l.left+1]
-	}
-	n, err := l.ReadCloser.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		return 0, errTooLarge
-	}
-	return n, err
-}

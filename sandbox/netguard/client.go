@@ -104,7 +104,7 @@ func (f *fetcher) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close() // the body is not wanted
 		return nil, err
 	}
-	resp.Body = &limitedBody{ReadCloser: resp.Body, left: f.limits.Body}
+	resp.Body = LimitBody(resp.Body, f.limits.Body, ErrTooLarge)
 	return resp, nil
 }
 
@@ -165,16 +165,21 @@ func (f *fetcher) checkResponse(resp *http.Response) error {
 	return fmt.Errorf("%w: %.80s", ErrType, got)
 }
 
-// limitedBody is a body that fails, instead of ending early, at its limit.
+// LimitBody returns a body that fails with an error, instead of ending early, after most bytes.
+func LimitBody(body io.ReadCloser, most int64, over error) io.ReadCloser {
+	return &limitedBody{body, most, over}
+}
+
 type limitedBody struct {
 	io.ReadCloser
 	left int64
+	over error
 }
 
 // Read implements [io.Reader].
 func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
-		return 0, ErrTooLarge
+		return 0, b.over
 	}
 	// One extra byte distinguishes a body at the limit from one over it.
 	if int64(len(p)) > b.left+1 {
@@ -183,7 +188,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.left -= int64(n)
 	if b.left < 0 {
-		return n - 1, ErrTooLarge
+		return n - 1, b.over
 	}
 	return n, err
 }

@@ -166,17 +166,8 @@ type state struct {
 	Checkpoint *struct {
 		ID string `json:"checkpoint_id"`
 	} `json:"checkpoint"`
-	Interrupts []struct {
-		Value struct {
-			Question string `json:"question"`
-			Context  string `json:"context"`
-			Options  []struct {
-				Label string `json:"label"`
-				Value string `json:"value"`
-			} `json:"options"`
-		} `json:"value"`
-	} `json:"interrupts"`
-	Metadata struct {
+	Interrupts inproc.Interrupts `json:"interrupts"`
+	Metadata   struct {
 		Run string `json:"run_id"`
 	} `json:"metadata"`
 }

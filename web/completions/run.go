@@ -284,7 +284,7 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 		return said, o, err
 	}
 	text = said
-	if question := st.question(); question != "" && !strings.HasSuffix(said, question) {
+	if question := st.Interrupts.Text(); question != "" && !strings.HasSuffix(said, question) {
 		text = joined(text, question)
 	}
 	known := map[string]bool{}
@@ -318,24 +318,6 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 	response := v.at
 	response.Text, response.Model = text, v.model.ID
 	return text, o, errors.Join(err, s.remember(ctx, responseKey(v.run), response))
-}
-
-// question returns the thread's open question as text, "" without one.
-func (st *state) question() string {
-	var out string
-	for _, i := range st.Interrupts {
-		out = joined(joined(out, i.Value.Context), i.Value.Question)
-		for n, o := range i.Value.Options {
-			if o.Label == "" {
-				o.Label = o.Value
-			}
-			if n == 0 {
-				out += "\n"
-			}
-			out += "\n- " + o.Label
-		}
-	}
-	return out
 }
 
 // joined puts a paragraph behind a text.

@@ -56,21 +56,12 @@ func (r runRow) stopped(reason string) bool { return r.Reason != nil && *r.Reaso
 
 // values are the parts of a thread's state that a task shows.
 type values struct {
-	Messages   json.RawMessage `json:"messages"`
-	Title      string          `json:"title"`
-	Artifacts  []string        `json:"artifacts"`
-	Interrupts []struct {
-		Value struct {
-			Question string `json:"question"`
-			Context  string `json:"context"`
-			Options  []struct {
-				Label string `json:"label"`
-				Value string `json:"value"`
-			} `json:"options"`
-		} `json:"value"`
-	} `json:"__interrupt__"`
-	Error  string `json:"error"` // error of a run that failed
-	Failed *struct {
+	Messages   json.RawMessage   `json:"messages"`
+	Title      string            `json:"title"`
+	Artifacts  []string          `json:"artifacts"`
+	Interrupts inproc.Interrupts `json:"__interrupt__"`
+	Error      string            `json:"error"` // error of a run that failed
+	Failed     *struct {
 		Message string `json:"message"`
 	} `json:"__error__"`
 }
@@ -174,10 +165,7 @@ func asked(v values) *question {
 	for _, i := range v.Interrupts {
 		q.Text, q.Context = i.Value.Question, i.Value.Context
 		for _, o := range i.Value.Options {
-			if o.Label == "" {
-				o.Label = o.Value
-			}
-			q.Options = append(q.Options, o.Label)
+			q.Options = append(q.Options, o.Text())
 		}
 	}
 	return q

@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"time"
 
 	client "github.com/sashabaranov/go-openai"
 
-	"fawn/agent/llm/llmerr"
 	"fawn/agent/llm/openai"
 	"fawn/agent/llm/wire"
 )
@@ -47,7 +44,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	h := wire.Client(cfg.HTTP)
-	h.Transport = &transport{below: h.Transport, query: query, secrets: wire.Secrets(cfg.APIKey, nil)}
+	h.Transport = &wire.Direct{Below: h.Transport, Query: query, Secrets: wire.Secrets(cfg.APIKey, nil), Most: maxAnswer}
 	cc := client.DefaultConfig(cfg.APIKey)
 	cc.BaseURL, cc.HTTPClient = base, h
 	return &Client{model: cfg.Model, api: client.NewClientWithConfig(cc)}, nil
@@ -63,7 +60,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	answer, err := c.api.CreateEmbeddings(ctx, client.EmbeddingRequestStrings{Input: texts,
 		Model: client.EmbeddingModel(c.model)})
 	if err != nil {
-		return nil, plain(ctx, err)
+		return nil, wire.Failed(ctx, err, callTime)
 	}
 	out := make([][]float32, len(texts))
 	for _, e := range answer.Data {
@@ -78,47 +75,4 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error)
 		}
 	}
 	return out, nil
-}
-
-func plain(ctx context.Context, err error) error {
-	var refused *llmerr.Error
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return &llmerr.Error{Class: llmerr.ClassNetwork, Message: fmt.Sprintf("no answer within %v", callTime)}
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &refused):
-		return refused
-	}
-	var u *url.Error
-	if errors.As(err, &u) { // without the address, which may hold a key
-		err = u.Err
-	}
-	return &llmerr.Error{Class: llmerr.ClassNetwork, Message: err.Error(), Err: err}
-}
-
-// transport limits responses and keeps refusals of providers.
-type transport struct {
-	below   http.RoundTripper
-	query   string
-	secrets []string
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	out := r.Clone(r.Context())
-	out.URL.RawQuery = t.query
-	resp, err := t.below.RoundTrip(out)
-	if err != nil {
-		return nil, err
-	}
-	if failed := wire.Refused(resp); failed != nil {
-		failed.Redact(t.secrets)
-		return nil, failed
-	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
-	return resp, nil
 }

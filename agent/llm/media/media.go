@@ -66,7 +66,8 @@ func New(cfg Config) (*Client, error) {
 		cfg.Guard = &netguard.Guard{}
 	}
 	h := wire.Client(cfg.HTTP)
-	h.Transport = &transport{below: h.Transport, query: query, secrets: wire.Secrets(cfg.APIKey, nil)}
+	h.Transport = &wire.Direct{Below: h.Transport, Query: query, Secrets: wire.Secrets(cfg.APIKey, nil), Most: maxAnswer,
+		Body: mended}
 	cc := client.DefaultConfig(cfg.APIKey)
 	cc.BaseURL, cc.HTTPClient = base, h
 	return &Client{cfg: cfg, api: client.NewClientWithConfig(cc), host: u.Host}, nil
@@ -114,7 +115,7 @@ func (c *Client) Draw(ctx context.Context, r Request) ([]Picture, error) {
 		answer, err = c.api.CreateEditImage(ctx, edit)
 	}
 	if err != nil {
-		return nil, plain(ctx, err)
+		return nil, wire.Failed(ctx, err, callTime)
 	}
 	var out []Picture
 	for _, d := range answer.Data[:min(len(answer.Data), n)] {
@@ -226,12 +227,12 @@ func (c *Client) Speak(ctx context.Context, text, voice string) ([]byte, error) 
 		Voice:          client.SpeechVoice(cmp.Or(voice, c.cfg.Voice, string(client.VoiceAlloy))),
 		ResponseFormat: client.SpeechResponseFormatMp3})
 	if err != nil {
-		return nil, plain(ctx, err)
+		return nil, wire.Failed(ctx, err, callTime)
 	}
 	defer body.Close()
 	data, err := bounded(body, maxAudio)
 	if err != nil {
-		return nil, plain(ctx, err)
+		return nil, wire.Failed(ctx, err, callTime)
 	}
 	if kind := mimetype.Detect(data).String(); !strings.HasPrefix(kind, "audio/") {
 		return nil, &llmerr.Error{Class: llmerr.ClassInvalid, Message: "the answer holds " + kind + " instead of speech"}
@@ -246,25 +247,7 @@ func (c *Client) Transcribe(ctx context.Context, name string, recording io.Reade
 	out, err := c.api.CreateTranscription(ctx, client.AudioRequest{Model: c.cfg.Model, FilePath: name, Reader: recording,
 		Language: language})
 	if err != nil {
-		return "", plain(ctx, err)
+		return "", wire.Failed(ctx, err, callTime)
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(out.Text, "\uFFFD")), nil
-}
-
-// plain returns an error in the words of the provider, or that of the end of the run.
-func plain(ctx context.Context, err error) error {
-	var refused *llmerr.Error
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return &llmerr.Error{Class: llmerr.ClassNetwork, Message: fmt.Sprintf("no answer within %v", callTime)}
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &refused):
-		return refused
-	}
-	var u *url.Error
-	if errors.As(err, &u) { // without the address, which may hold a key
-		err = u.Err
-	}
-	return &llmerr.Error{Class: llmerr.ClassNetwork, Message: err.Error(), Err: err}
 }

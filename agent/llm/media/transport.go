@@ -9,8 +9,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strings"
-
-	"fawn/agent/llm/wire"
 )
 
 type extraKey struct{}
@@ -18,41 +16,6 @@ type extraKey struct{}
 // with adds fields that go-openai lacks to the JSON body of a call. Nil values are left out.
 func with(ctx context.Context, fields map[string]any) context.Context {
 	return context.WithValue(ctx, extraKey{}, fields)
-}
-
-// transport fixes requests of go-openai and limits the responses.
-type transport struct {
-	below   http.RoundTripper
-	query   string
-	secrets []string
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	out := r.Clone(r.Context())
-	out.URL.RawQuery = t.query
-	if r.Body != nil {
-		body, kind, err := mended(r)
-		if err != nil {
-			return nil, err
-		}
-		out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		out.Header.Set("Content-Type", kind)
-	}
-	resp, err := t.below.RoundTrip(out)
-	if err != nil {
-		return nil, err
-	}
-	if failed := wire.Refused(resp); failed != nil {
-		failed.Redact(t.secrets)
-		return nil, failed
-	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
-	return resp, nil
 }
 
 // mended returns the body with the fields of the call, or as a form without the empty fields that providers refuse.

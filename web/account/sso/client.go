@@ -3,7 +3,6 @@ package sso
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -61,23 +60,6 @@ func (r *road) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = &limited{resp.Body, maxAnswer}
+	resp.Body = netguard.LimitBody(resp.Body, maxAnswer, errTooLarge)
 	return resp, nil
-}
-
-// limited is a body that fails, instead of ending early, at its limit.
-type limited struct {
-	io.ReadCloser
-	left int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if int64(len(p)) > l.left+1 {
-		p = p[:l.left+1]
-	}
-	n, err := l.ReadCloser.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		return 0, errTooLarge
-	}
-	return n, err
 }

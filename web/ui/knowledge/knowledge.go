@@ -394,17 +394,11 @@ func wrong(c echo.Context, field string) string {
 
 // upload stores the files of a form.
 func (h *Handlers) upload(c echo.Context, k store.Collection) error {
-	r, limits := c.Request(), h.Uploads()
-	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+page.SmallForm)
-	_, _, err := page.ReadFormFiles(r, page.SmallForm, func(_ url.Values, parts *multipart.Reader) error {
-		_, err := h.Knowledge.Save(r.Context(), principal.Owner(r.Context()), k.ID, parts, limits)
+	limits := h.Uploads()
+	return page.SaveFiles(c, limits, func(ctx context.Context, files *multipart.Reader) error {
+		_, err := h.Knowledge.Save(ctx, principal.Owner(ctx), k.ID, files, limits)
 		return err
 	})
-	var over *http.MaxBytesError
-	if errors.As(err, &over) {
-		err = &uploads.TotalTooLargeError{Limit: limits.MaxTotalSize}
-	}
-	return err
 }
 
 // share gives a member a role, revokes it, or ends the reader's own.

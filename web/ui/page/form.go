@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -8,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
 
 	"fawn/uploads"
 	"fawn/web/httpx"
@@ -44,6 +47,20 @@ func ReadFormFiles(r *http.Request, limit int64,
 	s := &splitter{form: url.Values{}, left: limit, save: save}
 	err = s.finish(s.read(multipart.NewReader(r.Body, params["boundary"])))
 	return s.form, s.out != nil, err
+}
+
+// SaveFiles streams the files of a form to save, within the limits of uploads.
+func SaveFiles(c echo.Context, limits uploads.Config, save func(context.Context, *multipart.Reader) error) error {
+	r := c.Request()
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+SmallForm)
+	_, _, err := ReadFormFiles(r, SmallForm, func(_ url.Values, files *multipart.Reader) error {
+		return save(r.Context(), files)
+	})
+	var over *http.MaxBytesError
+	if errors.As(err, &over) {
+		err = &uploads.TotalTooLargeError{Limit: limits.MaxTotalSize}
+	}
+	return err
 }
 
 // splitter splits a multipart form: it keeps fields and passes files to a second form that another

@@ -394,17 +394,11 @@ func set(p *store.Project, form url.Values) {
 
 // upload stores the files of a form.
 func (h *Handlers) upload(c echo.Context, p store.Project) error {
-	r, limits := c.Request(), h.Uploads()
-	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+page.SmallForm)
-	_, _, err := page.ReadFormFiles(r, page.SmallForm, func(_ url.Values, files *multipart.Reader) error {
-		_, err := h.Projects.Save(r.Context(), principal.Owner(r.Context()), p.ID, files, limits)
+	limits := h.Uploads()
+	return page.SaveFiles(c, limits, func(ctx context.Context, files *multipart.Reader) error {
+		_, err := h.Projects.Save(ctx, principal.Owner(ctx), p.ID, files, limits)
 		return err
 	})
-	var over *http.MaxBytesError
-	if errors.As(err, &over) {
-		err = &uploads.TotalTooLargeError{Limit: limits.MaxTotalSize}
-	}
-	return err
 }
 
 // share gives a member a role, revokes it, or ends the reader's own.
