@@ -9,7 +9,7 @@ import * as pick from './pick.js';
 import * as panel from './panel.js';
 import * as ui from './ui.js';
 import * as keys from './keys.js';
-import * as news from './news.js';
+import * as visibility from './visibility.js';
 
 // What belongs to the content of a page, which changes when a chat is entered in place.
 const page = () => {
@@ -30,7 +30,7 @@ const start = () => {
   compose.start();
   keys.start();
   page();
-  news.start();
+  visibility.start();
   on(document, 'fawn:page', () => { shown = location.pathname; page(); });
   on(window, 'popstate', moved);
 };
