@@ -94,7 +94,7 @@ func (w *writer) putChat(c ChannelChat) error {
 		owner = excluded.owner, kind = excluded.kind, name = excluded.name, enabled_by = excluded.enabled_by,
 		settings = excluded.settings, updated_at = excluded.updated_at`,
 		c.Provider, c.Chat, c.Topic, c.Alias, c.Thread, orDefault(c.Owner, DefaultOwner), c.Kind, c.Name, c.EnabledBy,
-		object(c.Settings), w.clock.now().UnixMilli())
+		object(c.Settings), w.engine.now().UnixMilli())
 }
 
 // ForgetChannelChat removes a chat with its topics. Their threads stay. ErrNotFound if there is none.
@@ -140,7 +140,7 @@ func (db *DB) BeginTurn(ctx context.Context, t ChannelTurn) error {
 			return err
 		}
 		return w.putOutbound(t.Out, true)
-	}, then: func(w *writer) { w.listed++ }})
+	}, then: func(w *writer) { w.listed.Add(1) }})
 	if err != nil {
 		return fmt.Errorf("begin to answer in a chat of %s: %w", t.Chat.Provider, err)
 	}

@@ -10,8 +10,7 @@ func (db *DB) Self() int64 { return db.w.node }
 
 // Shared reports whether other servers can reach the database.
 func (db *DB) Shared() bool {
-	_, file := db.engine.(*sqliteEngine)
-	return !file
+	return db.pg != nil
 }
 
 // Crowded sets whether this server has no room for more runs. Meanwhile any server may claim runs that its batches

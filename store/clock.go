@@ -16,15 +16,7 @@ type reading struct{ here, there time.Time }
 
 // Now returns the time by the common clock of the database's servers, whose own clocks may differ. Use it for stored
 // times. It isn't suited for measuring durations, since the clock may be adjusted.
-func (db *DB) Now() time.Time { return db.w.clock.now() }
-
-// clockOf returns the clock of an engine's database.
-func clockOf(e engine) *clock {
-	if pg, ok := e.(*postgresEngine); ok {
-		return &pg.node.clock
-	}
-	return nil
-}
+func (db *DB) Now() time.Time { return db.engine.now() }
 
 func (c *clock) now() time.Time {
 	if c == nil {

@@ -14,25 +14,6 @@ import (
 	"time"
 )
 
-// Causes of errors, for errors.Is. Every error of this package that has one of these causes wraps it.
-var (
-	// ErrNotFound means that the requested row, or the thread to write to, doesn't exist.
-	ErrNotFound = errors.New("not found")
-	// ErrExists means a new thread's id is taken.
-	ErrExists = errors.New("already exists")
-	// ErrConflict means that a row that is written only once (message, field version, checkpoint,
-	// event) exists already.
-	ErrConflict = errors.New("conflict")
-	// ErrBusy means that runs are in line where none may be.
-	ErrBusy = errors.New("runs are in line")
-	// ErrFull means that the disk is full or no longer accepts writes.
-	ErrFull = errors.New("disk full or failing")
-	// ErrAway means that the database can't be reached, for longer than is waited for it.
-	ErrAway = errors.New("the database can't be reached")
-	// ErrClosed means the database or the lane is closed.
-	ErrClosed = errors.New("store closed")
-)
-
 // DefaultOwner owns rows that are written without an owner.
 const DefaultOwner = "default"
 
@@ -77,6 +58,7 @@ type DB struct {
 	dir     string // absolute
 	lock    *dirLock
 	engine  engine
+	pg      *postgresEngine // the engine, nil for a file
 	w       *writer
 	rows    rows
 	pending pending
@@ -116,13 +98,6 @@ func (db *DB) Close() error {
 	return db.closeErr
 }
 
-// Healthy returns nil, or the last write error until writing works again. If the disk was the cause,
-// the error wraps ErrFull.
-func (db *DB) Healthy() error { return db.w.healthy() }
-
-// Queued counts the batches and deltas that wait for a commit.
-func (db *DB) Queued() int { return db.w.queued() }
-
 // Size returns the bytes of the database file and its write-ahead log.
 func (db *DB) Size(ctx context.Context) (int64, error) {
 	var n int64
@@ -148,7 +123,7 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 // brief returns the context for a query that looks up rows by key. In a file it ends before it could be
 // interrupted, and supporting interruption costs as much as the query.
 func (db *DB) brief(ctx context.Context) context.Context {
-	if _, file := db.engine.(*sqliteEngine); file && ctx.Err() == nil {
+	if db.pg == nil && ctx.Err() == nil {
 		return context.Background()
 	}
 	return ctx

@@ -18,7 +18,7 @@ type engine interface {
 	// from the tail. After the statements of a job it calls rest. A job that fails for its own reason
 	// keeps its error and leaves nothing; a returned error means that nothing at all was written. It
 	// removes frames from g that needn't be in the tail.
-	write(g *group, rest func(*job) error) error
+	write(g *Group, rest func(*Job) error) error
 	// run, change and stmt are for jobs, inside write: a list of statements, one statement with its
 	// number of changed rows, a prepared query.
 	run(list []stmt) error
@@ -29,6 +29,10 @@ type engine interface {
 	// works counts the statements that were carried out.
 	works() uint64
 
+	// now returns the time by the clock that all servers of the database share.
+	now() time.Time
+	// cause returns what an error of the database means to callers, nil for nothing that they know.
+	cause(err error) error
 	// self returns the number of this server among all that ever used the database.
 	self() int64
 

@@ -83,22 +83,10 @@ func (db *DB) LastSeq(ctx context.Context, thread string) (int64, error) {
 	return last, nil
 }
 
-// seqHere returns the greatest number of a thread's unfolded events known to this process. all is false if there may be
-// others: in the tail up to row old, or on other servers.
-func (db *DB) seqHere(thread string) (last, old int64, all bool) {
-	w := db.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if t := w.tails[thread]; t != nil {
-		last = t.seq
-	}
-	return max(last, w.oldSeqs[thread]), w.oldTail, w.oldRead || w.oldTail == 0 && !db.Shared()
-}
-
 // lastSeq finds the last event number in memory, then in the tail of the previous process, then in folded events,
 // because a number moves in this order.
 func (db *DB) lastSeq(ctx context.Context, thread string) (int64, error) {
-	last, old, all := db.seqHere(thread)
+	last, old, all := db.w.known(thread, !db.Shared())
 	if !all {
 		const left = `SELECT data FROM tail WHERE id >= ? AND id <= ? OR {gone}`
 		err := db.each(ctx, left, []any{db.w.span.first, old}, func(rows *sql.Rows) (bool, error) {

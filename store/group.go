@@ -10,7 +10,7 @@ import (
 
 // write commits g. Jobs that fail for their own reasons keep their error and don't affect others; the
 // returned error means that nothing was written.
-func (w *writer) write(g *group) (err error) {
+func (w *Writer) write(g *Group) (err error) {
 	if len(g.buf) == 0 && !g.hasWork() {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (w *writer) write(g *group) (err error) {
 		defer func() { w.measure(g, time.Since(began), err) }()
 	}
 	if err = w.engine.write(g, w.rest); err != nil {
-		return fmt.Errorf("write to %s: %w", w.dir, translate(err))
+		return fmt.Errorf("write to %s: %w", w.dir, Translate(err, w.engine.cause))
 	}
 	w.commits.Add(1)
 	w.mu.Lock()
@@ -36,9 +36,9 @@ func (w *writer) write(g *group) (err error) {
 	return nil
 }
 
-func (g *group) hasWork() bool {
+func (g *Group) hasWork() bool {
 	for _, j := range g.jobs {
-		if j.batch != nil || j.apply != nil {
+		if !j.empty() {
 			return true
 		}
 	}
@@ -46,33 +46,36 @@ func (g *group) hasWork() bool {
 }
 
 // repeatable reports whether g can be repeated after a rollback: values recorded by apply can't be taken back.
-func (g *group) repeatable() bool {
-	return !slices.ContainsFunc(g.jobs, func(j *job) bool { return j.apply != nil })
+func (g *Group) repeatable() bool {
+	return !slices.ContainsFunc(g.jobs, func(j *Job) bool { return j.apply != nil })
 }
 
+// empty reports whether j writes nothing.
+func (j *Job) empty() bool { return j.plan == nil && j.apply == nil }
+
 // stmts returns the planned statements of j.
-func (j *job) stmts() []stmt {
-	if j.batch == nil {
+func (j *Job) stmts() []stmt {
+	if j.plan == nil {
 		return nil
 	}
-	return j.batch.stmts
+	return j.plan.stmts
 }
 
 // rest runs the part of a job that isn't a statement, inside the open transaction.
-func (w *writer) rest(j *job) error {
+func (w *Writer) rest(j *Job) error {
 	if j.apply != nil {
-		return j.use(w)
+		return j.use()
 	}
-	w.shrink = w.shrink || j.batch.shrinks()
-	if j.batch.removesThread() {
-		return w.forget(j.batch.ThreadID)
+	w.shrink = w.shrink || j.plan.frees
+	if j.plan.removes {
+		return w.forget(j.plan.target)
 	}
 	return nil
 }
 
 // withdraw removes jobs from g that nobody waits for since the database became unreachable: their callers will retry.
-func (g *group) withdraw() {
-	g.jobs = slices.DeleteFunc(g.jobs, func(j *job) bool {
+func (g *Group) withdraw() {
+	g.jobs = slices.DeleteFunc(g.jobs, func(j *Job) bool {
 		j.using.Lock()
 		defer j.using.Unlock()
 		return j.taken
@@ -80,18 +83,18 @@ func (g *group) withdraw() {
 }
 
 // use runs apply if the caller still waits for j.
-func (j *job) use(w *writer) error {
+func (j *Job) use() error {
 	j.using.Lock()
 	defer j.using.Unlock()
 	if j.unread {
 		return context.Canceled
 	}
-	return j.apply(w)
+	return j.apply()
 }
 
 // soundFrames returns the deltas of a group without lanes that lost earlier ones: a shorter stream is better than one
 // with a hole.
-func (w *writer) soundFrames(g *group) []byte {
+func (w *Writer) soundFrames(g *Group) []byte {
 	w.mu.Lock()
 	var broken []laneSlot
 	for _, s := range g.lanes {
@@ -117,7 +120,7 @@ func (w *writer) soundFrames(g *group) []byte {
 // holds ten of them or fifty, so that in a crowd half as many commits halve the cost of
 // each delta, and a wait of some milliseconds is lost among hundreds of streams. After a
 // pause a few go out at once: the first words of an answer follow commits of its run closely.
-func (w *writer) pace(items int, now time.Time) {
+func (w *Writer) pace(items int, now time.Time) {
 	since := now.Sub(w.last)
 	w.last, w.patience = now, commitEvery
 	if since < time.Second && items > int(crowded*max(since, commitEvery)/time.Millisecond) {
@@ -133,7 +136,7 @@ func (w *writer) pace(items int, now time.Time) {
 }
 
 // noteFrames remembers which row has which thread's deltas. Called with mu held.
-func (w *writer) noteFrames(g *group) {
+func (w *Writer) noteFrames(g *Group) {
 	row := w.nextTail
 	w.nextTail++
 	for _, s := range g.lanes {
@@ -150,12 +153,10 @@ func (w *writer) noteFrames(g *group) {
 }
 
 // finish reports the result of g's commit to everyone waiting.
-func (w *writer) finish(g *group, err error) {
+func (w *Writer) finish(g *Group, err error) {
 	now := time.Now()
 	w.pace(g.items, now)
 	w.tell = w.tell[:0]
-	w.blank.written(w.puts)
-	w.puts = nil
 	w.mu.Lock()
 	for _, s := range g.lanes {
 		l := s.lane
@@ -206,7 +207,7 @@ func (w *writer) finish(g *group, err error) {
 	}
 	clear(w.tell)
 	if err == nil {
-		w.wakes.group(g)
+		w.watcher.Committed(g)
 	}
 	for _, j := range g.jobs {
 		j.done <- j.err
@@ -215,7 +216,7 @@ func (w *writer) finish(g *group, err error) {
 }
 
 // settle records the outcome of a job in lanes and tail. Called with mu held.
-func (w *writer) settle(j *job, err error) {
+func (w *Writer) settle(j *Job, err error) {
 	if err != nil {
 		j.err = err
 		return
@@ -224,46 +225,42 @@ func (w *writer) settle(j *job, err error) {
 		return
 	}
 	if j.then != nil {
-		j.then(w)
+		j.then()
 	}
-	l := j.lane
-	if j.batch == nil {
+	w.watcher.Settled(j)
+	l, p := j.lane, j.plan
+	if p == nil {
 		if l != nil {
 			j.err = l.trouble()
 		}
 		return
 	}
-	b := j.batch
-	w.blank.written(b.KV)
-	if b.Thread != nil || b.removesThread() || b.Patch != nil && (b.Patch.Metadata != nil || b.Patch.Merge != nil) {
-		w.listed++
+	if p.removes {
+		delete(w.tails, p.target)
+		delete(w.oldSeqs, p.target)
+	} else if t := w.tails[p.target]; t != nil {
+		t.fold(p.folds)
 	}
-	if b.removesThread() {
-		delete(w.tails, b.ThreadID)
-		delete(w.oldSeqs, b.ThreadID)
-	} else if t := w.tails[b.ThreadID]; t != nil {
-		t.fold(b.folds)
-	}
-	if l == nil || b.to == 0 {
+	if l == nil || p.to == 0 {
 		return
 	}
-	if b.to >= l.lost {
+	if p.to >= l.lost {
 		l.err, l.lost = nil, 0
 	}
 	if l.err == nil {
-		l.safe = max(l.safe, b.to)
+		l.safe = max(l.safe, p.to)
 		w.tell = append(w.tell, l)
 	}
 }
 
-func (w *writer) recycle(g *group) {
+func (w *Writer) recycle(g *Group) {
 	if cap(g.buf) > keepBuffer {
 		g.buf = nil
 	}
 	clear(g.lanes)
 	clear(g.jobs)
 	clear(g.after)
-	*g = group{buf: g.buf[:0], lanes: g.lanes[:0], jobs: g.jobs[:0], after: g.after[:0]}
+	*g = Group{buf: g.buf[:0], lanes: g.lanes[:0], jobs: g.jobs[:0], after: g.after[:0]}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.free) < 2 {

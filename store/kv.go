@@ -10,7 +10,6 @@ import (
 
 // KV returns a value, or ErrNotFound.
 func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) {
-	_, file := db.engine.(*sqliteEngine)
 	empty, known, gen := db.w.blank.empty(owner, space)
 	if empty {
 		return nil, fmt.Errorf("%s/%s: %w", space, key, ErrNotFound)
@@ -18,7 +17,7 @@ func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) 
 	var body []byte
 	if err := db.queryRow(db.brief(ctx), `SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?`,
 		[]any{owner, space, key}, &body); err != nil {
-		if file && !known && errors.Is(err, ErrNotFound) {
+		if db.pg == nil && !known && errors.Is(err, ErrNotFound) {
 			db.lookBlank(ctx, owner, space, gen)
 		}
 		return nil, fmt.Errorf("%s/%s: %w", space, key, err)

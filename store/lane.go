@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Lane is one open run's ordered way into the writer: deltas of a growing
-// answer go in by Append without waiting, finished steps by Commit. Its methods
+// lane is one open run's ordered way into the writer: deltas of a growing
+// answer go in by Append without waiting, finished steps as jobs of the lane. Its methods
 // are safe for concurrent use; order is the order of the calls.
-type Lane struct {
-	w       *writer
+type lane struct {
+	w       *Writer
 	thread  string
 	durable func(seq int64)
 
@@ -27,16 +27,16 @@ type Lane struct {
 	told    int64         // greatest number passed to durable; used by the writer goroutine only
 }
 
-// OpenLane opens a lane for a run of the thread. After each commit that includes this lane, the writer calls durable
+// openLane opens a lane for a run of the thread. After each commit that includes this lane, the writer calls durable
 // with the greatest committed number; durable must return at once and must not call the store.
-func (db *DB) OpenLane(thread string, durable func(seq int64)) *Lane {
-	return &Lane{w: db.w, thread: clean(thread), durable: durable}
+func (w *Writer) openLane(thread string, durable func(seq int64)) *lane {
+	return &lane{w: w, thread: clean(thread), durable: durable}
 }
 
 // Append queues a delta for the tail under its number, which must exceed the previous one. It never blocks and copies
-// data; call Wait to keep the queue short. After a failed commit deltas are dropped until a Commit covers them; Wait
+// data; call Wait to keep the queue short. After a failed commit deltas are dropped until a job with events covers them; Wait
 // and Flush return the error.
-func (l *Lane) Append(seq int64, data []byte) {
+func (l *lane) Append(seq int64, data []byte) {
 	w := l.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +79,7 @@ func (l *Lane) Append(seq int64, data []byte) {
 
 // Wait blocks while more than max bytes of this lane are not durable. It
 // returns the error of a commit that lost deltas of the lane.
-func (l *Lane) Wait(ctx context.Context, max int) error {
+func (l *lane) Wait(ctx context.Context, max int) error {
 	for {
 		l.w.mu.Lock()
 		if err := l.trouble(); err != nil || l.pending <= max {
@@ -101,30 +101,23 @@ func (l *Lane) Wait(ctx context.Context, max int) error {
 
 // Flush returns when everything appended so far is durable, or with the error
 // of the commit that lost some of it.
-func (l *Lane) Flush(ctx context.Context) error {
-	if err := l.w.do(ctx, &job{lane: l}); err != nil {
+func (l *lane) Flush(ctx context.Context) error {
+	if err := l.w.do(ctx, &Job{lane: l}); err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
 	return nil
 }
 
-// Commit is DB.Commit, ordered after everything this lane has appended. If b has events, it folds
-// deltas up to their greatest To: the tail no longer needs them, and durable is called with that
-// number.
-func (l *Lane) Commit(ctx context.Context, b Batch) error {
-	return l.w.commitBatch(ctx, l, b)
-}
-
 // Close ends the lane. Appended deltas are still written; those not covered by an event stay in the tail for the next
 // start.
-func (l *Lane) Close() {
+func (l *lane) Close() {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	l.closed = true
 }
 
 // trouble returns the reason why something appended will not be durable. w.mu must be held.
-func (l *Lane) trouble() error {
+func (l *lane) trouble() error {
 	if l.err == nil && l.late {
 		return ErrClosed
 	}
@@ -133,7 +126,7 @@ func (l *Lane) trouble() error {
 
 // lose notes that numbers up to seq of this lane were not stored. Called with
 // w.mu held.
-func (l *Lane) lose(err error, seq int64) {
+func (l *lane) lose(err error, seq int64) {
 	l.lost = max(l.lost, seq)
 	if l.err == nil {
 		l.err = err

@@ -78,8 +78,8 @@ type NodeStatus struct {
 
 // Node returns the status of this process; false for an SQLite database, which needs none.
 func (db *DB) Node() (NodeStatus, bool) {
-	e, ok := db.engine.(*postgresEngine)
-	if !ok {
+	e := db.pg
+	if e == nil {
 		return NodeStatus{}, false
 	}
 	return NodeStatus{ID: e.node.id, Lease: e.node.left(e.node.lease), Fenced: e.node.fenced.Load(),

@@ -66,6 +66,7 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	cfg.folder = lock.folder
 
 	var e engine
+	var pg *postgresEngine
 	if cfg.URL == "" {
 		if lock.unclean {
 			err = checkLog(ctx, dir, cfg.Log)
@@ -79,7 +80,8 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 			}
 		}
 	} else {
-		e, err = openPostgres(ctx, cfg)
+		pg, err = openPostgres(ctx, cfg)
+		e = pg
 	}
 	if err != nil {
 		return nil, err
@@ -88,13 +90,13 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	if err := moved(ctx, e); err != nil {
 		return nil, err
 	}
-	w, err := newWriter(ctx, e, dir, cfg)
+	w, err := openWriter(ctx, e, pg, dir, cfg)
 	if err != nil {
 		return nil, err
 	}
-	w.wakes = newWakes(e, cfg)
+	w.wakes = newWakes(e, pg, cfg)
 	go w.run()
-	return &DB{cfg: cfg, dir: dir, lock: lock, engine: e, w: w, stmts: map[string]*sql.Stmt{}}, nil
+	return &DB{cfg: cfg, dir: dir, lock: lock, engine: e, pg: pg, w: w, stmts: map[string]*sql.Stmt{}}, nil
 }
 
 // moved rejects a database whose rows were moved.

@@ -8,7 +8,7 @@ import (
 // TestUrgentCommitsDoNotHoldUpDeltas: however many there were, the next deltas wait no longer
 // than behind a single commit.
 func TestUrgentCommitsDoNotHoldUpDeltas(t *testing.T) {
-	w, now := &writer{}, time.Unix(1e9, 0)
+	w, now := &Writer{}, time.Unix(1e9, 0)
 	for range 10_000 {
 		now = now.Add(100 * time.Microsecond)
 		w.pace(1, now)

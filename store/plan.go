@@ -5,36 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 )
-
-// stmt is one statement of a batch. A batch is planned as a list of them without reading
-// anything, so that every kind of database carries out the same, in a savepoint or as a pipeline.
-type stmt struct {
-	what, of string // for errors: "write messages of thread", and the thread
-	sql      string // constant; SELECT checks whether a row exists
-	args     []any
-	must     error // error if no row was changed or found, nil if that is fine
-	wipe     bool  // overwrite the row's old content, not only free it
-	found    *bool // set to whether a row was changed or found; may be nil
-	more     *bool // set to true if a row was changed or found
-}
-
-// told reports the number of rows that a statement changed or found.
-func (s *stmt) told(rows int64) error {
-	if s.found != nil {
-		*s.found = rows > 0
-	}
-	if s.more != nil && rows > 0 {
-		*s.more = true
-	}
-	if rows == 0 {
-		return s.must
-	}
-	return nil
-}
 
 // setting is the context of a plan besides its batch.
 type setting struct {
@@ -50,26 +22,17 @@ type setting struct {
 type batch struct {
 	Batch
 	setting
-	stmts        []stmt
-	to           int64 // greatest Event.To
-	folds        int64 // afterwards tail frames up to this number are unneeded
-	bytes, items int   // approximate size of its writes
-	blobs        []blobRow
-	uses         []blobUse
+	Plan
+	blobs []blobRow
+	uses  []blobUse
 }
-
-// removesThread reports whether the tail must forget the thread, too.
-func (p *batch) removesThread() bool { return p.Delete != nil && p.Delete.Thread }
 
 // calm reports whether p isn't urgent: it holds no part of a thread.
 func (p *batch) calm() bool { return p.ThreadID == "" && p.Run == nil && len(p.Wishes) == 0 }
 
-// shrinks reports whether p deletes much.
-func (p *batch) shrinks() bool { return p.removesThread() || p.Delete != nil && p.Delete.History }
-
 // setting returns the current setting.
 func (w *writer) setting() setting {
-	s := setting{now: w.clock.now(), incarnation: 1 + rand.Int64N(1<<62), self: w.node, node: w.node,
+	s := setting{now: w.engine.now(), incarnation: 1 + rand.Int64N(1<<62), self: w.node, node: w.node,
 		noEvents: w.noEvents, auditRows: w.auditRows, auditBytes: w.auditBytes}
 	if w.trims { // sums of several servers would be wrong, and their deletions would meet
 		s.auditRows = 0
@@ -146,21 +109,13 @@ func (p *batch) add(what, of, sql string, args ...any) *stmt {
 	return &p.stmts[len(p.stmts)-1]
 }
 
-// measure adds up about how many bytes and rows p writes.
+// measure completes the plan: what it does to the tail, and about how many bytes and rows it writes.
 func (p *batch) measure() {
-	p.items = 1 + len(p.Messages) + len(p.Fields) + len(p.Checkpoints) + len(p.Events) + len(p.KV) + len(p.Audit) +
-		len(p.Spending) + len(p.Wishes) + len(p.Outbound)
-	p.bytes = 256 * p.items
-	for _, s := range p.stmts {
-		for _, a := range s.args {
-			switch a := a.(type) {
-			case string:
-				p.bytes += len(a)
-			case []byte:
-				p.bytes += len(a)
-			}
-		}
-	}
+	p.target, p.of = p.ThreadID, p
+	p.removes = p.Delete != nil && p.Delete.Thread
+	p.frees = p.removes || p.Delete != nil && p.Delete.History
+	p.Plan.measure(1 + len(p.Messages) + len(p.Fields) + len(p.Checkpoints) + len(p.Events) + len(p.KV) + len(p.Audit) +
+		len(p.Spending) + len(p.Wishes) + len(p.Outbound))
 }
 
 // askThreads refuses rows for a missing thread, so that a run that ends after its thread was deleted
@@ -192,35 +147,6 @@ const lockThread = `SELECT 1 FROM thread WHERE id = ?{lock}`
 func askThread(id string) stmt {
 	return stmt{what: "thread", of: id, sql: `SELECT 1 FROM thread WHERE id = ?`, args: []any{clean(id)},
 		must: ErrNotFound}
-}
-
-// clean returns s in a form that all databases accept: U+0000 and invalid UTF-8 are replaced. Bodies
-// are bytes and stay unchanged.
-func clean(s string) string {
-	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
-		return s
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
-
-func cleanAll(args []any) {
-	for i, a := range args {
-		switch a := a.(type) {
-		case string:
-			if c := clean(a); len(c) != len(a) || c != a {
-				args[i] = c
-			}
-		case *string:
-			if a != nil {
-				args[i] = clean(*a)
-			}
-		case bool: // columns have numbers
-			args[i] = 0
-			if a {
-				args[i] = 1
-			}
-		}
-	}
 }
 
 // objectText returns raw as text, nil if it is empty.

@@ -59,11 +59,11 @@ func (e *postgresEngine) works() uint64            { return e.done.Load() }
 
 // write tries a group again while the database cannot be reached. Whether a group was written during
 // which the connection was lost is asked, never guessed.
-func (e *postgresEngine) write(g *group, rest func(*job) error) error {
+func (e *postgresEngine) write(g *Group, rest func(*Job) error) error {
 	if g.row == 0 && len(g.after) == 0 {
 		return nil
 	}
-	began, ran := time.Now(), map[*job]bool{}
+	began, ran := time.Now(), map[*Job]bool{}
 	for tries := 0; ; tries++ {
 		err := e.node.ended()
 		if err == nil {
@@ -141,12 +141,12 @@ func (e *postgresEngine) fence() stmt {
 
 // writeOnce writes a group, whose tail row then marks it as written. Most groups are one pipeline in one transaction.
 // If that fails, or a job does more than its statements, the jobs run one by one, and each may fail separately.
-func (e *postgresEngine) writeOnce(g *group, rest func(*job) error, ran map[*job]bool) error {
+func (e *postgresEngine) writeOnce(g *Group, rest func(*Job) error, ran map[*Job]bool) error {
 	for _, j := range g.jobs {
 		j.err = nil
 	}
-	if !slices.ContainsFunc(g.jobs, func(j *job) bool {
-		return j.apply != nil || j.batch != nil && j.batch.removesThread()
+	if !slices.ContainsFunc(g.jobs, func(j *Job) bool {
+		return j.apply != nil || j.plan != nil && j.plan.removes
 	}) {
 		list := e.opening(g, appendMarks(g.frames, g.jobs))
 		for _, j := range g.jobs {
@@ -155,7 +155,7 @@ func (e *postgresEngine) writeOnce(g *group, rest func(*job) error, ran map[*job
 		err := e.pipeline(append(list, g.after...), e.mustBind)
 		if err == nil {
 			for _, j := range g.jobs {
-				if j.batch != nil {
+				if j.plan != nil {
 					err = errors.Join(err, rest(j)) // errors of notes don't matter
 				}
 			}
@@ -195,8 +195,8 @@ func (e *postgresEngine) begin(first []stmt) error {
 
 // step runs one job. It returns errors that abort the transaction. A job with a callback for its results isn't run
 // twice, because its caller may have seen some of them.
-func (e *postgresEngine) step(j *job, rest func(*job) error, ran map[*job]bool) error {
-	if j.batch == nil && j.apply == nil {
+func (e *postgresEngine) step(j *Job, rest func(*Job) error, ran map[*Job]bool) error {
+	if j.empty() {
 		return nil
 	}
 	if j.apply != nil && ran[j] {
@@ -329,6 +329,9 @@ func (e *postgresEngine) stmt(query string) (*sql.Stmt, error) {
 
 // overwriting does nothing: the database erases deleted rows when it vacuums.
 func (e *postgresEngine) overwriting(do func() error) error { return do() }
+
+func (e *postgresEngine) now() time.Time        { return e.node.clock.now() }
+func (e *postgresEngine) cause(err error) error { return postgresCause(err) }
 
 func (e *postgresEngine) self() int64 { return e.node.id }
 

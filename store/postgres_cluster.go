@@ -3,10 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,8 +105,8 @@ func (c *pgCluster) beside(ctx context.Context, took func(time.Duration), settin
 
 // cluster returns nil for a database that has one server.
 func (db *DB) cluster() *pgCluster {
-	if e, ok := db.engine.(*postgresEngine); ok {
-		return e.cluster
+	if db.pg != nil {
+		return db.pg.cluster
 	}
 	return nil
 }
@@ -118,8 +116,7 @@ func (db *DB) Clustered() bool { return db.cluster() != nil }
 
 // Writable reports whether this server may write, to its knowledge.
 func (db *DB) Writable() bool {
-	e, ok := db.engine.(*postgresEngine)
-	return !ok || e.node.ended() == nil
+	return db.pg == nil || db.pg.node.ended() == nil
 }
 
 // Evicted receives a value after this server has evicted another one. It is nil for a database with one server.
@@ -337,25 +334,4 @@ func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
 func (db *DB) Alone(ctx context.Context) (alone bool, err error) {
 	err = db.queryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM node WHERE id <> ?)`, []any{db.w.node}, &alone)
 	return alone, err
-}
-
-// lockThreads locks the rows of a group's threads in an order common to all nodes, which prevents deadlocks between two
-// groups. A single one needs no order.
-func (g *group) lockThreads() []stmt {
-	var ids []string
-	for _, j := range g.jobs {
-		if b := j.batch; b != nil && b.ThreadID != "" {
-			ids = append(ids, b.ThreadID)
-		}
-	}
-	slices.Sort(ids)
-	if ids = slices.Compact(ids); len(ids) < 2 {
-		return nil
-	}
-	list, err := json.Marshal(ids)
-	if err != nil { // texts always encode
-		return nil
-	}
-	return []stmt{{what: "lock", of: "threads", sql: `SELECT 1 FROM thread WHERE id IN {list} ORDER BY id{lock}`,
-		args: []any{string(list)}}}
 }

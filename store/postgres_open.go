@@ -84,7 +84,9 @@ func dialPostgres(ctx context.Context, cfg Config) (*postgresEngine, error) {
 	if e.log == nil {
 		e.log = slog.Default()
 	}
-	e.meter = meterOf(e, cfg)
+	if e.meter = cfg.Meter; e.meter == nil {
+		e.meter = NoMeter{}
+	}
 	if cfg.migrations == nil {
 		cfg.migrations = postgresMigrations
 	}
@@ -308,8 +310,8 @@ func fit(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// translatePostgres returns the sentinel that an error of PostgreSQL means, nil for none.
-func translatePostgres(err error) error {
+// postgresCause returns the sentinel that an error of PostgreSQL means, nil for none.
+func postgresCause(err error) error {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case !ok:

@@ -26,8 +26,8 @@ const (
 // server's lease ends. A read marked as final has returned rows that a repetition would duplicate.
 func (db *DB) again(ctx context.Context, read func() (final bool, err error)) error {
 	final, err := read()
-	pg, ok := db.engine.(*postgresEngine)
-	if err == nil || !ok {
+	pg := db.pg
+	if err == nil || pg == nil {
 		return err
 	}
 	pause, end := readPause, time.Now().Add(cmp.Or(db.cfg.readTime, readPatience))

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -15,14 +17,14 @@ const tailRow = `INSERT INTO tail(id, data) SELECT CAST(?1 AS bigint), CAST(?2 A
 
 // opening begins a group: the fence, then its tail row, if it has one, and its threads' rows if other servers may want
 // them too.
-func (e *postgresEngine) opening(g *group, data []byte) []stmt {
+func (e *postgresEngine) opening(g *Group, data []byte) []stmt {
 	list := append([]stmt{e.fence()}, e.whole()...)
 	if g.row > 0 {
 		list = append(list, stmt{what: "write", of: "tail", sql: tailRow,
 			args: []any{g.row, blob(data), spanOf(e.node.id).end}, must: errWritten})
 	}
 	if e.cluster != nil {
-		list = append(list, g.lockThreads()...)
+		list = append(list, lockThreads(g)...)
 	}
 	return list
 }
@@ -42,4 +44,25 @@ func (e *postgresEngine) keeps() time.Duration {
 		return 0
 	}
 	return tailStays
+}
+
+// lockThreads locks the rows of a group's threads in an order common to all nodes, which prevents deadlocks between two
+// groups. A single one needs no order.
+func lockThreads(g *Group) []stmt {
+	var ids []string
+	for _, j := range g.jobs {
+		if j.plan != nil && j.plan.target != "" {
+			ids = append(ids, j.plan.target)
+		}
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) < 2 {
+		return nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil { // texts always encode
+		return nil
+	}
+	return []stmt{{what: "lock", of: "threads", sql: `SELECT 1 FROM thread WHERE id IN {list} ORDER BY id{lock}`,
+		args: []any{string(list)}}}
 }

@@ -56,10 +56,9 @@ type saying struct {
 	all   bool
 }
 
-func newWakes(e engine, cfg Config) *wakes {
+func newWakes(e engine, pg *postgresEngine, cfg Config) *wakes {
 	w := &wakes{self: e.self(), heard: map[wakeTopic][]*hearer{}}
-	pg, ok := e.(*postgresEngine)
-	if !ok || pg.cluster == nil { // nothing to listen to
+	if pg == nil || pg.cluster == nil { // nothing to listen to
 		return w
 	}
 	pg.cluster.work.Go(func() { pg.cluster.watch(w) })

@@ -116,7 +116,7 @@ func (db *DB) ChangePrompt(ctx context.Context, p SavedPrompt) error {
 // DeletePrompt deletes a prompt and erases it from the file. ErrNotFound if it doesn't exist.
 func (db *DB) DeletePrompt(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		w.shrink = true
+		w.freesMuch()
 		return w.overwriting(func() error {
 			n, err := w.change(`DELETE FROM saved_prompt WHERE id = ?`, id)
 			if err == nil && n == 0 {

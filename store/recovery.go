@@ -40,7 +40,7 @@ func (db *DB) readTail(ctx context.Context, query string, args ...any) (map[stri
 		for len(b) > 0 {
 			thread, seq, data, rest, err := nextFrame(b)
 			if err != nil {
-				db.w.log.Error("tail row is damaged", "row", id, "lost_bytes", len(b), "err", err)
+				db.cfg.Log.Error("tail row is damaged", "row", id, "lost_bytes", len(b), "err", err)
 				break
 			}
 			if len(thread) > 0 { // otherwise it has marks
@@ -53,7 +53,13 @@ func (db *DB) readTail(ctx context.Context, query string, args ...any) (map[stri
 	if err != nil {
 		return nil, fmt.Errorf("read tail: %w", err)
 	}
-	db.w.noteOld(tail)
+	seqs := make(map[string]int64, len(tail))
+	for thread, deltas := range tail {
+		for _, d := range deltas {
+			seqs[thread] = max(seqs[thread], d.Seq)
+		}
+	}
+	db.w.noteOld(seqs)
 	at, err := db.standings(ctx, tail)
 	if err != nil {
 		return nil, fmt.Errorf("read tail: %w", err)
@@ -74,34 +80,12 @@ func (db *DB) readTail(ctx context.Context, query string, args ...any) (map[stri
 	return tail, nil
 }
 
-// noteOld remembers the numbers given by earlier processes, while their rows exist.
-func (w *writer) noteOld(tail map[string][]Delta) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.oldRead = true
-	if w.oldSeqs == nil {
-		w.oldSeqs = make(map[string]int64, len(tail))
-	}
-	for thread, deltas := range tail {
-		for _, d := range deltas {
-			w.oldSeqs[thread] = max(w.oldSeqs[thread], d.Seq)
-		}
-	}
-}
-
 // ClearTail deletes the rows read by Tail and LeftTail once all of them are folded. Rows with frames of a run that
 // still awaits its takeover stay.
 func (db *DB) ClearTail(ctx context.Context) error {
 	left, err := db.leftRows(ctx)
 	if err == nil {
-		err = db.w.do(ctx, &job{apply: func(w *writer) error {
-			for _, span := range left {
-				if err := w.exec(`DELETE FROM tail WHERE id >= ? AND id < ?`, span.first, span.end); err != nil {
-					return err
-				}
-			}
-			return w.exec(`DELETE FROM tail WHERE id >= ? AND id <= ?`, w.span.first, w.oldTail)
-		}, then: func(w *writer) { w.oldTail, w.oldSeqs, w.oldRead = 0, nil, true }})
+		err = db.w.Writer.do(ctx, db.w.clearOld(left))
 	}
 	if err != nil {
 		return fmt.Errorf("clear tail: %w", err)

@@ -70,10 +70,10 @@ func (e *sqliteEngine) bind(query string) string { return sqliteWords.Replace(qu
 func (e *sqliteEngine) works() uint64            { return e.done.Load() }
 
 // write tries g without savepoints first: they cost a tenth of it, and hardly any job fails.
-func (e *sqliteEngine) write(g *group, rest func(*job) error) error {
+func (e *sqliteEngine) write(g *Group, rest func(*Job) error) error {
 	if g.repeatable() {
 		open := g.openFrames()
-		err := e.writeBy(g, open, func(j *job) error { return e.carryOut(j, rest) })
+		err := e.writeBy(g, open, func(j *Job) error { return e.carryOut(j, rest) })
 		if err == nil {
 			g.frames = open
 		}
@@ -81,10 +81,10 @@ func (e *sqliteEngine) write(g *group, rest func(*job) error) error {
 			return err
 		}
 	}
-	return e.writeBy(g, g.frames, func(j *job) error { return e.step(j, rest) })
+	return e.writeBy(g, g.frames, func(j *Job) error { return e.step(j, rest) })
 }
 
-func (e *sqliteEngine) writeBy(g *group, frames []byte, do func(*job) error) error {
+func (e *sqliteEngine) writeBy(g *Group, frames []byte, do func(*Job) error) error {
 	return e.inTx(func() error {
 		if len(frames) > 0 {
 			if err := e.run([]stmt{{what: "write", of: "tail", sql: `INSERT INTO tail(id, data) VALUES (?, ?)`,
@@ -101,8 +101,8 @@ func (e *sqliteEngine) writeBy(g *group, frames []byte, do func(*job) error) err
 	})
 }
 
-func (e *sqliteEngine) carryOut(j *job, rest func(*job) error) error {
-	if j.batch == nil && j.apply == nil {
+func (e *sqliteEngine) carryOut(j *Job, rest func(*Job) error) error {
+	if j.empty() {
 		return nil
 	}
 	if err := e.run(j.stmts()); err != nil {
@@ -127,8 +127,8 @@ func (e *sqliteEngine) inTx(f func() error) error {
 }
 
 // step runs one job. Its error is one that breaks the transaction.
-func (e *sqliteEngine) step(j *job, rest func(*job) error) error {
-	if j.batch == nil && j.apply == nil {
+func (e *sqliteEngine) step(j *Job, rest func(*Job) error) error {
+	if j.empty() {
 		return nil
 	}
 	if err := e.exec("SAVEPOINT job"); err != nil {
@@ -199,6 +199,9 @@ func (e *sqliteEngine) runOne(s *stmt) (rows int64, err error) {
 	e.done.Add(1)
 	return 1, nil
 }
+
+func (e *sqliteEngine) now() time.Time        { return time.Now() }
+func (e *sqliteEngine) cause(err error) error { return sqliteCause(err) }
 
 // self returns 1, as a file has one server at a time.
 func (e *sqliteEngine) self() int64 { return 1 }
@@ -298,26 +301,15 @@ func code(err error) int {
 	return 0
 }
 
-// translate maps errors of databases and of database/sql to sentinels.
-func translate(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, sql.ErrNoRows):
-		return ErrNotFound
-	case errors.Is(err, sql.ErrConnDone):
-		return ErrClosed
-	}
+// sqliteCause returns what an error of SQLite means to callers, nil for nothing that they know.
+func sqliteCause(err error) error {
 	switch code(err) {
 	case codeFull, codeIOErr:
-		return fmt.Errorf("%w: %w", ErrFull, err)
+		return ErrFull
 	case codeConstraint:
-		return fmt.Errorf("%w: %w", ErrConflict, err)
+		return ErrConflict
 	}
-	if what := translatePostgres(err); what != nil {
-		return fmt.Errorf("%w: %w", what, err)
-	}
-	return err
+	return nil
 }
 
 // breaks reports whether err concerns the database rather than one batch's content, so that the whole

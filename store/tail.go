@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -28,15 +27,15 @@ func spanOf(node int64) tailSpan { return tailSpan{node<<tailBits + 1, (node + 1
 const goneThread = math.MaxInt64
 
 // appendMarks adds the fold marks of successful jobs.
-func appendMarks(b []byte, jobs []*job) []byte {
+func appendMarks(b []byte, jobs []*Job) []byte {
 	var marks []byte
 	for _, j := range jobs {
 		switch {
-		case j.batch == nil || j.err != nil:
-		case j.batch.removesThread():
-			marks = appendFrame(marks, j.batch.ThreadID, goneThread, nil)
-		case j.batch.folds > 0:
-			marks = appendFrame(marks, j.batch.ThreadID, j.batch.folds, nil)
+		case j.plan == nil || j.err != nil:
+		case j.plan.removes:
+			marks = appendFrame(marks, j.plan.target, goneThread, nil)
+		case j.plan.folds > 0:
+			marks = appendFrame(marks, j.plan.target, j.plan.folds, nil)
 		}
 	}
 	if marks == nil {
@@ -105,18 +104,18 @@ func keepFrames(b []byte, keep func(thread []byte, seq int64) bool) []byte {
 
 // openFrames returns the frames of g that its own jobs don't fold. The end of a short answer is in the same commit as its
 // words, so nobody will look for them in the tail.
-func (g *group) openFrames() []byte {
+func (g *Group) openFrames() []byte {
 	var folds map[string]int64
 	for _, j := range g.jobs {
-		if j.batch == nil || j.batch.folds == 0 || !slices.ContainsFunc(g.lanes, func(s laneSlot) bool {
-			return s.lane.thread == j.batch.ThreadID && s.first <= j.batch.folds
+		if j.plan == nil || j.plan.folds == 0 || !slices.ContainsFunc(g.lanes, func(s laneSlot) bool {
+			return s.lane.thread == j.plan.target && s.first <= j.plan.folds
 		}) {
 			continue
 		}
 		if folds == nil {
 			folds = map[string]int64{}
 		}
-		folds[j.batch.ThreadID] = max(folds[j.batch.ThreadID], j.batch.folds)
+		folds[j.plan.target] = max(folds[j.plan.target], j.plan.folds)
 	}
 	if folds == nil {
 		return g.frames
@@ -158,7 +157,7 @@ func (t *threadTail) fold(to int64) {
 }
 
 // oldestOpen returns the first tail row still needed, or next if none is. mu must be held.
-func (w *writer) oldestOpen() int64 {
+func (w *Writer) oldestOpen() int64 {
 	oldest := w.nextTail
 	for _, t := range w.tails {
 		if len(t.marks) > 0 {
@@ -170,7 +169,7 @@ func (w *writer) oldestOpen() int64 {
 
 // sweep makes g delete the unneeded tail rows if there are at least this many. done takes effect once
 // g is committed.
-func (w *writer) sweep(g *group, atLeast int64) (done func()) {
+func (w *Writer) sweep(g *Group, atLeast int64) (done func()) {
 	if atLeast > 1 && w.nextTail < w.lookAt {
 		return nil
 	}
@@ -179,7 +178,7 @@ func (w *writer) sweep(g *group, atLeast int64) (done func()) {
 	low := w.oldestOpen()
 	w.mu.Unlock()
 	if w.engine.everyGroup() {
-		low = min(low, w.nextTail-1) // the last one stays, see postgresEngine.writeOnce
+		low = min(low, w.nextTail-1) // the last one stays, see the engine of PostgreSQL
 	}
 	if low = w.keep(low, time.Now()); low-w.tailLow < atLeast {
 		return nil
@@ -208,7 +207,7 @@ const keepStep = 250 * time.Millisecond
 
 // keep returns the row below which rows have been unneeded for as long as others may want to read them. low is
 // the current one.
-func (w *writer) keep(low int64, now time.Time) int64 {
+func (w *Writer) keep(low int64, now time.Time) int64 {
 	stay := w.engine.keeps()
 	if stay == 0 {
 		w.lows = nil
@@ -234,7 +233,7 @@ func (w *writer) keep(low int64, now time.Time) int64 {
 
 // forget removes a deleted thread's frames from the tail, so that a later thread with the same id doesn't get them.
 // Inside a transaction.
-func (w *writer) forget(thread string) error {
+func (w *Writer) forget(thread string) error {
 	w.mu.Lock()
 	from := w.nextTail // the row this transaction may have written
 	if t := w.tails[thread]; t != nil {
@@ -249,28 +248,70 @@ func (w *writer) forget(thread string) error {
 		data []byte
 	}
 	var changed []row
-	s, err := w.stmt(`SELECT id, data FROM tail WHERE id >= ? AND id < ? OR {gone}`)
+	s, err := w.engine.stmt(`SELECT id, data FROM tail WHERE id >= ? AND id < ? OR {gone}`)
 	if err != nil {
 		return err
 	}
-	err = eachRow(context.Background(), s, []any{from, w.span.end}, func(rows *sql.Rows) (bool, error) {
+	rows, err := s.QueryContext(context.Background(), from, w.span.end)
+	if err != nil {
+		return Translate(err, w.engine.cause)
+	}
+	defer rows.Close()
+	for rows.Next() {
 		var r row
 		if err := rows.Scan(&r.id, &r.data); err != nil {
-			return false, err
+			return Translate(err, w.engine.cause)
 		}
 		kept := keepFrames(r.data, func(id []byte, _ int64) bool { return string(id) != thread })
 		if len(kept) != len(r.data) {
 			changed = append(changed, row{r.id, kept})
 		}
-		return true, nil
-	})
-	if err != nil {
-		return err
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return Translate(err, w.engine.cause)
 	}
 	for _, r := range changed {
-		if err := w.exec(`UPDATE tail SET data = ? WHERE id = ?`, r.data, r.id); err != nil {
+		if _, err := w.engine.change(`UPDATE tail SET data = ? WHERE id = ?`, []any{r.data, r.id}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// known returns the greatest number of a thread's unfolded events known to this process. all is false if there may be
+// others: in the tail up to row old or, unless this process is alone, at other servers.
+func (w *Writer) known(thread string, alone bool) (last, old int64, all bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t := w.tails[thread]; t != nil {
+		last = t.seq
+	}
+	return max(last, w.oldSeqs[thread]), w.oldTail, w.oldRead || w.oldTail == 0 && alone
+}
+
+// noteOld remembers the greatest numbers given by earlier processes, by thread, while their rows exist.
+func (w *Writer) noteOld(seqs map[string]int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.oldRead = true
+	if w.oldSeqs == nil {
+		w.oldSeqs = make(map[string]int64, len(seqs))
+	}
+	for thread, seq := range seqs {
+		w.oldSeqs[thread] = max(w.oldSeqs[thread], seq)
+	}
+}
+
+// clearOld returns a job that deletes rows of the tail that nobody needs: those of an earlier process, and those of dead
+// servers.
+func (w *Writer) clearOld(left []tailSpan) *Job {
+	return &Job{apply: func() error {
+		for _, span := range left {
+			if _, err := w.engine.change(`DELETE FROM tail WHERE id >= ? AND id < ?`, []any{span.first, span.end}); err != nil {
+				return err
+			}
+		}
+		_, err := w.engine.change(`DELETE FROM tail WHERE id >= ? AND id <= ?`, []any{w.span.first, w.oldTail})
+		return err
+	}, then: func() { w.oldTail, w.oldSeqs, w.oldRead = 0, nil, true }}
 }

@@ -220,7 +220,7 @@ func TestALateGroupIsNotWrittenAgain(t *testing.T) {
 				ready <- err
 				return nil
 			}
-			ready <- e.writeOnce(&group{row: row, jobs: []*job{{batch: p}}}, w.rest, map[*job]bool{})
+			ready <- e.writeOnce(&Group{row: row, jobs: []*Job{{plan: &p.Plan}}}, w.rest, map[*Job]bool{})
 			return e.begin(nil)
 		}})
 		return <-ready
@@ -249,7 +249,7 @@ func (k keeper) keeps() time.Duration { return k.time }
 
 func TestRowsStayForOthersAfterTheyAreNeeded(t *testing.T) {
 	at := time.Unix(1000, 0)
-	w := &writer{engine: keeper{time: 30 * time.Second}}
+	w := &Writer{engine: keeper{time: 30 * time.Second}}
 	for second := range int64(100) { // each second 10 rows become garbage
 		low := w.keep(10*second, at.Add(time.Duration(second)*time.Second))
 		if want := 10 * max(0, second-30); low != want {

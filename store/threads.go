@@ -156,9 +156,7 @@ const maxCounts = 1000
 // counted returns an owner's ("" for all) number of threads on a shelf, -1 if they must be counted, the only part of a
 // list that depends on the number of threads. at is for [DB.count].
 func (db *DB) counted(owner string) (n int, at uint64) {
-	db.w.mu.Lock()
-	at = db.w.listed
-	db.w.mu.Unlock()
+	at = db.w.listed.Load()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.countsAt == at {

@@ -91,7 +91,7 @@ func (db *DB) Discarded(ctx context.Context, owner string, at time.Time) (n int,
 
 // trash runs a write after which lists of threads may differ.
 func (db *DB) trash(ctx context.Context, apply func(w *writer) error) error {
-	return db.w.do(ctx, &job{apply: apply, then: func(w *writer) { w.listed++ }})
+	return db.w.do(ctx, &job{apply: apply, then: func(w *writer) { w.listed.Add(1) }})
 }
 
 // ids reads a column of ids.

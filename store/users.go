@@ -150,7 +150,7 @@ func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (ou
 		return w.leaveTeams(role)
 	}, then: func(w *writer) {
 		if left {
-			w.listed++
+			w.listed.Add(1)
 		}
 	}})
 	if err != nil {

@@ -127,34 +127,10 @@ func (w *wakes) topics() []wakeTopic {
 	return list
 }
 
-// group notifies listeners of a committed group.
-func (w *wakes) group(g *group) {
+// wrote notifies readers of this server's tail.
+func (w *wakes) wrote() {
 	w.wire.wrote()
 	w.tell(wakeTopic{WakeTail, w.self}, Wake{Kind: WakeTail})
-	for _, j := range g.jobs {
-		if j.batch != nil && j.err == nil {
-			w.batch(j.batch)
-		}
-	}
-}
-
-func (w *wakes) batch(p *batch) {
-	if p.Thread != nil || p.Run != nil || p.Delete != nil || p.Line != nil ||
-		p.Patch != nil && (p.Patch.Status != nil || p.Patch.Title != nil) {
-		w.say(wakeTopic{WakeRuns, 0}, p.ThreadID)
-	}
-	if len(p.Wishes) > 0 {
-		ids := make([]string, len(p.Wishes))
-		for i, wish := range p.Wishes {
-			ids[i] = wish.Run
-		}
-		w.say(wakeTopic{WakeWish, 0}, ids...)
-	}
-	for i, kv := range p.KV {
-		if i == 0 || kv.Space != p.KV[i-1].Space {
-			w.say(wakeTopic{WakeSpace, 0}, kv.Space)
-		}
-	}
 }
 
 func (w *wakes) close() { w.wire.close() }

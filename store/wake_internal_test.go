@@ -199,7 +199,7 @@ func TestServersThatPollSayNothing(t *testing.T) {
 
 // missed counts what was found without a hint.
 type missed struct {
-	noMeter
+	NoMeter
 	n atomic.Int64
 }
 

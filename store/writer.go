@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -23,12 +21,12 @@ const (
 	probeEvery  = 2 * time.Second      // interval of retrying a failed disk
 )
 
-// group is the content of one commit: deltas of all lanes, then jobs in order.
-type group struct {
+// Group is the content of one commit: deltas of all lanes, then jobs in order.
+type Group struct {
 	gen    uint64
 	buf    []byte
 	lanes  []laneSlot
-	jobs   []*job
+	jobs   []*Job
 	row    int64  // row in the tail, 0 for none
 	frames []byte // frames in that row
 	after  []stmt // deletions from the tail
@@ -40,19 +38,19 @@ type group struct {
 
 // laneSlot is one lane's share of a group.
 type laneSlot struct {
-	lane        *Lane
+	lane        *lane
 	first, last int64 // numbers of its deltas
 	bytes       int
 }
 
-// job is a batch, a flush (nothing but a lane) or an internal statement.
-type job struct {
-	lane  *Lane
-	batch *batch
-	apply func(*writer) error // runs in the transaction
-	then  func(*writer)       // runs after the commit, with mu held
-	err   error               // this job's own failure
-	calm  bool                // it joins the next commit, like deltas
+// Job is a plan, a flush (nothing but a lane) or a function to call in the transaction.
+type Job struct {
+	lane  *lane
+	plan  *Plan
+	apply func() error // runs in the transaction
+	then  func()       // runs after the commit, with mu held
+	err   error        // this job's own failure
+	calm  bool         // it joins the next commit, like deltas
 	done  chan error
 	taken bool // with using: the caller was told that it isn't written
 
@@ -60,21 +58,36 @@ type job struct {
 	unread bool       // with using: nobody waits for apply's findings
 }
 
-// writer has the only goroutine that writes. Fields without a comment belong to it.
-type writer struct {
+// Watcher learns of commits. Its methods must return at once.
+type Watcher interface {
+	// Settled is called for each job that was committed, before its caller learns it. The writer is locked meanwhile.
+	Settled(j *Job)
+	// Committed is called after each group that was committed, before callers learn it.
+	Committed(g *Group)
+}
+
+// Options are the settings of a writer.
+type Options struct {
+	Dir       string // for messages
+	Log       *slog.Logger
+	NoEvents  bool                                // for measurements: deltas are dropped
+	Committed func(took time.Duration, err error) // called after each commit; nil = none
+	Meter     Meter                               // nil for a file
+	Watcher   Watcher
+}
+
+// Writer has the only goroutine that writes. Fields without a comment belong to it.
+type Writer struct {
 	engine    engine
-	node      int64 // see engine.self; constant
 	dir       string
 	log       *slog.Logger
 	noEvents  bool
 	committed func(time.Duration, error) // may be nil
 	meter     Meter                      // nil for a file
+	watcher   Watcher
 	strain    strain
-	crowded   atomic.Bool // see DB.Crowded
 	commits   atomic.Uint64
 	slow      slowness
-	wakes     *wakes
-	clock     *clock
 	last      time.Time     // end of the last commit
 	patience  time.Duration // time between commits of deltas alone: commitEvery, or twice that in a crowd
 	due       time.Time     // earliest time of their next commit
@@ -86,20 +99,15 @@ type writer struct {
 	tidy      bool          // nothing was committed since the last housekeeping
 	copied    time.Time     // when the log was last moved into the file
 	probed    time.Time     // last try of a failed disk
-	tell      []*Lane       // lanes of the group being finished, reused
-	blank     blanks
-	puts      []KV // values put by jobs of the group being written
-
-	auditRows, auditBytes int64
-	trims                 bool // DB.TrimAudit is in use
+	tell      []*lane       // lanes of the group being finished, reused
 
 	wake chan struct{} // one token: look at the queue again
 	done chan struct{} // closed when the goroutine has ended
 
 	mu       sync.Mutex
-	cur      *group                 // being filled
-	full     []*group               // sealed, oldest first
-	free     []*group               // emptied, for reuse
+	cur      *Group                 // being filled
+	full     []*Group               // sealed, oldest first
+	free     []*Group               // emptied, for reuse
 	gen      uint64                 // last group number given
 	closed   bool                   // rejects further work
 	idle     bool                   // the writer sleeps until it is nudged
@@ -107,26 +115,21 @@ type writer struct {
 	outage   *outage                // never nil
 	tails    map[string]*threadTail // tail state by thread of this process
 	nextTail int64                  // id of the next tail row
-	listed   uint64                 // number of creations, deletions and restorations of threads
 	oldTail  int64                  // last tail row of an earlier process in our span, 0 once deleted
 	oldSeqs  map[string]int64       // greatest number of each thread in rows of earlier processes
 	oldRead  bool                   // they have been read
 }
 
-func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, error) {
-	w := &writer{
-		engine: e, node: e.self(), dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed,
-		meter:     meterOf(e, cfg),
-		clock:     clockOf(e),
-		auditRows: AuditRows, auditBytes: AuditBytes, trims: cfg.URL != "" && cfg.Cluster,
-		tails:  map[string]*threadTail{},
-		outage: &outage{done: make(chan struct{})},
-		tidy:   true, wake: make(chan struct{}, 1), done: make(chan struct{}),
+// newWriter prepares a writer, whose goroutine is [Writer.run].
+func newWriter(ctx context.Context, e engine, o Options) (*Writer, error) {
+	w := &Writer{
+		engine: e, dir: o.Dir, log: o.Log, noEvents: o.NoEvents, committed: o.Committed, meter: o.Meter,
+		watcher: o.Watcher,
+		tails:   map[string]*threadTail{},
+		outage:  &outage{done: make(chan struct{})},
+		tidy:    true, wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	w.slow.busy, w.slow.origin, w.copied = w.busy, time.Now(), time.Now()
-	if pg, ok := e.(*postgresEngine); ok {
-		pg.unreachable = w.failWaiting
-	}
 	var err error
 	if w.span, w.oldTail, err = e.tail(ctx); err != nil {
 		return nil, err
@@ -138,8 +141,8 @@ func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, 
 }
 
 // newGroup is called with mu held.
-func (w *writer) newGroup() *group {
-	g := &group{}
+func (w *Writer) newGroup() *Group {
+	g := &Group{}
 	if n := len(w.free); n > 0 {
 		g, w.free = w.free[n-1], w.free[:n-1]
 	}
@@ -149,7 +152,7 @@ func (w *writer) newGroup() *group {
 }
 
 // room returns the group to add size bytes and items to. Called with mu held.
-func (w *writer) room(size, items int) *group {
+func (w *Writer) room(size, items int) *Group {
 	g := w.cur
 	if g.items > 0 && (g.size+size > maxBytes || g.items+items > maxItems) {
 		w.full = append(w.full, g)
@@ -160,7 +163,7 @@ func (w *writer) room(size, items int) *group {
 }
 
 // nudge wakes the writer. It never blocks.
-func (w *writer) nudge() {
+func (w *Writer) nudge() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -169,15 +172,15 @@ func (w *writer) nudge() {
 
 // do queues j as urgent and waits for it. If ctx ends first, it is unknown whether j takes effect; its
 // apply no longer runs, as it may write to variables of the caller.
-func (w *writer) do(ctx context.Context, j *job) error {
+func (w *Writer) do(ctx context.Context, j *Job) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	patient := j.lane != nil || ctx.Value(patientKey{}) != nil
 	j.done = make(chan error, 1)
 	size, items := 0, 1
-	if j.batch != nil {
-		size, items = j.batch.bytes, j.batch.items
+	if j.plan != nil {
+		size, items = j.plan.bytes, j.plan.items
 	}
 	w.mu.Lock()
 	if w.closed {
@@ -216,19 +219,8 @@ func (w *writer) do(ctx context.Context, j *job) error {
 	return out.err
 }
 
-func (w *writer) commitBatch(ctx context.Context, l *Lane, b Batch) error {
-	p, err := plan(b, w.setting())
-	if err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	if err := w.do(ctx, &job{lane: l, batch: p, calm: p.calm()}); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
-}
-
 // run is the writer's goroutine. It ends when the writer is closed and empty.
-func (w *writer) run() {
+func (w *Writer) run() {
 	defer close(w.done)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -254,7 +246,7 @@ func (w *writer) run() {
 
 // next takes the group to commit now, or says how long to wait for one; no wait
 // at all means the end.
-func (w *writer) next() (g *group, wait time.Duration) {
+func (w *Writer) next() (g *Group, wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.idle = false
@@ -284,7 +276,7 @@ func (w *writer) next() (g *group, wait time.Duration) {
 }
 
 // quiet runs the work that waits for a pause. Called when the timer has fired.
-func (w *writer) quiet() {
+func (w *Writer) quiet() {
 	w.mu.Lock()
 	busy, sick := !w.idle || len(w.full) > 0 || w.cur.items > 0, w.health != nil
 	w.mu.Unlock()
@@ -298,13 +290,13 @@ func (w *writer) quiet() {
 }
 
 // housekeep deletes unneeded tail rows and lets the engine tidy up, so that the next start has little to read.
-func (w *writer) housekeep() {
+func (w *Writer) housekeep() {
 	if w.tidy {
 		return
 	}
 	w.tidy, w.copied = true, time.Now()
 	defer w.slow.begin(true)()
-	g := &group{}
+	g := &Group{}
 	done := w.sweep(g, 1)
 	err := w.engine.write(g, w.rest)
 	if err == nil && done != nil {
@@ -325,7 +317,7 @@ func (w *writer) housekeep() {
 }
 
 // copyLog moves the log into the file of a database that is never quiet, so that a file without its log lacks little.
-func (w *writer) copyLog() {
+func (w *Writer) copyLog() {
 	if time.Since(w.copied) < copyEvery {
 		return
 	}
@@ -337,14 +329,14 @@ func (w *writer) copyLog() {
 }
 
 // busy reports whether there is something to commit.
-func (w *writer) busy() bool {
+func (w *Writer) busy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.full) > 0 || w.cur.items > 0
 }
 
 // probe finds out whether a disk that failed takes writes again.
-func (w *writer) probe() {
+func (w *Writer) probe() {
 	w.probed = time.Now()
 	if w.engine.probe(w.nextTail) != nil {
 		return
@@ -355,25 +347,8 @@ func (w *writer) probe() {
 	w.log.Info("store accepts writes again", "dir", w.dir)
 }
 
-// stmt returns the prepared form of a constant statement.
-func (w *writer) stmt(query string) (*sql.Stmt, error) { return w.engine.stmt(query) }
-
-func (w *writer) exec(query string, args ...any) error {
-	_, err := w.change(query, args...)
-	return err
-}
-
-// change executes a statement and returns the number of changed rows.
-func (w *writer) change(query string, args ...any) (int64, error) {
-	cleanAll(args)
-	return w.engine.change(query, args)
-}
-
-// overwriting runs deletions that also erase the deleted values from the file.
-func (w *writer) overwriting(do func() error) error { return w.engine.overwriting(do) }
-
 // queued returns the number of waiting writes.
-func (w *writer) queued() int {
+func (w *Writer) queued() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := w.cur.items
@@ -383,14 +358,21 @@ func (w *writer) queued() int {
 	return n
 }
 
-func (w *writer) healthy() error {
+// commitCount returns the number of commits.
+func (w *Writer) commitCount() uint64 { return w.commits.Load() }
+
+// freesMuch makes the writer cut off the log in the next pause, because a job deleted much. It is for functions of jobs.
+func (w *Writer) freesMuch() { w.shrink = true }
+
+// healthy returns nil, or the last error of a commit until one works again.
+func (w *Writer) healthy() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.health
 }
 
 // close rejects further work and waits until the queue is written.
-func (w *writer) close() error {
+func (w *Writer) close() error {
 	w.mu.Lock()
 	w.closed = true
 	w.nudge()

@@ -12,10 +12,10 @@ const slowAfter = 2 * time.Second
 
 type patientKey struct{}
 
-// Patiently returns a context for commits that must complete: the wait ends when the commit is written or failed, or
+// patiently returns a context for commits that must complete: the wait ends when the commit is written or failed, or
 // when this process loses the right to write, but not by a timeout or the end of ctx. An interrupted wait can't tell
 // whether the commit will still be written.
-func Patiently(ctx context.Context) context.Context {
+func patiently(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), patientKey{}, true)
 }
 
@@ -27,7 +27,7 @@ type outage struct {
 
 // failWaiting fails repeatable waiting commits, and refuses more of them until the database is back. Runs continue
 // waiting.
-func (w *writer) failWaiting(err error) {
+func (w *Writer) failWaiting(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.outage.err != nil {
@@ -39,7 +39,7 @@ func (w *writer) failWaiting(err error) {
 }
 
 // comeBack ends an outage, with mu held.
-func (w *writer) comeBack() {
+func (w *Writer) comeBack() {
 	if w.outage.err != nil {
 		w.outage = &outage{done: make(chan struct{})}
 	}
@@ -144,33 +144,33 @@ func (s *slowness) tell(w *watcher) {
 	}
 }
 
-// OnWait calls tell with true when a commit has taken two seconds, at once if that is so already, and with false when
+// onWait calls tell with true when a commit has taken two seconds, at once if that is so already, and with false when
 // commits are fast again. Calls are sequential and from a separate goroutine, so they may block. stop ends the calls
 // after a current one.
-func (db *DB) OnWait(tell func(waiting bool)) (stop func()) {
-	s, w := &db.w.slow, &watcher{tell: tell}
+func (w *Writer) onWait(tell func(waiting bool)) (stop func()) {
+	s, on := &w.slow, &watcher{tell: tell}
 	s.mu.Lock()
 	if s.watchers == nil {
 		s.watchers = map[*watcher]bool{}
 	}
-	s.watchers[w] = true
+	s.watchers[on] = true
 	if s.slow {
-		w.calls.Go(func() { s.tell(w) })
+		on.calls.Go(func() { s.tell(on) })
 	}
 	s.mu.Unlock()
 	return func() {
 		s.mu.Lock()
-		delete(s.watchers, w)
+		delete(s.watchers, on)
 		s.mu.Unlock()
-		w.calls.Wait()
+		on.calls.Wait()
 	}
 }
 
-// Slow returns how long the current commit has been awaited, 0 below two seconds, and the number of commits that ever
+// stalled returns how long the current commit has been awaited, 0 below two seconds, and the number of commits that ever
 // took longer.
-func (db *DB) Slow() (now time.Duration, times uint64) {
-	times = db.w.slow.times.Load()
-	if now, _ = db.w.slow.now(); now > 0 {
+func (w *Writer) stalled() (now time.Duration, times uint64) {
+	times = w.slow.times.Load()
+	if now, _ = w.slow.now(); now > 0 {
 		times++
 	}
 	return now, times

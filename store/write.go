@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync/atomic"
+)
+
+// writer is what rows need to write: the one that commits, and what must learn of changes.
+type writer struct {
+	*Writer
+	engine   engine
+	node     int64 // see engine.self; constant
+	noEvents bool
+	meter    Meter         // nil for a file
+	crowded  atomic.Bool   // see DB.Crowded
+	listed   atomic.Uint64 // number of creations, deletions and restorations of threads
+	wakes    *wakes
+	blank    blanks
+	puts     []KV // values put by the job being written
+
+	auditRows, auditBytes int64
+	trims                 bool // DB.TrimAudit is in use
+}
+
+// job is a batch, or a function that writes rows in the transaction.
+type job struct {
+	lane  *lane
+	batch *batch
+	apply func(*writer) error // runs in the transaction
+	then  func(*writer)       // runs after the commit
+	calm  bool                // it joins the next commit, like deltas
+}
+
+func openWriter(ctx context.Context, e engine, pg *postgresEngine, dir string, cfg Config) (_ *writer, err error) {
+	w := &writer{engine: e, node: e.self(), noEvents: cfg.NoEvents, auditRows: AuditRows, auditBytes: AuditBytes,
+		trims: cfg.URL != "" && cfg.Cluster}
+	if pg != nil {
+		w.meter = pg.meter
+	}
+	w.Writer, err = newWriter(ctx, e, Options{Dir: dir, Log: cfg.Log, NoEvents: cfg.NoEvents, Committed: cfg.Committed,
+		Meter: w.meter, Watcher: w})
+	if err != nil {
+		return nil, err
+	}
+	if pg != nil {
+		pg.unreachable = w.failWaiting
+	}
+	return w, nil
+}
+
+// do queues j as urgent and waits for it. If ctx ends first, it is unknown whether j takes effect; its
+// apply no longer runs, as it may write to variables of the caller.
+func (w *writer) do(ctx context.Context, j *job) error {
+	c := &Job{lane: j.lane, calm: j.calm}
+	if j.batch != nil {
+		c.plan = &j.batch.Plan
+	}
+	if apply := j.apply; apply != nil {
+		c.apply = func() error { return apply(w) }
+	}
+	if then := j.then; then != nil {
+		c.then = func() { then(w) }
+	}
+	return w.Writer.do(ctx, c)
+}
+
+func (w *writer) commitBatch(ctx context.Context, l *lane, b Batch) error {
+	p, err := plan(b, w.setting())
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if err := w.do(ctx, &job{lane: l, batch: p, calm: p.calm()}); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// stmt returns the prepared form of a constant statement.
+func (w *writer) stmt(query string) (*sql.Stmt, error) { return w.engine.stmt(query) }
+
+func (w *writer) exec(query string, args ...any) error {
+	_, err := w.change(query, args...)
+	return err
+}
+
+// change executes a statement and returns the number of changed rows.
+func (w *writer) change(query string, args ...any) (int64, error) {
+	cleanAll(args)
+	return w.engine.change(query, args)
+}
+
+// overwriting runs deletions that also erase the deleted values from the file.
+func (w *writer) overwriting(do func() error) error { return w.engine.overwriting(do) }
+
+// Settled implements [Watcher].
+func (w *writer) Settled(j *Job) {
+	if j.plan == nil {
+		w.blank.written(w.puts)
+		w.puts = nil
+		return
+	}
+	b, ok := j.plan.of.(*batch)
+	if !ok {
+		return
+	}
+	w.blank.written(b.KV)
+	if b.Thread != nil || b.removes || b.Patch != nil && (b.Patch.Metadata != nil || b.Patch.Merge != nil) {
+		w.listed.Add(1)
+	}
+}
+
+// Committed implements [Watcher].
+func (w *writer) Committed(g *Group) {
+	w.wakes.wrote()
+	for _, j := range g.jobs {
+		if j.plan == nil || j.err != nil {
+			continue
+		}
+		if b, ok := j.plan.of.(*batch); ok {
+			w.announce(b)
+		}
+	}
+}
+
+// announce wakes whoever waits for what a batch has changed.
+func (w *writer) announce(p *batch) {
+	say := func(kind WakeKind, ids ...string) { w.wakes.say(wakeTopic{kind, 0}, ids...) }
+	if p.Thread != nil || p.Run != nil || p.Delete != nil || p.Line != nil ||
+		p.Patch != nil && (p.Patch.Status != nil || p.Patch.Title != nil) {
+		say(WakeRuns, p.ThreadID)
+	}
+	if len(p.Wishes) > 0 {
+		ids := make([]string, len(p.Wishes))
+		for i, wish := range p.Wishes {
+			ids[i] = wish.Run
+		}
+		say(WakeWish, ids...)
+	}
+	for i, kv := range p.KV {
+		if i == 0 || kv.Space != p.KV[i-1].Space {
+			say(WakeSpace, kv.Space)
+		}
+	}
+}
+
+// Lane is one open run's ordered way into the writer: deltas of a growing answer go in by Append without waiting,
+// finished steps by Commit. Its methods are safe for concurrent use; order is the order of the calls.
+type Lane struct {
+	*lane
+	of *writer
+}
+
+// OpenLane opens a lane for a run of the thread. After each commit that includes this lane, the writer calls durable
+// with the greatest committed number; durable must return at once and must not call the store.
+func (db *DB) OpenLane(thread string, durable func(seq int64)) *Lane {
+	return &Lane{db.w.openLane(thread, durable), db.w}
+}
+
+// Commit is DB.Commit, ordered after everything this lane has appended. If b has events, it folds
+// deltas up to their greatest To: the tail no longer needs them, and durable is called with that
+// number.
+func (l *Lane) Commit(ctx context.Context, b Batch) error {
+	return l.of.commitBatch(ctx, l.lane, b)
+}
