@@ -12,17 +12,11 @@ import (
 // OpenCopy opens a copy of a read-only folder's database. The copy is in the temporary folder and is deleted by
 // [DB.Close]. A folder used by another process returns a *LockedError.
 func OpenCopy(ctx context.Context, cfg Config) (*DB, error) {
-	f, held, err := holdForReading(filepath.Join(cfg.Dir, "lock"))
-	if held {
-		h := readHolder(filepath.Join(cfg.Dir, "lock"))
-		return nil, &LockedError{Dir: cfg.Dir, PID: h.PID, Addr: h.Addr}
-	}
-	if f != nil {
-		defer f.Close()
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	release, err := share(cfg.Dir)
+	if err != nil {
 		return nil, err
 	}
+	defer release()
 	if err := checkPresent(cfg.Dir); err != nil {
 		return nil, err
 	}
@@ -30,7 +24,7 @@ func OpenCopy(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{fileName, fileName + "-wal"} {
+	for _, name := range []string{FileName, FileName + "-wal"} {
 		err := copyFile(filepath.Join(dir, name), filepath.Join(cfg.Dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, errors.Join(err, os.RemoveAll(dir))

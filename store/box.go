@@ -5,19 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 )
-
-// BoxPatience is how long a due run is reserved for the server with its thread's sandbox. After that, any server with
-// room takes it.
-const BoxPatience = 250 * time.Millisecond
-
-const boxMillis = `250` // BoxPatience in milliseconds
-
-// briefLocks ends the wait for a row that another server has, as claims wait for the same connection.
-const briefLocks = `SELECT set_config('lock_timeout', '500ms', true)`
 
 // Box is the location of a thread's sandbox.
 type Box struct {
@@ -41,36 +29,22 @@ func (db *DB) Box(ctx context.Context, thread string) (b Box, err error) {
 // TakeBox records that this server has the sandbox of a thread, regardless of its previous server. It returns false if no
 // run of the thread is active here, since another server may be about to start one. It doesn't wait for groups of changes.
 func (db *DB) TakeBox(ctx context.Context, thread string) (bool, error) {
-	return db.changeBox(ctx, `UPDATE thread SET box = $1, box_wish = 0 WHERE id = $2
-		AND EXISTS (SELECT 1 FROM run WHERE thread = $2 AND front = 1 AND node = $1) RETURNING 1`, thread)
+	return db.cluster().takeBox(ctx, thread)
 }
 
 // LeaveBox releases a thread's sandbox and wakes the servers that wait for it.
 func (db *DB) LeaveBox(ctx context.Context, thread string) error {
-	_, err := db.changeBox(ctx, `UPDATE thread SET box = 0, box_wish = 0 WHERE id = $2 AND box = $1 RETURNING 1`,
-		thread)
+	err := db.cluster().leaveBox(ctx, thread)
 	if err == nil {
 		db.Say(WakeBox, 0, thread)
 	}
 	return err
 }
 
-func (db *DB) changeBox(ctx context.Context, query, thread string) (found bool, err error) {
-	err = db.cluster().beside(ctx, nil, briefLocks, query, []any{db.w.node, thread}, func(pgx.Rows) error {
-		found = true
-		return nil
-	})
-	if err != nil {
-		return false, fmt.Errorf("sandbox of thread %s: %w", thread, err)
-	}
-	return found, nil
-}
-
 // WishBoxAway asks the server with the sandbox of a thread to end it, because a run of the thread on this server needs
 // it. The request is valid as long as the run.
 func (db *DB) WishBoxAway(ctx context.Context, thread string) error {
-	_, err := db.changeBox(ctx, `UPDATE thread SET box_wish = $1 WHERE id = $2 AND box > 0 AND box <> $1 RETURNING 1`,
-		thread)
+	err := db.cluster().wishBoxAway(ctx, thread)
 	if err == nil {
 		db.Say(WakeBox, 0, thread)
 	}

@@ -14,10 +14,6 @@ type clock struct {
 // reading is the database's time at a moment of the local monotonic clock.
 type reading struct{ here, there time.Time }
 
-// Now returns the time by the common clock of the database's servers, whose own clocks may differ. Use it for stored
-// times. It isn't suited for measuring durations, since the clock may be adjusted.
-func (db *DB) Now() time.Time { return db.engine.now() }
-
 func (c *clock) now() time.Time {
 	if c == nil {
 		return time.Now()

@@ -9,14 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-// FileName is the name of the database in a data folder.
-const FileName = fileName
+	"fawn/store/migrations"
+)
 
 // Schema returns the newest schema version supported by this program.
 func Schema() int {
-	names, err := fs.Glob(migrationFiles, migrationNames)
+	names, err := fs.Glob(migrations.SQLite, migrationNames)
 	if err != nil {
 		return 0 // the pattern is a constant
 	}
@@ -26,11 +25,11 @@ func Schema() int {
 // Copy writes a consistent, compact copy of the database of a data folder to path, which must not exist. It doesn't
 // need the folder's lock: a server may continue writing to it.
 func Copy(ctx context.Context, dir, path string) error {
-	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, FileName)); err != nil {
 		return fmt.Errorf("copy database: %w", err)
 	}
 	mode := "mode=rw" // without a server, the log must be created or reused
-	if f, err := os.OpenFile(filepath.Join(dir, fileName), os.O_RDWR, 0); err != nil {
+	if f, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR, 0); err != nil {
 		mode = "mode=ro"
 	} else if err := f.Close(); err != nil {
 		return fmt.Errorf("copy database: %w", err)
@@ -63,7 +62,7 @@ func OpenCopied(ctx context.Context, path string) (_ *Copied, err error) {
 	c := &Copied{pool: pool}
 	row := func(query string, into any) {
 		if err == nil {
-			err = translate(pool.QueryRowContext(ctx, query).Scan(into))
+			err = translateSQLite(pool.QueryRowContext(ctx, query).Scan(into))
 		}
 	}
 	row("PRAGMA quick_check(1)", &c.Problem)
@@ -82,36 +81,11 @@ func OpenCopied(ctx context.Context, path string) (_ *Copied, err error) {
 func (c *Copied) Has(ctx context.Context, thread string) (bool, error) {
 	var n int
 	err := c.pool.QueryRowContext(ctx, `SELECT count(*) FROM thread WHERE id = ?`, thread).Scan(&n)
-	return n > 0, translate(err)
+	return n > 0, translateSQLite(err)
 }
 
 // Close closes the file.
 func (c *Copied) Close() error { return c.pool.Close() }
-
-// Hold locks a data folder without opening its database, until release. A folder used by another process returns a
-// *LockedError.
-func Hold(dir string) (release func() error, err error) {
-	l, err := lockDir(dir, "")
-	if err != nil {
-		return nil, err
-	}
-	return l.release, nil
-}
-
-// Holder returns the process that has a data folder, if one has.
-func Holder(dir string) (*LockedError, error) {
-	f, held, err := holdForReading(filepath.Join(dir, "lock"))
-	switch {
-	case held:
-		h := readHolder(filepath.Join(dir, "lock"))
-		return &LockedError{Dir: dir, PID: h.PID, Addr: h.Addr}, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return nil, f.Close()
-}
 
 // olderCopy returns the newest copy in a data folder readable by a program with an older schema, "" if there is none.
 // Migrations create them, named after their schema.

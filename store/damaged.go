@@ -59,7 +59,7 @@ var errMissing = errors.New("the file is missing although thread folders exist b
 
 // checkPresent refuses to create a new database in a data folder that had one.
 func checkPresent(dir string) error {
-	info, err := os.Stat(filepath.Join(dir, fileName))
+	info, err := os.Stat(filepath.Join(dir, FileName))
 	lost := errEmpty
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -84,7 +84,7 @@ func damaged(dir string, err error) error {
 			return err
 		}
 	}
-	d := &DamagedError{Path: filepath.Join(dir, fileName), Err: err}
+	d := &DamagedError{Path: filepath.Join(dir, FileName), Err: err}
 	var copies []string
 	for _, pattern := range []string{"fawn-*.db", "fawn-*.tar.gz", filepath.Join("backups", "fawn-*.tar.gz")} {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))

@@ -8,11 +8,15 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// noLimit is for a LIMIT that takes all rows.
+const noLimit = math.MaxInt
 
 // DefaultOwner owns rows that are written without an owner.
 const DefaultOwner = "default"
@@ -46,10 +50,21 @@ type Config struct {
 	MaxPending int
 	NoEvents   bool // for measurements only: deltas and events are dropped and reported as durable at once
 
-	folder     string // id of the locked data folder, "" for none
-	migrations fs.FS  // PostgreSQL migrations, nil for the embedded ones
+	migrations fs.FS // PostgreSQL migrations, nil for the embedded ones
 
 	readTime, sayTime time.Duration // override readPatience and wakeTime; 0 keeps them
+}
+
+func (cfg *Config) sqlite() sqliteOptions {
+	return sqliteOptions{Sync: cfg.Sync, Readers: cfg.Readers, Log: cfg.Log}
+}
+
+// postgres returns the settings for PostgreSQL of a server that has a locked data folder, "" for none.
+func (cfg *Config) postgres(folder string) pgConfig {
+	return pgConfig{URL: cfg.URL, ListenURL: cfg.ListenURL, Schema: cfg.Schema, NoMigrate: cfg.NoMigrate,
+		Readers: cfg.Readers, Addr: cfg.Addr, Folder: folder, Log: cfg.Log, Lease: cfg.Lease, Cluster: cfg.Cluster,
+		Lost: cfg.Lost, Version: cfg.Version, Settings: cfg.Settings, Timeout: cfg.Timeout, Meter: cfg.Meter,
+		Migrations: cfg.migrations, ReadTime: cfg.readTime, SayTime: cfg.sayTime}
 }
 
 // DB is an open data folder. Its methods are safe for concurrent use.
@@ -84,8 +99,8 @@ func (db *DB) Close() error {
 		errs := []error{db.w.close()}
 		db.w.wakes.close()
 		err := db.engine.close()
-		if err == nil && db.lock.holder.Open {
-			err = db.lock.mark(db.dir, false)
+		if err == nil {
+			err = db.lock.markClosed(db.dir)
 		}
 		errs = append(errs, err, db.lock.release())
 		if db.copied {
@@ -127,6 +142,16 @@ func (db *DB) brief(ctx context.Context) context.Context {
 		return context.Background()
 	}
 	return ctx
+}
+
+// again runs a read, and repeats it where it failed because its connection was lost. A read marked as final has returned
+// rows that a repetition would duplicate.
+func (db *DB) again(ctx context.Context, read func() (final bool, err error)) error {
+	final, err := read()
+	if err == nil || db.pg == nil {
+		return err
+	}
+	return db.pg.again(ctx, final, err, read)
 }
 
 // stmt returns the prepared form of a constant query on the read pool, for one use.

@@ -64,3 +64,28 @@ type engine interface {
 	// close ends all connections, after the writer has ended.
 	close() error
 }
+
+// Room is the used part of the database file, in bytes.
+type Room struct {
+	Used int64
+	Free int64 // unused pages in the file
+}
+
+// texts reads a column.
+func texts(ctx context.Context, q interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, query string, args ...any) (list []string, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, rows.Err()
+}

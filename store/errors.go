@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -41,9 +40,4 @@ func Translate(err error, cause func(error) error) error {
 		return fmt.Errorf("%w: %w", what, err)
 	}
 	return err
-}
-
-// translate is [Translate] for errors of any kind of database.
-func translate(err error) error {
-	return Translate(err, func(err error) error { return cmp.Or(sqliteCause(err), postgresCause(err)) })
 }

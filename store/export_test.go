@@ -8,16 +8,21 @@ import (
 	"io/fs"
 	"testing/fstest"
 	"time"
+
+	"fawn/store/migrations"
 )
 
-// Limit lets the database file grow by no more than pages.
-func (db *DB) Limit(ctx context.Context, pages int) error {
+// Limit lets the database file grow by no more pages than that.
+func (db *DB) Limit(ctx context.Context, more int) error {
 	return db.w.do(ctx, &job{apply: func(w *writer) error {
 		var count int
-		if err := w.engine.(*sqliteEngine).conn.QueryRowContext(ctx, "PRAGMA page_count").Scan(&count); err != nil {
-			return err
+		pages, err := w.stmt("PRAGMA page_count")
+		if err == nil {
+			err = pages.QueryRowContext(ctx).Scan(&count)
 		}
-		_, err := w.engine.(*sqliteEngine).conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", count+pages))
+		if err == nil {
+			err = w.exec(fmt.Sprintf("PRAGMA max_page_count = %d", count+more))
+		}
 		return err
 	}})
 }
@@ -50,11 +55,7 @@ func (db *DB) Hold(ctx context.Context) (entered <-chan struct{}, release func()
 }
 
 // Remembered is how many threads the writer keeps tail positions of.
-func (db *DB) Remembered() int {
-	db.w.mu.Lock()
-	defer db.w.mu.Unlock()
-	return len(db.w.tails)
-}
+func (db *DB) Remembered() int { return db.w.remembered() }
 
 // ReadsFor lets reads be tried again for so long.
 func ReadsFor(cfg Config, d time.Duration) Config {
@@ -81,12 +82,12 @@ func Migrate(ctx context.Context, dir string, files fs.FS) error {
 // written by script.
 func MadeBy(ctx context.Context, dir string, version int, script string) error {
 	files := fstest.MapFS{}
-	names, err := fs.Glob(migrationFiles, migrationNames)
+	names, err := fs.Glob(migrations.SQLite, "sqlite/*.sql")
 	if err != nil {
 		return err
 	}
 	for _, name := range names[:version] {
-		data, err := fs.ReadFile(migrationFiles, name)
+		data, err := fs.ReadFile(migrations.SQLite, name)
 		if err != nil {
 			return err
 		}

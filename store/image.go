@@ -43,12 +43,12 @@ func emptyImage(ctx context.Context, dir string) ([]byte, error) {
 	if err := prepareFile(ctx, dir); err != nil {
 		return nil, err
 	}
-	e, err := openSQLite(ctx, dir, Config{Readers: 1, Log: slog.New(slog.DiscardHandler)})
+	e, err := openSQLite(ctx, dir, sqliteOptions{Readers: 1, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}
 	if err := e.close(); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(filepath.Join(dir, fileName))
+	return os.ReadFile(filepath.Join(dir, FileName))
 }

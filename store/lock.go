@@ -3,11 +3,16 @@ package store
 import (
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
+
+// FileName is the name of the database in a data folder.
+const FileName = "fawn.db"
 
 // LockedError means that another process uses the data folder.
 type LockedError struct {
@@ -89,7 +94,7 @@ func (l *dirLock) mark(dir string, open bool) error {
 
 // databaseNumber returns the file number of the database file, 0 if unknown.
 func databaseNumber(dir string) uint64 {
-	f, err := os.Open(filepath.Join(dir, fileName))
+	f, err := os.Open(filepath.Join(dir, FileName))
 	if err != nil {
 		return 0
 	}
@@ -114,4 +119,53 @@ func readHolder(path string) (h lockHolder) {
 func (l *dirLock) release() error {
 	unlock(l.f)
 	return l.f.Close()
+}
+
+// markClosed notes that the database file of the folder was closed, if it was open.
+func (l *dirLock) markClosed(dir string) error {
+	if !l.holder.Open {
+		return nil
+	}
+	return l.mark(dir, false)
+}
+
+// Hold locks a data folder without opening its database, until release. A folder used by another process returns a
+// *LockedError.
+func Hold(dir string) (release func() error, err error) {
+	l, err := lockDir(dir, "")
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}
+
+// Holder returns the process that has a data folder, if one has.
+func Holder(dir string) (*LockedError, error) {
+	f, held, err := holdForReading(filepath.Join(dir, "lock"))
+	switch {
+	case held:
+		h := readHolder(filepath.Join(dir, "lock"))
+		return &LockedError{Dir: dir, PID: h.PID, Addr: h.Addr}, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return nil, f.Close()
+}
+
+// share keeps others from using a folder that can't be written to, until release. A folder used by another process
+// returns a *LockedError.
+func share(dir string) (release func(), err error) {
+	f, held, err := holdForReading(filepath.Join(dir, "lock"))
+	switch {
+	case held:
+		h := readHolder(filepath.Join(dir, "lock"))
+		return nil, &LockedError{Dir: dir, PID: h.PID, Addr: h.Addr}
+	case errors.Is(err, fs.ErrNotExist): // it was never used
+		return func() {}, nil
+	case err != nil:
+		return nil, err
+	}
+	return func() { f.Close() }, nil
 }

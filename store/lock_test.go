@@ -60,29 +60,29 @@ func TestUnknownSyncIsRefused(t *testing.T) {
 func TestMigrationCopiesFirstAndIsAllOrNothing(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	sql := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
-	files := fstest.MapFS{"migrations/sqlite/0001_a.sql": sql("CREATE TABLE a(x); INSERT INTO a VALUES (1);")}
+	files := fstest.MapFS{"sqlite/0001_a.sql": sql("CREATE TABLE a(x); INSERT INTO a VALUES (1);")}
 	copies := func() int { return len(must(filepath.Glob(filepath.Join(dir, "fawn-v*.db")))(t)) }
 	if err := store.Migrate(ctx, dir, files); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "copies of an empty file", copies(), 0)
 
-	files["migrations/sqlite/0002_b.sql"] = sql("CREATE TABLE b(x); INSERT INTO nowhere VALUES (1);")
+	files["sqlite/0002_b.sql"] = sql("CREATE TABLE b(x); INSERT INTO nowhere VALUES (1);")
 	if err := store.Migrate(ctx, dir, files); err == nil {
 		t.Fatal("a broken migration went through")
 	}
 	same(t, "copies", copies(), 1)
-	files["migrations/sqlite/0002_b.sql"] = sql("CREATE TABLE b(x);") // fails if the broken one left its table
+	files["sqlite/0002_b.sql"] = sql("CREATE TABLE b(x);") // fails if the broken one left its table
 	if err := store.Migrate(ctx, dir, files); err != nil {
 		t.Fatal(err)
 	}
-	delete(files, "migrations/sqlite/0002_b.sql")
+	delete(files, "sqlite/0002_b.sql")
 	err := store.Migrate(ctx, dir, files)
 	newer, ok := errors.AsType[*store.VersionError](err)
 	if !ok || newer.File != 2 || newer.Binary != 1 {
 		t.Fatalf("newer file: %v", err)
 	}
-	files["migrations/sqlite/0003_c.sql"] = sql("")
+	files["sqlite/0003_c.sql"] = sql("")
 	if err := store.Migrate(ctx, dir, files); err == nil {
 		t.Error("a gap in the numbers was accepted")
 	}

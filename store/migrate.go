@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"embed"
 	"fmt"
 	"io/fs"
 	"path"
@@ -13,15 +12,12 @@ import (
 	"time"
 )
 
-//go:embed migrations/sqlite/*.sql migrations/sqlite.sql
-var migrationFiles embed.FS
-
 // migrationNames matches the migrations of one kind of database, in their order.
-const migrationNames = "migrations/sqlite/*.sql"
+const migrationNames = "sqlite/*.sql"
 
 // wholeSchema is the result of all migrations. A new database starts from it, which is several times faster than
 // running them one by one. Its first line is the number of the last migration that it includes.
-const wholeSchema = "migrations/sqlite.sql"
+const wholeSchema = "sqlite.sql"
 
 // VersionError means that a newer program wrote the database file.
 type VersionError struct {
@@ -43,7 +39,7 @@ func (e *VersionError) Error() string {
 }
 
 // migrate brings the schema to the newest version of files, which are named
-// migrations/sqlite/NNNN_name.sql and numbered from 0001 without gaps, in one transaction. A
+// sqlite/NNNN_name.sql and numbered from 0001 without gaps, in one transaction. A
 // database with content is copied next to itself first.
 func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now time.Time) error {
 	names, err := fs.Glob(files, migrationNames) // sorted
@@ -58,7 +54,7 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now t
 	}
 	var have int
 	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
-		return translate(err)
+		return translateSQLite(err)
 	}
 	switch {
 	case have == len(names):
@@ -77,7 +73,7 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now t
 	}
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return translate(err)
+		return translateSQLite(err)
 	}
 	defer tx.Rollback()
 	for _, name := range steps {
@@ -86,13 +82,13 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now t
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, string(script)); err != nil {
-			return fmt.Errorf("migration %s: %w", name, translate(err))
+			return fmt.Errorf("migration %s: %w", name, translateSQLite(err))
 		}
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(names))); err != nil {
-		return translate(err)
+		return translateSQLite(err)
 	}
-	return translate(tx.Commit())
+	return translateSQLite(tx.Commit())
 }
 
 // wholeVersion returns the number of the last migration in the whole schema, 0 if there is none.

@@ -73,7 +73,7 @@ func Move(ctx context.Context, from, to Config, name string, dry bool) (tables [
 // unless the new files are to be kept, it restores the previous state.
 func openTarget(ctx context.Context, cfg Config, held string) (_ engine, release func(keep bool) error, err error) {
 	if cfg.URL != "" {
-		e, err := openPostgres(ctx, cfg)
+		e, err := openPostgres(ctx, cfg.postgres(""))
 		return e, func(bool) error { return nil }, err
 	}
 	dir, err := filepath.Abs(cfg.Dir)
@@ -95,7 +95,7 @@ func openTarget(ctx context.Context, cfg Config, held string) (_ engine, release
 		err = newFile(ctx, dir)
 	}
 	if err == nil {
-		e, err = openSQLite(ctx, dir, cfg)
+		e, err = openSQLite(ctx, dir, cfg.sqlite())
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, t.release(false))
@@ -126,12 +126,12 @@ func (t *fileTarget) makeFolder() error {
 // putAside renames the file that an earlier move left in the folder, to make room for the rows that return to
 // it.
 func (t *fileTarget) putAside(ctx context.Context, cfg Config) error {
-	path := filepath.Join(t.dir, fileName)
+	path := filepath.Join(t.dir, FileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		t.fresh = true
 		return nil
 	}
-	e, err := openSQLite(ctx, t.dir, cfg)
+	e, err := openSQLite(ctx, t.dir, cfg.sqlite())
 	if err != nil {
 		return err
 	}
@@ -154,12 +154,12 @@ func (t *fileTarget) putAside(ctx context.Context, cfg Config) error {
 func (t *fileTarget) release(keep bool) (err error) {
 	if !keep && t.fresh {
 		for _, end := range []string{"", "-wal", "-shm"} {
-			if e := os.Remove(filepath.Join(t.dir, fileName+end)); !errors.Is(e, fs.ErrNotExist) {
+			if e := os.Remove(filepath.Join(t.dir, FileName+end)); !errors.Is(e, fs.ErrNotExist) {
 				err = errors.Join(err, e)
 			}
 		}
 		if t.aside != "" {
-			err = errors.Join(err, os.Rename(t.aside, filepath.Join(t.dir, fileName)))
+			err = errors.Join(err, os.Rename(t.aside, filepath.Join(t.dir, FileName)))
 		}
 	}
 	if t.unlock != nil {
@@ -168,7 +168,7 @@ func (t *fileTarget) release(keep bool) (err error) {
 	if keep || len(t.made) == 0 {
 		return err
 	}
-	for _, name := range []string{"lock", reserveName} {
+	for _, name := range []string{"lock", "reserve"} {
 		_ = os.Remove(filepath.Join(t.dir, name)) // otherwise the folder stays, with a note about it
 	}
 	for _, folder := range slices.Backward(t.made) {
@@ -201,8 +201,8 @@ func (m *mover) all(dry bool) (moved []MovedTable, err error) {
 		return nil, err
 	}
 	if e, ok := m.to.(*postgresEngine); ok {
-		if err := e.run([]stmt{e.fence(), endless, noFailover}); err != nil {
-			return nil, errors.Join(err, e.exec("ROLLBACK"))
+		if err := e.prepareMove(); err != nil {
+			return nil, errors.Join(err, m.to.run([]stmt{{what: "end", of: "move", sql: "ROLLBACK"}}))
 		}
 	}
 	end := "ROLLBACK"

@@ -76,12 +76,8 @@ type NodeStatus struct {
 	Ended  error         // why this process may no longer write, nil while it may
 }
 
-// Node returns the status of this process; false for an SQLite database, which needs none.
-func (db *DB) Node() (NodeStatus, bool) {
-	e := db.pg
-	if e == nil {
-		return NodeStatus{}, false
-	}
+// status returns the state of this process's lease.
+func (e *postgresEngine) status() NodeStatus {
 	return NodeStatus{ID: e.node.id, Lease: e.node.left(e.node.lease), Fenced: e.node.fenced.Load(),
-		Format: e.node.format.Load(), Ended: e.node.ended()}, true
+		Format: e.node.format.Load(), Ended: e.node.ended()}
 }

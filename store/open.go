@@ -10,12 +10,6 @@ import (
 	"path/filepath"
 )
 
-const (
-	fileName    = "fawn.db"
-	reserveName = "reserve"
-	reserveSize = 16 << 20
-)
-
 // Open creates the data folder if it is missing, locks it, migrates the schema and starts the writer. A folder used by
 // another process returns a *LockedError, a file written by a newer program a *VersionError.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
@@ -63,7 +57,6 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 		return nil, err
 	}
 	undo = append(undo, lock.release)
-	cfg.folder = lock.folder
 
 	var e engine
 	var pg *postgresEngine
@@ -72,7 +65,7 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 			err = checkLog(ctx, dir, cfg.Log)
 		}
 		if err == nil {
-			e, err = openSQLite(ctx, dir, cfg)
+			e, err = openSQLite(ctx, dir, cfg.sqlite())
 		}
 		if err == nil {
 			if err = lock.mark(dir, true); err != nil {
@@ -80,7 +73,7 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 			}
 		}
 	} else {
-		pg, err = openPostgres(ctx, cfg)
+		pg, err = openPostgres(ctx, cfg.postgres(lock.folder))
 		e = pg
 	}
 	if err != nil {
@@ -94,7 +87,10 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w.wakes = newWakes(e, pg, cfg)
+	w.wakes = newHub(e.self())
+	if pg != nil {
+		pg.listen(w.wakes, cfg.Wake != WakePoll)
+	}
 	go w.run()
 	return &DB{cfg: cfg, dir: dir, lock: lock, engine: e, pg: pg, w: w, stmts: map[string]*sql.Stmt{}}, nil
 }

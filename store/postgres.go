@@ -32,14 +32,16 @@ type postgresEngine struct {
 	cfg     *pgx.ConnConfig // configuration of connections that read and write
 	direct  *pgx.ConnConfig // of connections that must bypass poolers; the same as cfg without one
 	schema  string
-	known   migrations
+	known   schema
 	log     *slog.Logger
 	readers *sql.DB
 	node    *pgNode    // nil while opening
 	cluster *pgCluster // nil without other servers
 	wires   *wires
 	meter   Meter
-	done    atomic.Uint64 // number of executed statements
+	// readTime and sayTime override readPatience and wakeTime; 0 keeps them.
+	readTime, sayTime time.Duration
+	done              atomic.Uint64 // number of executed statements
 	// unreachable is called when a group waits longer than pgPatience; nil while the engine is opening.
 	unreachable func(error)
 
@@ -215,7 +217,7 @@ func (e *postgresEngine) step(j *Job, rest func(*Job) error, ran map[*Job]bool) 
 		return err
 	}
 	if err != nil {
-		j.err = translate(err)
+		j.err = translatePostgres(err)
 		if err := e.exec("ROLLBACK TO job"); err != nil {
 			return err
 		}
@@ -369,7 +371,7 @@ func (e *postgresEngine) damage(context.Context, *sql.Tx) ([]string, error) { re
 func (e *postgresEngine) size(ctx context.Context) (n int64, err error) {
 	err = e.readers.QueryRowContext(ctx, `SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`).Scan(&n)
-	return n, translate(err)
+	return n, translatePostgres(err)
 }
 
 // room returns nothing: tables shrink some time after rows are deleted, and deleting until there is room would delete

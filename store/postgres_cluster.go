@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,30 +103,6 @@ func (c *pgCluster) beside(ctx context.Context, took func(time.Duration), settin
 	return away(err)
 }
 
-// cluster returns nil for a database that has one server.
-func (db *DB) cluster() *pgCluster {
-	if db.pg != nil {
-		return db.pg.cluster
-	}
-	return nil
-}
-
-// Clustered reports whether several servers use the database at the same time.
-func (db *DB) Clustered() bool { return db.cluster() != nil }
-
-// Writable reports whether this server may write, to its knowledge.
-func (db *DB) Writable() bool {
-	return db.pg == nil || db.pg.node.ended() == nil
-}
-
-// Evicted receives a value after this server has evicted another one. It is nil for a database with one server.
-func (db *DB) Evicted() <-chan struct{} {
-	if c := db.cluster(); c != nil {
-		return c.gone
-	}
-	return nil
-}
-
 // goneNodes begins a statement with the missing nodes that still have runs. It skips from one number to the next,
 // however many runs they have.
 const goneNodes = `WITH RECURSIVE had(node) AS ((SELECT node FROM run WHERE node > 0 ORDER BY node LIMIT 1)
@@ -179,14 +155,17 @@ func claimFrom(which, returning, free string) string {
 		UPDATE run SET node = $1 FROM claimed WHERE run.id = claimed.id RETURNING ` + returning
 }
 
-// ClaimWaiting assigns this server up to n waiting runs at the front of their lines without a living server: first
-// those of dead servers, in any order, then the oldest of the owners with the fewest active runs. It returns their
-// threads. Runs whose thread has a sandbox on another server are reserved for it until [BoxPatience] has passed.
-func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err error) {
-	if db.Strained() {
-		return nil, nil
-	}
-	c := db.cluster()
+// Orphan is a run under way that its server has left.
+type Orphan struct {
+	Run    string
+	Handed bool // by a stopping server, at the end of a step
+}
+
+// PlanSpace holds requested plan changes for runs of other servers.
+const PlanSpace = "plan_edit"
+
+// claimWaiting assigns this server up to n waiting runs, see the method of the store.
+func (c *pgCluster) claimWaiting(ctx context.Context, n int) (threads []string, err error) {
 	take := func(query string, args ...any) error {
 		return c.claim(ctx, query, args, func(rows pgx.Rows) error {
 			var thread string
@@ -197,141 +176,112 @@ func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err er
 	}
 	owners, shares, err := c.queue.shares(ctx, c, n)
 	if err == nil && len(owners) > 0 {
-		err = take(claimShares, db.w.node, n, owners, shares)
+		err = take(claimShares, c.e.node.id, n, owners, shares)
 	}
 	if err == nil && len(threads) < n { // including those another server was changing, or of owners with few runs
-		err = take(claimWaiting, db.w.node, n-len(threads))
+		err = take(claimWaiting, c.e.node.id, n-len(threads))
 	}
 	if err != nil && len(threads) == 0 {
 		return nil, fmt.Errorf("claim runs that wait: %w", err)
 	}
-	if len(threads) > 0 && !db.w.wakes.expected.Load() {
-		db.w.meter.Missed()
-	}
-	if len(threads) < n { // runs reserved for another server may become available without notice
-		db.w.wakes.told.Store(true)
-	}
 	return threads, nil
 }
 
-// Orphan is a run under way that its server has left.
-type Orphan struct {
-	Run    string
-	Handed bool // by a stopping server, at the end of a step
-}
-
-// ClaimOrphans assigns this server up to n active runs without a living server: first those of dead servers, in any
-// order, then the oldest.
-func (db *DB) ClaimOrphans(ctx context.Context, n int) (list []Orphan, err error) {
-	if db.Strained() {
-		return nil, nil
-	}
-	err = db.cluster().claim(ctx, claimOrphans, []any{db.w.node, n}, func(rows pgx.Rows) error {
+// claimOrphans assigns this server up to n active runs without a living server, see the method of the store.
+func (c *pgCluster) claimOrphans(ctx context.Context, n int) (list []Orphan, err error) {
+	handed := 0
+	err = c.claim(ctx, claimOrphans, []any{c.e.node.id, n}, func(rows pgx.Rows) error {
 		var o Orphan
 		var node int64
 		err := rows.Scan(&o.Run, &node)
-		o.Handed = node == 0
+		if o.Handed = node == 0; o.Handed {
+			handed++
+		}
 		list = append(list, o)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim runs that were left: %w", err)
 	}
-	handed := 0
-	for _, o := range list {
-		handed += int(number(o.Handed))
-	}
-	db.w.meter.TakeOver("drain", handed)
-	db.w.meter.TakeOver("eviction", len(list)-handed)
+	c.e.meter.TakeOver("drain", handed)
+	c.e.meter.TakeOver("eviction", len(list)-handed)
 	return list, nil
 }
 
-// HoldThread keeps the runs of a thread from beginning until [DB.LetGo], or until this server is gone. ErrBusy if runs
-// are in line, or another server holds it; ErrNotFound if the thread doesn't exist.
-func (db *DB) HoldThread(ctx context.Context, thread string) error {
-	p := &batch{Batch: Batch{ThreadID: clean(thread)}, setting: db.w.setting()}
-	p.stmts = append(p.stmts, askThread(thread))
-	p.stmts[0].sql = lockThread
-	p.add("hold of thread", thread, `UPDATE thread SET hold = ?1 WHERE id = ?2
-		AND NOT EXISTS (SELECT 1 FROM run WHERE thread = ?2 AND line > 0)
-		AND (hold = ?1 OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = thread.hold))`, p.self,
-		p.ThreadID).must = ErrBusy
-	p.measure()
-	if err := db.w.do(ctx, &job{batch: p}); err != nil {
-		return fmt.Errorf("hold thread %s: %w", thread, err)
-	}
-	return nil
+// BoxPatience is how long a due run is reserved for the server with its thread's sandbox. After that, any server with
+// room takes it.
+const BoxPatience = 250 * time.Millisecond
+
+const boxMillis = `250` // BoxPatience in milliseconds
+
+// briefLocks ends the wait for a row that another server has, as claims wait for the same connection.
+const briefLocks = `SELECT set_config('lock_timeout', '500ms', true)`
+
+// takeBox records that this server has the sandbox of a thread of which a run is active here, and reports whether one is.
+func (c *pgCluster) takeBox(ctx context.Context, thread string) (bool, error) {
+	return c.changeBox(ctx, `UPDATE thread SET box = $1, box_wish = 0 WHERE id = $2
+		AND EXISTS (SELECT 1 FROM run WHERE thread = $2 AND front = 1 AND node = $1) RETURNING 1`, thread)
 }
 
-// LetGo ends this server's hold on a thread.
-func (db *DB) LetGo(ctx context.Context, thread string) error {
-	p := &batch{Batch: Batch{ThreadID: clean(thread)}, setting: db.w.setting()}
-	p.add("hold of thread", thread, `UPDATE thread SET hold = 0 WHERE id = ?1 AND hold = ?2`, p.ThreadID, p.self)
-	p.measure()
-	if err := db.w.do(ctx, &job{batch: p}); err != nil {
-		return fmt.Errorf("let go of thread %s: %w", thread, err)
-	}
-	return nil
+// leaveBox releases a thread's sandbox.
+func (c *pgCluster) leaveBox(ctx context.Context, thread string) error {
+	_, err := c.changeBox(ctx, `UPDATE thread SET box = 0, box_wish = 0 WHERE id = $2 AND box = $1 RETURNING 1`, thread)
+	return err
 }
 
-// PlanSpace holds requested plan changes for runs of other servers.
-const PlanSpace = "plan_edit"
-
-// Duties are the pending jobs of a server.
-type Duties struct {
-	Fronts  []AtFront // runs of this server
-	Wishes  []Wished  // wishes for runs in lines whose front this server has, child runs included
-	Orphans bool      // there may be runs to claim
-	Waiting bool      // there may be waiting runs to claim
-	Plans   bool      // a plan change is requested
+// wishBoxAway records that this server needs the sandbox that another one has.
+func (c *pgCluster) wishBoxAway(ctx context.Context, thread string) error {
+	_, err := c.changeBox(ctx, `UPDATE thread SET box_wish = $1 WHERE id = $2 AND box > 0 AND box <> $1 RETURNING 1`,
+		thread)
+	return err
 }
 
-// AtFront is a run at the front of the line of a thread.
-type AtFront struct{ Thread, Run, Status string }
-
-// Wished is a wish about a run of a thread.
-type Wished struct {
-	Thread string
-	Wish
-}
-
-// Duties queries all of that at once.
-func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
-	db.w.wakes.expected.Store(db.w.wakes.told.Swap(false))
-	const query = goneNodes + `SELECT 'front', thread, id, status FROM run WHERE node = ?1 AND node > 0 AND front = 1
-		UNION ALL SELECT 'wish', thread, id, wish FROM run WHERE wish <> '' AND status IN ('pending', 'running')
-			AND EXISTS (SELECT 1 FROM run f WHERE f.thread = run.thread AND f.front = 1 AND f.node = ?1)
-		UNION ALL SELECT DISTINCT 'free', '', '', r.status FROM gone JOIN run r ON r.node = gone.node AND r.node > 0
-		UNION ALL SELECT 'free', '', '', 'pending' WHERE EXISTS (SELECT 1 FROM run
-			WHERE node = 0 AND front = 1 AND status = 'pending')
-		UNION ALL SELECT 'free', '', '', 'running' WHERE EXISTS (SELECT 1 FROM run
-			WHERE node = 0 AND front = 1 AND status = 'running')
-		UNION ALL SELECT DISTINCT 'plan', '', '', '' FROM kv WHERE owner = '' AND space = '` + PlanSpace + `'`
-	err = db.each(ctx, query, []any{db.w.node}, func(rows *sql.Rows) (bool, error) {
-		var what, thread, run, how string
-		if err := rows.Scan(&what, &thread, &run, &how); err != nil {
-			return false, err
-		}
-		switch what {
-		case "front":
-			d.Fronts = append(d.Fronts, AtFront{thread, run, how})
-		case "wish":
-			d.Wishes = append(d.Wishes, Wished{thread, Wish{Run: run, Wish: how}})
-		case "plan":
-			d.Plans = true
-		default:
-			d.Orphans, d.Waiting = d.Orphans || how == "running", d.Waiting || how == "pending"
-		}
-		return true, nil
+func (c *pgCluster) changeBox(ctx context.Context, query, thread string) (found bool, err error) {
+	err = c.beside(ctx, nil, briefLocks, query, []any{c.e.node.id, thread}, func(pgx.Rows) error {
+		found = true
+		return nil
 	})
 	if err != nil {
-		return d, fmt.Errorf("read pending duties: %w", err)
+		return false, fmt.Errorf("sandbox of thread %s: %w", thread, err)
 	}
-	return d, nil
+	return found, nil
 }
 
-// Alone reports that no other server uses the database now.
-func (db *DB) Alone(ctx context.Context) (alone bool, err error) {
-	err = db.queryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM node WHERE id <> ?)`, []any{db.w.node}, &alone)
-	return alone, err
+// dutyQuery assigns a duty to a server unless a living server has it. Its holder keeps it by renewing the lease of its
+// row in node.
+const dutyQuery = `INSERT INTO duty(name, node) VALUES ($2, $1) ON CONFLICT (name) DO UPDATE SET node = excluded.node
+	WHERE duty.node = excluded.node OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = duty.node) RETURNING 1`
+
+// takeDuty assigns a duty of a single server to this one, unless another has it, and reports whether this server has it.
+// A holder seen within about a second isn't checked again.
+func (c *pgCluster) takeDuty(ctx context.Context, name string) (mine bool, err error) {
+	if s := c.seen.Load(); s != nil && slices.Contains(s.taken, name) {
+		return false, nil
+	}
+	err = c.claim(ctx, dutyQuery, []any{c.e.node.id, name}, func(pgx.Rows) error {
+		mine = true
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("take the duty %s: %w", name, err)
+	}
+	return mine, nil
+}
+
+// leaveDuty releases a duty for another server.
+func (c *pgCluster) leaveDuty(ctx context.Context, name string) error {
+	err := c.claim(ctx, `DELETE FROM duty WHERE node = $1 AND name = $2`, []any{c.e.node.id, name},
+		func(pgx.Rows) error { return nil })
+	if err != nil {
+		return fmt.Errorf("leave the duty %s: %w", name, err)
+	}
+	return nil
+}
+
+// serversSeen returns the servers as of the last poll in the order of their ids, nil before the first one.
+func (c *pgCluster) serversSeen() []int64 {
+	if s := c.seen.Load(); s != nil {
+		return slices.Clone(s.servers)
+	}
+	return nil
 }

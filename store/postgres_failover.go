@@ -42,10 +42,6 @@ var moveOn = fmt.Sprintf(`, moved AS (UPDATE thread SET seq = seq + %[1]d, top =
 				* 1000)::bigint::text, 15, '0')))`, Leap, failoverSpace,
 	int(failoverRecent.Seconds()))
 
-// noFailover forgets the last seen position, so that rows of another database can be moved in.
-var noFailover = stmt{what: "forget", of: "failover", sql: `DELETE FROM kv WHERE owner = '' AND space = ?`,
-	args: []any{failoverSpace}}
-
 // look finds out on a new connection whether it leads to another database than the last one.
 func (e *postgresEngine) look(ctx context.Context) error {
 	if !e.fresh {

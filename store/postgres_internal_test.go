@@ -95,10 +95,11 @@ func TestALostConnectionLosesNothing(t *testing.T) {
 // connectTo is a connection beside the store's.
 func connectTo(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
-	conf, err := postgresConfig(Config{URL: url})
+	conf, err := pgx.ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)
 	}
+	conf.RuntimeParams["search_path"] = "fawn"
 	conn, err := pgx.ConnectConfig(t.Context(), conf)
 	if err != nil {
 		t.Fatal(err)

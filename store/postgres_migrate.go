@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,11 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-//go:embed migrations/postgres/*.sql
-var postgresMigrations embed.FS
-
 const (
-	postgresNames = "migrations/postgres/*.sql"
+	postgresNames = "postgres/*.sql"
 	// additiveMark is the first line of a migration that older programs tolerate: it only adds tables, or columns with
 	// a default.
 	additiveMark = "-- additive\n"
@@ -49,28 +45,28 @@ func (e *SchemaError) Error() string {
 		"say so: fawn migrate", e.Schema, e.Tables, e.Binary)
 }
 
-// migrations are the migrations of a program and the schema they lead to.
-type migrations struct {
+// schema is the migrations of a program and the schema they lead to.
+type schema struct {
 	files fs.FS
 	names []string // sorted
 }
 
-func readMigrations(files fs.FS) (m migrations, err error) {
+func readMigrations(files fs.FS) (m schema, err error) {
 	m.files = files
 	m.names, err = fs.Glob(files, postgresNames)
 	return m, err
 }
 
 // newest returns the newest schema version supported by the program.
-func (m migrations) newest() int { return m.number(len(m.names) - 1) }
+func (m schema) newest() int { return m.number(len(m.names) - 1) }
 
-func (m migrations) number(i int) int {
+func (m schema) number(i int) int {
 	n, _ := strconv.Atoi(path.Base(m.names[i])[:4]) // a test checks all names
 	return n
 }
 
 // least returns the oldest schema version whose programs can use the tables after the given migrations.
-func (m migrations) least(have, before int) (int, error) {
+func (m schema) least(have, before int) (int, error) {
 	for i, name := range m.names {
 		if m.number(i) <= have {
 			continue
@@ -94,7 +90,7 @@ func (e *postgresEngine) tables(ctx context.Context) (have, least int, err error
 	}
 	err = e.raw.QueryRow(ctx, `SELECT coalesce(max(number), 0),
 		coalesce(max(coalesce((to_jsonb(migration) ->> 'least')::bigint, number)), 0) FROM migration`).Scan(&have, &least)
-	return have, least, translate(err)
+	return have, least, translatePostgres(err)
 }
 
 // outdated finds live servers that couldn't use the tables after this program's migrations.
@@ -141,7 +137,7 @@ func (e *postgresEngine) migrate(ctx context.Context, hands bool) error {
 		_, err = e.raw.Exec(ctx, `CREATE TABLE IF NOT EXISTS migration (number bigint PRIMARY KEY, at bigint NOT NULL)`)
 	}
 	if err != nil {
-		return fmt.Errorf("prepare schema %s: %w", e.schema, translate(err))
+		return fmt.Errorf("prepare schema %s: %w", e.schema, translatePostgres(err))
 	}
 	for i, name := range e.known.names {
 		number := e.known.number(i)
@@ -187,9 +183,9 @@ func (e *postgresEngine) migrateOne(ctx context.Context, name string, number int
 	}
 }
 
-// MigrateTables migrates the tables of cfg.URL and does nothing else. Incompatible servers must be stopped first. It
+// migrateTables migrates the tables of cfg.URL and does nothing else. Incompatible servers must be stopped first. It
 // returns the old and the new version.
-func MigrateTables(ctx context.Context, cfg Config) (from, to int, err error) {
+func migrateTables(ctx context.Context, cfg pgConfig) (from, to int, err error) {
 	e, err := dialPostgres(ctx, cfg)
 	if err != nil {
 		return 0, 0, err

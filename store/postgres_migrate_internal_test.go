@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"fawn/store/migrations"
 	"fawn/store/pgtest"
 )
 
@@ -18,20 +19,23 @@ import (
 func later(t *testing.T, scripts ...string) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{}
-	known, err := readMigrations(postgresMigrations)
+	known, err := fs.Glob(migrations.Postgres, "postgres/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range known.names {
-		data, err := fs.ReadFile(postgresMigrations, name)
+	for _, name := range known {
+		data, err := fs.ReadFile(migrations.Postgres, name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		files[name] = &fstest.MapFile{Data: data}
 	}
+	var newest int
+	if _, err := fmt.Sscanf(path.Base(known[len(known)-1]), "%04d_", &newest); err != nil {
+		t.Fatal(err)
+	}
 	for i, script := range scripts {
-		files[fmt.Sprintf("%s/%04d_later.sql", path.Dir(known.names[0]), known.newest()+1+i)] =
-			&fstest.MapFile{Data: []byte(script)}
+		files[fmt.Sprintf("postgres/%04d_later.sql", newest+1+i)] = &fstest.MapFile{Data: []byte(script)}
 	}
 	return files
 }

@@ -198,13 +198,13 @@ func (n *pgNode) leave() {
 
 // enter registers this node once no other is active. It waits for the lease of a possibly dead process; if that is
 // renewed meanwhile, its node is alive and this one is refused.
-func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
+func (e *postgresEngine) enter(ctx context.Context, cfg pgConfig) error {
 	seen := map[int64]time.Time{}
 	for first := true; ; first = false {
 		if err := e.lockStart(ctx, cfg.Cluster); err != nil {
 			return err
 		}
-		others, err := e.clear(ctx, cfg.folder)
+		others, err := e.clear(ctx, cfg.Folder)
 		why := ""
 		if err == nil && cfg.Cluster {
 			others, why, err = e.foreign(ctx, others)
@@ -241,7 +241,7 @@ func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
 		return err
 	}
 	if err := e.register(ctx, cfg); err != nil {
-		return translate(err)
+		return translatePostgres(err)
 	}
 	return e.endTurn(ctx)
 }
@@ -304,7 +304,7 @@ func nodes(ctx context.Context, conn *pgx.Conn) (list []Node, err error) {
 		var left float64
 		err = row.Scan(&n.ID, &n.Host, &n.PID, &n.Addr, &n.Version, &n.folder, &started, &n.Expires, &left, &n.cluster,
 			&n.schema, &n.Settings)
-		n.Started, n.Left = fromMillis(started), time.Duration(left*float64(time.Second))
+		n.Started, n.Left = time.UnixMilli(started).UTC(), time.Duration(left*float64(time.Second))
 		return n, err
 	})
 }
@@ -325,7 +325,7 @@ func evict(ctx context.Context, conn *pgx.Conn, id int64, folder string) (gone b
 }
 
 // register creates our row, whose lease is renewed from then on.
-func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
+func (e *postgresEngine) register(ctx context.Context, cfg pgConfig) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -339,7 +339,7 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 		VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $4, $5, $6, $7,
 			clock_timestamp() + make_interval(secs => $8), $9, $10)
 		RETURNING id, (SELECT coalesce(min(format), $6) FROM node), clock_timestamp()`,
-		host, os.Getpid(), cfg.Addr, cfg.folder, cfg.Version, nodeFormat, cfg.Settings, n.lease.Seconds(),
+		host, os.Getpid(), cfg.Addr, cfg.Folder, cfg.Version, nodeFormat, cfg.Settings, n.lease.Seconds(),
 		number(cfg.Cluster), e.known.newest()).Scan(&n.id, &format, &said)
 	if err != nil {
 		return err

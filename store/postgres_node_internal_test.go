@@ -50,10 +50,13 @@ func TestTheEvictedWriteNothing(t *testing.T) {
 		return n
 	}
 	before := rows()
-	e := db.engine.(*postgresEngine)
-	if _, err := other.Exec(ctx, `DELETE FROM node WHERE id = $1`, e.node.id); err != nil {
-		t.Fatal(err)
+	evict := func(db *DB) {
+		t.Helper()
+		if _, err := other.Exec(ctx, `DELETE FROM node WHERE id = $1`, db.Self()); err != nil {
+			t.Fatal(err)
+		}
 	}
+	evict(db)
 	for range 2 { // refused by the database, then by itself
 		if err := db.Commit(ctx, Batch{Thread: &Thread{ID: "after"}}); !errors.Is(err, ErrFenced) {
 			t.Errorf("a commit of an evicted node: %v", err)
@@ -62,83 +65,34 @@ func TestTheEvictedWriteNothing(t *testing.T) {
 	if err := <-told; !errors.Is(err, ErrFenced) || len(told) > 0 {
 		t.Errorf("told %v, and %d more", err, len(told))
 	}
-	if s, ok := db.Node(); !ok || s.Fenced != 2 || s.ID != e.node.id {
+	if s, ok := db.Node(); !ok || s.Fenced != 2 || s.ID != db.Self() {
 		t.Errorf("standing %+v, %v", s, ok)
 	}
-	lane.Append(2, []byte("after"))
-	for what, write := range map[string]func() error{
-		"batch": func() error { return db.Commit(ctx, Batch{Thread: &Thread{ID: "after"}}) },
-		"delta": func() error { return lane.Flush(ctx) },
-		"job": func() error {
+	for what, write := range map[string]func(*DB) error{
+		"batch": func(db *DB) error { return db.Commit(ctx, Batch{Thread: &Thread{ID: "after"}}) },
+		"delta": func(db *DB) error {
+			lane := db.OpenLane("t", nil)
+			lane.Append(2, []byte("after"))
+			return lane.Flush(ctx)
+		},
+		"job": func(db *DB) error {
 			_, err := db.CreateAssistant(ctx, Assistant{ID: "a", Graph: "g"})
 			return err
 		},
-		"thread removed": func() error {
+		"thread removed": func(db *DB) error {
 			return db.Commit(ctx, Batch{ThreadID: "t", Delete: &Delete{Thread: true}})
 		},
-		"tail": func() error { return db.ClearTail(ctx) },
+		"tail": func(db *DB) error { return db.ClearTail(ctx) },
 	} {
-		e.node.over.Store(nil) // as one that does not know yet
+		db := openAt(t, Config{URL: url, Cluster: true})
+		evict(db) // it does not know yet
 		began := time.Now()
-		if err := write(); !errors.Is(err, ErrFenced) || time.Since(began) > pgPatience/2 {
+		if err := write(db); !errors.Is(err, ErrFenced) || time.Since(began) > 5*time.Second {
 			t.Errorf("%s of an evicted node, after %v: %v", what, time.Since(began), err)
 		}
 	}
 	if after := rows(); after != before {
 		t.Errorf("%d rows became %d", before, after)
-	}
-}
-
-// TestWhoGaveUpTakesItsRowAway, over a connection that was not cut when it did.
-func TestWhoGaveUpTakesItsRowAway(t *testing.T) {
-	url := pgtest.URL(t)
-	db := openAt(t, Config{URL: url, Lease: time.Minute})
-	n := db.engine.(*postgresEngine).node
-	n.stop()
-	<-n.done
-	if err := n.renew(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	n.giveUp(errBehind)
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
-	var left int
-	err := connectTo(t, url).QueryRow(t.Context(), `SELECT count(*) FROM node`).Scan(&left)
-	if err != nil || left > 0 {
-		t.Errorf("%d rows are left: %v", left, err)
-	}
-}
-
-// TestATransactionThatDoesNotEndIsEnded: a server that was paused inside of one keeps nobody waiting, and what it
-// had begun to write is gone.
-func TestATransactionThatDoesNotEndIsEnded(t *testing.T) {
-	url := pgtest.URL(t)
-	db := openAt(t, Config{URL: url, Lease: 6 * time.Second})
-	e := db.engine.(*postgresEngine)
-	e.node.stop() // as if paused: nothing is renewed
-	<-e.node.done
-	if err := errors.Join(e.begin([]stmt{e.fence()}),
-		e.run([]stmt{{what: "write", of: "tail", sql: `INSERT INTO tail(id, data) VALUES (1, '')`}})); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	list, err := nodes(t.Context(), connectTo(t, url))
-	if err != nil || len(list) != 1 || list[0].Left <= 0 {
-		t.Fatalf("%+v, %v", list, err)
-	}
-	next := openAt(t, Config{URL: url})
-	if took := time.Since(began); took < list[0].Left || took > time.Minute {
-		t.Errorf("replaced after %v, with a lease that was good for %v", took, list[0].Left)
-	}
-	if err := e.exec("COMMIT"); err == nil {
-		t.Error("what was under way is committed")
-	}
-	if n, err := next.Count(t.Context(), `SELECT count(*) FROM tail`); err != nil || n > 0 {
-		t.Errorf("%d rows are there: %v", n, err)
-	}
-	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}); !errors.Is(err, ErrFenced) {
-		t.Errorf("then it writes: %v", err)
 	}
 }
 
@@ -163,7 +117,7 @@ func TestTheFenceNeedsToSeeWhatWasCommitted(t *testing.T) {
 	if _, err := other.Exec(t.Context(), `BEGIN ISOLATION LEVEL REPEATABLE READ`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Exec(t.Context(), `SELECT fence($1)`, db.engine.(*postgresEngine).node.id); err == nil {
+	if _, err := other.Exec(t.Context(), `SELECT fence($1)`, db.Self()); err == nil {
 		t.Error("the fence is passed with REPEATABLE READ")
 	}
 	if _, err := other.Exec(t.Context(), `ROLLBACK`); err != nil {

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"fawn/store/migrations"
 )
 
 const (
@@ -38,8 +41,27 @@ var (
 	errEvicted = fmt.Errorf("%w: another has taken it over", ErrFenced)
 )
 
+// pgConfig says where the database is, and what other servers learn of this one.
+type pgConfig struct {
+	URL, ListenURL    string // with ListenURL, URL leads to a pooler
+	Schema            string // "" for the default
+	NoMigrate         bool
+	Readers           int    // limit of connections that read
+	Addr, Folder      string // served address; id of the locked data folder, "" for none
+	Version, Settings string
+	Log               *slog.Logger // nil for the default
+	Lease             time.Duration
+	Cluster           bool
+	Lost              func(error) // called once when this process may no longer write; may be nil
+	Timeout           time.Duration
+	Meter             Meter // may be nil
+	Migrations        fs.FS // nil for those of this program
+
+	ReadTime, SayTime time.Duration // override readPatience and wakeTime; 0 keeps them
+}
+
 // openPostgres connects to the database of cfg.URL, migrates its schema, and makes this process its node.
-func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error) {
+func openPostgres(ctx context.Context, cfg pgConfig) (_ *postgresEngine, err error) {
 	e, err := dialPostgres(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -72,25 +94,25 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 }
 
 // dialPostgres connects, and looks whether the server will do.
-func dialPostgres(ctx context.Context, cfg Config) (*postgresEngine, error) {
-	conf, err := postgresConfig(cfg)
+func dialPostgres(ctx context.Context, cfg pgConfig) (*postgresEngine, error) {
+	conf, err := connConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
 	all := &wires{dial: conf.DialFunc, open: map[*wire]bool{}}
 	conf.DialFunc = all.connect
-	e := &postgresEngine{cfg: conf, direct: conf, wires: all, schema: orDefault(cfg.Schema, defaultSchema),
-		log: cfg.Log, stmts: map[string]*sql.Stmt{}, bound: map[string]string{}}
+	e := &postgresEngine{cfg: conf, direct: conf, wires: all, schema: cmp.Or(cfg.Schema, defaultSchema),
+		log: cfg.Log, readTime: cfg.ReadTime, sayTime: cfg.SayTime, stmts: map[string]*sql.Stmt{}, bound: map[string]string{}}
 	if e.log == nil {
 		e.log = slog.Default()
 	}
 	if e.meter = cfg.Meter; e.meter == nil {
 		e.meter = NoMeter{}
 	}
-	if cfg.migrations == nil {
-		cfg.migrations = postgresMigrations
+	if cfg.Migrations == nil {
+		cfg.Migrations = migrations.Postgres
 	}
-	if e.known, err = readMigrations(cfg.migrations); err != nil {
+	if e.known, err = readMigrations(cfg.Migrations); err != nil {
 		return nil, err
 	}
 	e.pool = stdlib.OpenDB(*conf)
@@ -113,9 +135,9 @@ func (e *postgresEngine) openReaders() *sql.DB {
 	return sql.OpenDB(aheadWire{stdlib.GetConnector(*readers)})
 }
 
-// postgresConfig returns the settings of direct connections to PostgreSQL. Both sides detect a lost connection in less
+// connConfig returns the settings of direct connections to PostgreSQL. Both sides detect a lost connection in less
 // than half a minute, and idle transactions are ended, so they don't delay evictions.
-func postgresConfig(cfg Config) (*pgx.ConnConfig, error) {
+func connConfig(cfg pgConfig) (*pgx.ConnConfig, error) {
 	conf, err := pgx.ParseConfig(cmp.Or(cfg.ListenURL, cfg.URL))
 	if err != nil { // without the password
 		return nil, fmt.Errorf("address of the database: %w", err)
@@ -124,7 +146,7 @@ func postgresConfig(cfg Config) (*pgx.ConnConfig, error) {
 		conf.ConnectTimeout = postgresDialer
 	}
 	for name, value := range map[string]string{"application_name": "fawn", "jit": "off",
-		"search_path":                         quoteName(orDefault(cfg.Schema, defaultSchema)),
+		"search_path":                         quoteName(cmp.Or(cfg.Schema, defaultSchema)),
 		"default_transaction_isolation":       "read committed",
 		"statement_timeout":                   milliseconds(max(0, cmp.Or(cfg.Timeout, statementTime))),
 		"idle_in_transaction_session_timeout": writerIdle,
@@ -267,7 +289,7 @@ func (e *postgresEngine) lockStart(ctx context.Context, cluster bool) error {
 
 func (e *postgresEngine) endTurn(ctx context.Context) error {
 	_, err := e.raw.Exec(ctx, `SELECT pg_advisory_unlock($1, hashtext($2))`, int32(lockClass), e.schema)
-	return translate(err)
+	return translatePostgres(err)
 }
 
 // holder names the holder of the start lock. A program without leases registered itself in node.
@@ -296,7 +318,7 @@ func fit(ctx context.Context, conn *pgx.Conn) error {
 	err := conn.QueryRow(ctx, `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
 		current_setting('synchronous_commit')`).Scan(&version, &encoding, &commit)
 	if err != nil {
-		return translate(err)
+		return translatePostgres(err)
 	}
 	n, err := strconv.Atoi(version)
 	switch {
@@ -328,6 +350,8 @@ func postgresCause(err error) error {
 	return nil
 }
 
+func translatePostgres(err error) error { return Translate(err, postgresCause) }
+
 // advanceSequence advances a table's sequence past existing numbers.
 func (e *postgresEngine) advanceSequence(table, column string) error {
 	_, err := e.raw.Exec(context.Background(), fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', '%s'),
@@ -335,5 +359,9 @@ func (e *postgresEngine) advanceSequence(table, column string) error {
 	return err
 }
 
-// endless lets a transaction wait indefinitely for its next statement.
-var endless = stmt{what: "lift", of: "limit", sql: `SET LOCAL idle_in_transaction_session_timeout = 0`}
+// prepareMove begins the transaction's part of a move of rows into this database: it may wait indefinitely for its next
+// statement, and the last seen position of another database is forgotten.
+func (e *postgresEngine) prepareMove() error {
+	return e.run([]stmt{e.fence(), {what: "lift", of: "limit", sql: `SET LOCAL idle_in_transaction_session_timeout = 0`},
+		{what: "forget", of: "failover", sql: `DELETE FROM kv WHERE owner = '' AND space = ?`, args: []any{failoverSpace}}})
+}

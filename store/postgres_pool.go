@@ -20,7 +20,7 @@ var errPooler = errors.New("database.url leads to a connection pooler, which mus
 
 // pooled returns the settings of connections through a pooler, which may use another connection to PostgreSQL for each
 // transaction: nothing is prepared, and settings apply to one transaction.
-func pooled(direct *pgx.ConnConfig, cfg Config) (*pgx.ConnConfig, error) {
+func pooled(direct *pgx.ConnConfig, cfg pgConfig) (*pgx.ConnConfig, error) {
 	conf, err := pgx.ParseConfig(cfg.URL)
 	if err != nil { // without the password
 		return nil, fmt.Errorf("address of the database: %w", err)
@@ -52,7 +52,7 @@ func (e *postgresEngine) settings(idle string) string {
 func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // goPooled sends all transactions through the pooler from now on.
-func (e *postgresEngine) goPooled(ctx context.Context, cfg Config) (err error) {
+func (e *postgresEngine) goPooled(ctx context.Context, cfg pgConfig) (err error) {
 	if e.cfg, err = pooled(e.direct, cfg); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (e *postgresEngine) goPooled(ctx context.Context, cfg Config) (err error) {
 		err := conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, e.of("node")).Scan(&same)
 		if err == nil && same {
 			err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+e.of("node")+` WHERE id = $1 AND folder = $2)`,
-				e.node.id, cfg.folder).Scan(&same)
+				e.node.id, cfg.Folder).Scan(&same)
 		}
 		if err == nil && !same {
 			err = errors.New("database.url and database.listen_url lead to different databases")
@@ -106,7 +106,7 @@ func behindPooler(ctx context.Context, conn *pgx.Conn) (lost, other bool, err er
 	var path string
 	var pid uint32
 	err = conn.QueryRow(ctx, `SELECT current_setting('search_path'), pg_backend_pid()`).Scan(&path, &pid)
-	return path != conn.Config().RuntimeParams["search_path"], pid != conn.PgConn().PID(), translate(err)
+	return path != conn.Config().RuntimeParams["search_path"], pid != conn.PgConn().PID(), translatePostgres(err)
 }
 
 // poolerSays recognises errors of a pooler.

@@ -19,14 +19,6 @@ type Pulse struct {
 	Due    bool // [DB.DueRuns] finds something
 }
 
-// Pulses delivers the last pulse, once. Receiving is optional. It is nil for a database with one server.
-func (db *DB) Pulses() <-chan Pulse {
-	if c := db.cluster(); c != nil {
-		return c.pulse
-	}
-	return nil
-}
-
 // polled is the result of a node's last poll.
 type polled struct {
 	expired bool     // another node's lease has ended

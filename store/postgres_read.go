@@ -22,17 +22,12 @@ const (
 	readAhead    = 256 << 10 // bytes of a result fetched before its first row is returned
 )
 
-// again runs a read, and repeats it on another connection after a lost one, until patience, the context or this
+// again repeats a failed read on another connection after a lost one, until patience, the context or this
 // server's lease ends. A read marked as final has returned rows that a repetition would duplicate.
-func (db *DB) again(ctx context.Context, read func() (final bool, err error)) error {
-	final, err := read()
-	pg := db.pg
-	if err == nil || pg == nil {
-		return err
-	}
-	pause, end := readPause, time.Now().Add(cmp.Or(db.cfg.readTime, readPatience))
+func (e *postgresEngine) again(ctx context.Context, final bool, err error, read func() (final bool, err error)) error {
+	pause, end := readPause, time.Now().Add(cmp.Or(e.readTime, readPatience))
 	for !final && lostConnection(err) && time.Now().Before(end) {
-		if pg.node != nil && pg.node.ended() != nil {
+		if e.node != nil && e.node.ended() != nil {
 			break
 		}
 		select {

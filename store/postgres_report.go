@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -27,9 +28,9 @@ type Report struct {
 	Nodes   []Node        // owners of rows, current or without an orderly exit
 }
 
-// Inspect examines the database of cfg.URL without changes.
-func Inspect(ctx context.Context, cfg Config) (*Report, error) {
-	conf, err := postgresConfig(cfg)
+// inspect examines the database of cfg.URL without changes.
+func inspect(ctx context.Context, cfg pgConfig) (*Report, error) {
+	conf, err := connConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func Inspect(ctx context.Context, cfg Config) (*Report, error) {
 	if cfg.ListenURL != "" && r.Unfit == nil {
 		r.Pooler, r.Unfit = pooler(ctx, conf, cfg)
 	}
-	if r.Owned, r.Rights = rights(ctx, conn, orDefault(cfg.Schema, defaultSchema)); r.Rights != nil {
+	if r.Owned, r.Rights = rights(ctx, conn, cmp.Or(cfg.Schema, defaultSchema)); r.Rights != nil {
 		return r, nil
 	}
 	if r.Nodes, err = nodes(ctx, conn); err != nil {
@@ -67,7 +68,7 @@ func Inspect(ctx context.Context, cfg Config) (*Report, error) {
 }
 
 // pooler looks whether the one of cfg.URL leads to the database that conn has.
-func pooler(ctx context.Context, direct *pgx.ConnConfig, cfg Config) (address string, err error) {
+func pooler(ctx context.Context, direct *pgx.ConnConfig, cfg pgConfig) (address string, err error) {
 	conf, err := pooled(direct, cfg)
 	if err != nil {
 		return "", err

@@ -18,10 +18,13 @@ const tailRow = `INSERT INTO tail(id, data) SELECT CAST(?1 AS bigint), CAST(?2 A
 // opening begins a group: the fence, then its tail row, if it has one, and its threads' rows if other servers may want
 // them too.
 func (e *postgresEngine) opening(g *Group, data []byte) []stmt {
+	if data == nil { // never NULL
+		data = []byte{}
+	}
 	list := append([]stmt{e.fence()}, e.whole()...)
 	if g.row > 0 {
 		list = append(list, stmt{what: "write", of: "tail", sql: tailRow,
-			args: []any{g.row, blob(data), spanOf(e.node.id).end}, must: errWritten})
+			args: []any{g.row, data, spanOf(e.node.id).end}, must: errWritten})
 	}
 	if e.cluster != nil {
 		list = append(list, lockThreads(g)...)
@@ -33,7 +36,7 @@ func (e *postgresEngine) tail(ctx context.Context) (span tailSpan, last int64, e
 	span = spanOf(e.node.id)
 	err = e.raw.QueryRow(ctx, `SELECT coalesce(max(id), 0) FROM `+e.of("tail")+` WHERE id >= $1 AND id < $2`,
 		span.first, span.end).Scan(&last)
-	return span, last, translate(err)
+	return span, last, translatePostgres(err)
 }
 
 func (e *postgresEngine) everyGroup() bool { return true }

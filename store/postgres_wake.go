@@ -25,7 +25,7 @@ const (
 )
 
 // wakeWire sends notifications between servers by NOTIFY, in separate transactions: a writing one would wait for all
-// others' at its end. Each kind and server has a channel. On nil, all methods do nothing.
+// others' at its end. Each kind and server has a channel.
 type wakeWire struct {
 	wakes   *wakes
 	node    *pgNode
@@ -56,37 +56,37 @@ type saying struct {
 	all   bool
 }
 
-func newWakes(e engine, pg *postgresEngine, cfg Config) *wakes {
-	w := &wakes{self: e.self(), heard: map[wakeTopic][]*hearer{}}
-	if pg == nil || pg.cluster == nil { // nothing to listen to
-		return w
+// listen starts the poll of other servers and, with notify, the exchange of hints with them. Listeners are those of a
+// hub. It does nothing for a database with one server.
+func (e *postgresEngine) listen(w *wakes, notify bool) {
+	if e.cluster == nil {
+		return
 	}
-	pg.cluster.work.Go(func() { pg.cluster.watch(w) })
-	if cfg.Wake == WakePoll {
-		return w
+	e.cluster.work.Go(func() { e.cluster.watch(w) })
+	if !notify {
+		return
 	}
 	class := fnv.New64a()
-	class.Write([]byte(pg.schema))
-	w.wire = &wakeWire{wakes: w, node: pg.node, conf: pg.direct.Copy(), readers: pg.readers, log: pg.log,
-		meter: pg.meter, sayTime: cmp.Or(cfg.sayTime, wakeTime),
+	class.Write([]byte(e.schema))
+	wire := &wakeWire{wakes: w, node: e.node, conf: e.direct.Copy(), readers: e.readers, log: e.log,
+		meter: e.meter, sayTime: cmp.Or(e.sayTime, wakeTime),
 		prefix: fmt.Sprintf("fawn_%x", class.Sum64()), spoken: make(chan struct{}, 1),
 		pending: map[wakeTopic]*saying{}}
-	w.wire.ctx, w.wire.stop = context.WithCancel(context.Background())
-	w.hear(wakeTopic{wakeFollow, pg.node.id}, func(wake Wake) {
+	wire.ctx, wire.stop = context.WithCancel(context.Background())
+	w.connect(wire)
+	w.hear(wakeTopic{wakeFollow, e.node.id}, func(wake Wake) {
 		if !wake.All {
-			w.wire.followed.Store(int64(time.Since(pg.node.origin) + followedBy))
+			wire.followed.Store(int64(time.Since(e.node.origin) + followedBy))
 		}
 	})
-	w.wire.work.Go(w.wire.listen)
-	w.wire.work.Go(w.wire.speak)
-	return w
+	wire.work.Go(wire.listen)
+	wire.work.Go(wire.speak)
 }
 
-func (w *wakeWire) close() {
-	if w != nil {
-		w.stop()
-		w.work.Wait()
-	}
+// Close implements [hintWire].
+func (w *wakeWire) Close() {
+	w.stop()
+	w.work.Wait()
 }
 
 func poke(c chan struct{}) {
@@ -96,16 +96,16 @@ func poke(c chan struct{}) {
 	}
 }
 
-// wrote notifies readers of this server's tail.
-func (w *wakeWire) wrote() {
-	if w != nil && time.Since(w.node.origin) < time.Duration(w.followed.Load()) {
-		w.say(wakeTopic{WakeTail, w.node.id}, nil)
+// Wrote notifies readers of this server's tail.
+func (w *wakeWire) Wrote() {
+	if time.Since(w.node.origin) < time.Duration(w.followed.Load()) {
+		w.Say(wakeTopic{WakeTail, w.node.id}, nil)
 	}
 }
 
-// say queues a notification, unless there is no other server.
-func (w *wakeWire) say(topic wakeTopic, ids []string) {
-	if w == nil || w.node.others.Load() == 0 {
+// Say queues a notification, unless there is no other server.
+func (w *wakeWire) Say(topic wakeTopic, ids []string) {
+	if w.node.others.Load() == 0 {
 		return
 	}
 	w.mu.Lock()
@@ -186,11 +186,8 @@ func (w *wakeWire) channel(topic wakeTopic) string {
 	return fmt.Sprintf("%s_%c_%d", w.prefix, topic.kind, topic.server)
 }
 
-// retune makes the listener listen to other channels.
-func (w *wakeWire) retune() {
-	if w == nil {
-		return
-	}
+// Retune makes the listener listen to other channels.
+func (w *wakeWire) Retune() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.retuned != nil {

@@ -6,16 +6,9 @@ import (
 )
 
 const (
-	pageSize  = 8192 // bytes; rows are mostly 1 to 8 KB
-	keepPages = 64   // free pages kept for the next rows
-	freeSlice = 256  // pages freed per commit, so that runs don't wait longer
+	keepPages = 64  // free pages kept for the next rows
+	freeSlice = 256 // pages freed per commit, so that runs don't wait longer
 )
-
-// Room is the used part of the database file, in bytes.
-type Room struct {
-	Used int64
-	Free int64 // unused pages in the file
-}
 
 // Room returns the used part of the database file, without the write-ahead log.
 func (db *DB) Room(ctx context.Context) (Room, error) {
@@ -32,7 +25,7 @@ func (db *DB) Shrink(ctx context.Context) (int64, error) {
 	given := int64(0)
 	for {
 		before, err := db.Room(ctx)
-		if err != nil || before.Free <= keepPages*pageSize {
+		if err != nil || before.Free <= keepPages*sqlitePage {
 			return given, err
 		}
 		err = db.w.do(ctx, &job{apply: func(w *writer) error { return w.engine.giveBack(freeSlice) }})

@@ -12,7 +12,12 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"fawn/store/migrations"
 )
+
+// sqlitePage is the number of bytes of a page. Rows have mostly 1 to 8 KB.
+const sqlitePage = 8192
 
 // sqliteEngine keeps everything in one file: one connection writes, some read.
 type sqliteEngine struct {
@@ -26,7 +31,7 @@ type sqliteEngine struct {
 }
 
 // openSQLite opens the file of a locked folder, or creates it.
-func openSQLite(ctx context.Context, dir string, cfg Config) (_ *sqliteEngine, err error) {
+func openSQLite(ctx context.Context, dir string, cfg sqliteOptions) (_ *sqliteEngine, err error) {
 	sync, err := syncMode(cfg.Sync)
 	if err != nil {
 		return nil, err
@@ -49,9 +54,9 @@ func openSQLite(ctx context.Context, dir string, cfg Config) (_ *sqliteEngine, e
 	pool.SetMaxOpenConns(1)
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return nil, damaged(dir, translate(err))
+		return nil, damaged(dir, translateSQLite(err))
 	}
-	if err := migrate(ctx, conn, migrationFiles, dir, time.Now()); err != nil {
+	if err := migrate(ctx, conn, migrations.SQLite, dir, time.Now()); err != nil {
 		return nil, damaged(dir, err)
 	}
 	readers, err := openReaders(dir, cfg)
@@ -139,7 +144,7 @@ func (e *sqliteEngine) step(j *Job, rest func(*Job) error) error {
 		return err
 	}
 	if err != nil {
-		j.err = translate(err)
+		j.err = translateSQLite(err)
 		if err := e.exec("ROLLBACK TO job"); err != nil {
 			return err
 		}
@@ -250,7 +255,7 @@ func (e *sqliteEngine) overwriting(do func() error) (err error) {
 
 func (e *sqliteEngine) tail(ctx context.Context) (span tailSpan, last int64, err error) {
 	err = e.conn.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&last)
-	return tailSpan{1, math.MaxInt64}, last, translate(err)
+	return tailSpan{1, math.MaxInt64}, last, translateSQLite(err)
 }
 
 func (e *sqliteEngine) everyGroup() bool     { return false }
@@ -277,7 +282,7 @@ func (e *sqliteEngine) close() error {
 	for _, s := range e.stmts {
 		errs = append(errs, s.Close())
 	}
-	return errors.Join(append(errs, translate(err), e.conn.Close(), e.pool.Close())...)
+	return errors.Join(append(errs, translateSQLite(err), e.conn.Close(), e.pool.Close())...)
 }
 
 // SQLite's primary result codes used in this package; extended codes contain them in the low byte.
@@ -311,6 +316,8 @@ func sqliteCause(err error) error {
 	}
 	return nil
 }
+
+func translateSQLite(err error) error { return Translate(err, sqliteCause) }
 
 // breaks reports whether err concerns the database rather than one batch's content, so that the whole
 // transaction is lost.

@@ -1,9 +1,14 @@
 package store
 
 import (
-	"math"
-	"strconv"
+	"bytes"
+	"database/sql/driver"
+	"encoding/json"
+	"maps"
 	"strings"
+	"sync"
+
+	"modernc.org/sqlite"
 )
 
 // Statements are written once in SQLite's form. Parts that differ between databases are in braces, and bind substitutes
@@ -39,72 +44,56 @@ var sqliteWords = strings.NewReplacer(
 	"{unindexed}", "+", // a column excluded from index use
 )
 
-// noLimit is for a LIMIT that takes all rows.
-const noLimit = math.MaxInt
+// mergeFunction registers merged_members for SQLite connections opened from then on.
+var mergeFunction = sync.OnceValue(func() error {
+	return sqlite.RegisterDeterministicScalarFunction("merged_members", 3,
+		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			var raw [3][]byte
+			for i, a := range args {
+				switch a := a.(type) {
+				case string:
+					raw[i] = []byte(a)
+				case []byte:
+					raw[i] = a
+				}
+			}
+			return mergedMembers(raw[0], raw[1], raw[2])
+		})
+})
 
-// postgresWords are PostgreSQL's words. Its migrations define our functions.
-var postgresWords = strings.NewReplacer(
-	"{greatest}", "greatest",
-	"{list}", "(SELECT json_array_elements_text(as_json(?)))",
-	"{values}", "json_array_elements_text(as_json(?))",
-	"{object}", "json_object_agg",
-	"{array}", "json_build_array",
-	"{json}", "as_json(", "{json end}", ")",
-	"{day}", "to_char(to_timestamp((", "{day end}", ") / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
-	"{text}", "body_text(", "{text end}", ")",
-	"{lock}", " FOR NO KEY UPDATE",
-	"{held}", "EXISTS (SELECT 1 FROM thread JOIN node ON node.id = thread.hold WHERE thread.id = run.thread)",
-	"{living}", "EXISTS (SELECT 1 FROM node WHERE node.id = run.node)",
-	"{boxed}", `EXISTS (SELECT 1 FROM thread JOIN node ON node.id = thread.box
-		WHERE thread.id = ?2 AND thread.box <> nullif(`, "{boxed end}", ", 0))",
-	"{tail from}", "run.tail_from",
-	"{gone}", "NOT EXISTS (SELECT 1 FROM node WHERE node.id = tail_node(tail.id))",
-	"{elsewhere}", `EXISTS (SELECT 1 FROM run JOIN node ON node.id = run.node
-		WHERE run.thread = thread.id AND run.front = 1 AND run.status = 'running' AND node.id <> ?)`,
-	"{like}", "ILIKE",
-	"{position}", "strpos",
-	"{bytes}", "bytea",
-	"{number}", "CAST(", "{number end}", " AS bigint)",
-	"{ranges}", "LATERAL json_array_elements(as_json(c.card) -> 'messages')",
-	"{versions}", "LATERAL json_each_text(as_json(c.card) -> 'fields')",
-	"{words}", "passage_words(", "{words end}", ")",
-	"{unindex}", "DELETE FROM passage_word WHERE rowid = ?1 AND words = passage_words(?2)",
-	"{found}", "words @@ passage_query(?1)",
-	"{rank}", "-ts_rank(words, passage_query(?1), 1)",
-	"{unindexed}", "",
-)
-
-// numbered writes the parameters ? and ?1 of a statement as $1: a plain one has the number after the
-// greatest before it.
-func numbered(query string) string {
-	var b strings.Builder
-	b.Grow(len(query) + 16)
-	last, quote := 0, byte(0)
-	for i := 0; i < len(query); i++ {
-		c := query[i]
-		switch {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '\'' || c == '"':
-			quote = c
-		case c == '?':
-			end := i + 1
-			for end < len(query) && '0' <= query[end] && query[end] <= '9' {
-				end++
-			}
-			n := last + 1
-			if end > i+1 {
-				n, _ = strconv.Atoi(query[i+1 : end]) // digits
-			}
-			last = max(last, n)
-			b.WriteByte('$')
-			b.WriteString(strconv.Itoa(n))
-			i = end - 1
-			continue
-		}
-		b.WriteByte(c)
+// mergedMembers merges over into have, and fills in absent members from fresh.
+func mergedMembers(have, fresh, over []byte) (string, error) {
+	all, err := members(fresh)
+	if err != nil {
+		return "", err
 	}
-	return b.String()
+	for _, raw := range [][]byte{have, over} {
+		m, err := members(raw)
+		if err != nil {
+			return "", err
+		}
+		maps.Copy(all, m)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(all); err != nil {
+		return "", err
+	}
+	return string(bytes.TrimSpace(out.Bytes())), nil
+}
+
+// members decodes the members of a JSON object; nothing and null have none.
+func members(raw json.RawMessage) (map[string]json.RawMessage, error) {
+	m := map[string]json.RawMessage{}
+	if len(raw) == 0 {
+		return m, nil
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, err
+	}
+	if m == nil { // null
+		m = map[string]json.RawMessage{}
+	}
+	return m, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +15,18 @@ import (
 	"strings"
 	"time"
 )
+
+const (
+	reserveName = "reserve"
+	reserveSize = 16 << 20
+)
+
+// sqliteOptions are the settings of a database file.
+type sqliteOptions struct {
+	Sync    string // "normal" (default; a power cut may lose the last moments) or "full"
+	Readers int    // limit of connections that read
+	Log     *slog.Logger
+}
 
 // makeFile creates the database file of a folder unless it exists. It sets the permissions explicitly
 // so that the file and its log are readable to the owner only.
@@ -26,7 +39,7 @@ func makeFile(ctx context.Context, dir string) error {
 
 // newFile creates a database file unless it exists, also next to the files of threads.
 func newFile(ctx context.Context, dir string) error {
-	f, err := os.OpenFile(filepath.Join(dir, fileName), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, FileName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -42,7 +55,7 @@ func newFile(ctx context.Context, dir string) error {
 		return err
 	}
 	if image != nil {
-		return os.WriteFile(filepath.Join(dir, fileName), image, 0o600)
+		return os.WriteFile(filepath.Join(dir, FileName), image, 0o600)
 	}
 	return prepareFile(ctx, dir)
 }
@@ -58,20 +71,20 @@ func prepareFile(ctx context.Context, dir string) error {
 	defer pool.Close()
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return translate(err)
+		return translateSQLite(err)
 	}
 	defer conn.Close()
-	for _, p := range []string{fmt.Sprintf("PRAGMA page_size = %d", pageSize), "PRAGMA auto_vacuum = INCREMENTAL",
+	for _, p := range []string{fmt.Sprintf("PRAGMA page_size = %d", sqlitePage), "PRAGMA auto_vacuum = INCREMENTAL",
 		"PRAGMA journal_mode = WAL"} {
 		if _, err := conn.ExecContext(ctx, p); err != nil {
-			return translate(err)
+			return translateSQLite(err)
 		}
 	}
 	return nil
 }
 
 // openReaders opens the connections that read.
-func openReaders(dir string, cfg Config, options ...string) (*sql.DB, error) {
+func openReaders(dir string, cfg sqliteOptions, options ...string) (*sql.DB, error) {
 	readers, err := openPool(dir, append(options, "mode=ro", "query_only(1)", "cache_size(-2000)",
 		"temp_store(memory)")...)
 	if err != nil {
@@ -97,7 +110,7 @@ func syncMode(s string) (string, error) {
 // the address, any other a pragma for every new connection; the driver sets the
 // busy timeout first and chooses the order of the others.
 func openPool(dir string, options ...string) (*sql.DB, error) {
-	return openFile(filepath.Join(dir, fileName), options...)
+	return openFile(filepath.Join(dir, FileName), options...)
 }
 
 // openFile is openPool for a file with another name.
@@ -160,7 +173,7 @@ func (e *sqliteEngine) size(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	var n int64
-	for _, name := range []string{fileName, fileName + "-wal"} {
+	for _, name := range []string{FileName, FileName + "-wal"} {
 		switch fi, err := os.Stat(filepath.Join(e.dir, name)); {
 		case err == nil:
 			n += fi.Size()
@@ -175,7 +188,7 @@ func (e *sqliteEngine) room(ctx context.Context) (Room, error) {
 	var size, pages, free int64
 	for name, into := range map[string]*int64{"page_size": &size, "page_count": &pages, "freelist_count": &free} {
 		if err := e.readers.QueryRowContext(ctx, "PRAGMA "+name).Scan(into); err != nil {
-			return Room{}, translate(err)
+			return Room{}, translateSQLite(err)
 		}
 	}
 	return Room{Used: (pages - free) * size, Free: free * size}, nil
@@ -204,7 +217,7 @@ func copyInto(ctx context.Context, q interface {
 	}
 	if _, err := q.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
 		os.Remove(path)
-		return fmt.Errorf("write the copy %s: %w", path, translate(err))
+		return fmt.Errorf("write the copy %s: %w", path, translateSQLite(err))
 	}
 	return nil
 }
@@ -225,6 +238,7 @@ func (e *sqliteEngine) upkeep(forget bool, busy func() bool) (forgotten bool, er
 
 // forgetDeleted frees all pages and empties the log, unless there is work again.
 func (e *sqliteEngine) forgetDeleted(busy func() bool) (done bool, err error) {
+	const slice = 256 // pages freed at a time
 	for {
 		free, err := e.freePages()
 		if err != nil {
@@ -233,7 +247,7 @@ func (e *sqliteEngine) forgetDeleted(busy func() bool) (done bool, err error) {
 		if free == 0 {
 			return e.emptyLog()
 		}
-		if err := e.giveBack(freeSlice); err != nil {
+		if err := e.giveBack(slice); err != nil {
 			return false, err
 		}
 		left, err := e.freePages()
@@ -293,25 +307,6 @@ func (e *sqliteEngine) shape(ctx context.Context) (schema int, tables []string, 
 func (e *sqliteEngine) damage(ctx context.Context, tx *sql.Tx) ([]string, error) {
 	found, err := texts(ctx, tx, `PRAGMA quick_check(100)`)
 	return slices.DeleteFunc(found, func(s string) bool { return s == "ok" }), err
-}
-
-// texts reads a column.
-func texts(ctx context.Context, q interface {
-	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-}, query string, args ...any) (list []string, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		list = append(list, s)
-	}
-	return list, rows.Err()
 }
 
 // columns returns a table's stored columns: the key's, in its order, and the rest.

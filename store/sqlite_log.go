@@ -26,18 +26,18 @@ var errLog = errors.New("its last writes are lost")
 // checkLog checks the log of a process that didn't close its database. If it is missing or damaged, the database falls
 // back to the content of its file, which is reported; it is refused if threads with files would be lost.
 func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
-	problem, torn, err := logProblem(filepath.Join(dir, fileName+"-wal"))
+	problem, torn, err := logProblem(filepath.Join(dir, FileName+"-wal"))
 	if err != nil || problem == "" {
 		return err
 	}
-	info, err := os.Stat(filepath.Join(dir, fileName))
+	info, err := os.Stat(filepath.Join(dir, FileName))
 	if err != nil {
 		return nil // opening it reports the error
 	}
 	var lost []string
 	if !torn {
 		if lost, err = lostThreads(ctx, dir); err != nil {
-			return damaged(dir, translate(err))
+			return damaged(dir, translateSQLite(err))
 		}
 	}
 	if len(lost) > 0 {
@@ -45,7 +45,7 @@ func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
 			"folders, such as %s, are not in it. To go on with what is left, remove the file %s", errLog, problem,
 			len(lost), lost[0], filepath.Join(dir, "lock")))
 	}
-	log.Warn("the end of the database may be lost", "problem", problem, "path", filepath.Join(dir, fileName),
+	log.Warn("the end of the database may be lost", "problem", problem, "path", filepath.Join(dir, FileName),
 		"kept_until", info.ModTime())
 	return nil
 }
@@ -139,7 +139,7 @@ func lostThreads(ctx context.Context, dir string) (lost []string, err error) {
 	}
 	defer f.Close()
 	access := "mode=ro"
-	if _, err := os.Stat(filepath.Join(dir, fileName+"-wal")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, FileName+"-wal")); errors.Is(err, fs.ErrNotExist) {
 		access = "immutable=1" // otherwise an empty log would be created
 	}
 	db, err := openPool(dir, access, "query_only(1)")

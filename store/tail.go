@@ -289,6 +289,13 @@ func (w *Writer) known(thread string, alone bool) (last, old int64, all bool) {
 	return max(last, w.oldSeqs[thread]), w.oldTail, w.oldRead || w.oldTail == 0 && alone
 }
 
+// remembered returns the number of threads whose place in the tail is known.
+func (w *Writer) remembered() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.tails)
+}
+
 // noteOld remembers the greatest numbers given by earlier processes, by thread, while their rows exist.
 func (w *Writer) noteOld(seqs map[string]int64) {
 	w.mu.Lock()

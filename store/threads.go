@@ -372,3 +372,19 @@ func (p *batch) raiseSeq(seq int64) {
 	p.add("number events of thread", p.ThreadID, `UPDATE thread SET seq = ? WHERE id = ? AND seq < ?`, seq, p.ThreadID,
 		seq)
 }
+
+// patchedMetadata returns the expression for a thread's metadata after the patch of p, with its arguments. A database
+// function merges members into the current value, so concurrent patches both take effect.
+func (p *batch) patchedMetadata() (expr string, args []any, err error) {
+	pa := p.Patch
+	if pa.Merge == nil && pa.MergeNew == nil {
+		return `coalesce(?, metadata)`, []any{objectText(pa.Metadata)}, nil
+	}
+	for _, raw := range []json.RawMessage{pa.Metadata, pa.MergeNew, pa.Merge} {
+		if err := json.Unmarshal([]byte(object(raw)), &map[string]json.RawMessage{}); err != nil {
+			return "", nil, fmt.Errorf("thread %s: metadata: %w", p.ThreadID, err)
+		}
+	}
+	return `merged_members(coalesce(?, metadata), ?, ?)`,
+		[]any{objectText(pa.Metadata), object(pa.MergeNew), object(pa.Merge)}, nil
+}

@@ -132,54 +132,6 @@ func TestALostListenerLooksAtEverything(t *testing.T) {
 	}
 }
 
-// TestTheTailIsAnnouncedToWhoeverReadsIt, and to nobody else.
-func TestTheTailIsAnnouncedToWhoeverReadsIt(t *testing.T) {
-	ctx := t.Context()
-	a, b := openTwo(t, pgtest.URL(t))
-	if err := a.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
-	e := listenTo(t, b, WakeTail, a.Self())
-	e.until(t, "something may have been missed", all)
-	listenTo(t, a, WakeRuns, 0).until(t, "a hears", all)
-	wire := a.w.wakes.wire
-	pending := func() bool {
-		wire.mu.Lock()
-		defer wire.mu.Unlock()
-		return wire.pending[wakeTopic{WakeTail, a.Self()}] != nil
-	}
-	said := func() bool {
-		wire.wrote()
-		return pending()
-	}
-	if said() {
-		t.Error("said, while nobody reads")
-	}
-	b.Say(wakeFollow, a.Self())
-	for deadline := time.Now().Add(time.Minute); wire.followed.Load() == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("a does not hear that b reads its tail")
-		}
-	}
-	l := a.OpenLane("t", nil)
-	defer l.Close()
-	l.Append(1, []byte("x"))
-	if err := l.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
-	e.until(t, "a has written", func(w Wake) bool { return !w.All })
-	wire.followed.Store(1)
-	// It may have been written in two groups, of which the second is still to be said.
-	for deadline := time.Now().Add(time.Minute); pending(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("what was to be said is not said")
-		}
-	}
-	if said() {
-		t.Error("said, after nobody reads any more")
-	}
-}
-
 // TestServersThatPollSayNothing, and hear what happens inside.
 func TestServersThatPollSayNothing(t *testing.T) {
 	db := openAt(t, Config{URL: pgtest.URL(t), Cluster: true, Wake: WakePoll})
