@@ -7,17 +7,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"fawn/store/folder"
+	"fawn/store/sqlite"
 )
 
 // OpenCopy opens a copy of a read-only folder's database. The copy is in the temporary folder and is deleted by
 // [DB.Close]. A folder used by another process returns a *LockedError.
 func OpenCopy(ctx context.Context, cfg Config) (*DB, error) {
-	release, err := share(cfg.Dir)
+	release, err := folder.Share(cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if err := checkPresent(cfg.Dir); err != nil {
+	if err := sqlite.CheckPresent(cfg.Dir); err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "fawn-copy-*")

@@ -29,12 +29,12 @@ func (db *DB) Box(ctx context.Context, thread string) (b Box, err error) {
 // TakeBox records that this server has the sandbox of a thread, regardless of its previous server. It returns false if no
 // run of the thread is active here, since another server may be about to start one. It doesn't wait for groups of changes.
 func (db *DB) TakeBox(ctx context.Context, thread string) (bool, error) {
-	return db.cluster().takeBox(ctx, thread)
+	return db.cluster().TakeBox(ctx, thread)
 }
 
 // LeaveBox releases a thread's sandbox and wakes the servers that wait for it.
 func (db *DB) LeaveBox(ctx context.Context, thread string) error {
-	err := db.cluster().leaveBox(ctx, thread)
+	err := db.cluster().LeaveBox(ctx, thread)
 	if err == nil {
 		db.Say(WakeBox, 0, thread)
 	}
@@ -44,7 +44,7 @@ func (db *DB) LeaveBox(ctx context.Context, thread string) error {
 // WishBoxAway asks the server with the sandbox of a thread to end it, because a run of the thread on this server needs
 // it. The request is valid as long as the run.
 func (db *DB) WishBoxAway(ctx context.Context, thread string) error {
-	err := db.cluster().wishBoxAway(ctx, thread)
+	err := db.cluster().WishBoxAway(ctx, thread)
 	if err == nil {
 		db.Say(WakeBox, 0, thread)
 	}

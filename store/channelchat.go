@@ -94,7 +94,7 @@ func (w *writer) putChat(c ChannelChat) error {
 		owner = excluded.owner, kind = excluded.kind, name = excluded.name, enabled_by = excluded.enabled_by,
 		settings = excluded.settings, updated_at = excluded.updated_at`,
 		c.Provider, c.Chat, c.Topic, c.Alias, c.Thread, orDefault(c.Owner, DefaultOwner), c.Kind, c.Name, c.EnabledBy,
-		object(c.Settings), w.engine.now().UnixMilli())
+		object(c.Settings), w.engine.Now().UnixMilli())
 }
 
 // ForgetChannelChat removes a chat with its topics. Their threads stay. ErrNotFound if there is none.
@@ -127,7 +127,7 @@ func (db *DB) BeginTurn(ctx context.Context, t ChannelTurn) error {
 		if t.Thread != nil {
 			made := &batch{Batch: Batch{Thread: t.Thread, NewThread: true}, setting: w.setting()}
 			made.putThread()
-			if err := w.engine.run(made.stmts); err != nil && !errors.Is(err, ErrExists) {
+			if err := w.engine.Run(made.Stmts); err != nil && !errors.Is(err, ErrExists) {
 				return err
 			}
 		}

@@ -86,7 +86,7 @@ func (w *writer) putOutbound(o Outbound, keep bool) error {
 	if keep {
 		query = insertOutbound
 	}
-	return w.exec(query, o.args(w.engine.now().UnixMilli())...)
+	return w.exec(query, o.args(w.engine.Now().UnixMilli())...)
 }
 
 func (p *batch) planOutbound() {
@@ -154,7 +154,7 @@ func (db *DB) RenewAnswer(ctx context.Context, run string) error {
 			return err
 		}
 		n, err := w.change(`UPDATE channel_out SET message = '', state = 'planned', hash = '', cursor = 0, tries = 0,
-			next_at = 0, error = '', at = ? WHERE run = ?`, w.engine.now().UnixMilli(), run)
+			next_at = 0, error = '', at = ? WHERE run = ?`, w.engine.Now().UnixMilli(), run)
 		if err == nil && n == 0 {
 			err = ErrNotFound
 		}

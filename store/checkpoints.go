@@ -164,7 +164,7 @@ type Standing struct {
 // Standing reads it all as of one moment. ErrNotFound if the thread doesn't exist.
 func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	s := Standing{Fields: map[string]int64{}}
-	last, _, all := db.w.known(thread, !db.Shared())
+	last, _, all := db.w.Known(thread, !db.Shared())
 	var fields []byte
 	var folded int64
 	err := db.queryRow(db.brief(ctx), `SELECT head, top, seq,

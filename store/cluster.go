@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"fawn/store/postgres"
 )
 
 // cluster returns nil for a database that has one server.
-func (db *DB) cluster() *pgCluster {
+func (db *DB) cluster() *postgres.Cluster {
 	if db.pg != nil {
-		return db.pg.cluster
+		return db.pg.Cluster
 	}
 	return nil
 }
@@ -20,20 +22,20 @@ func (db *DB) Clustered() bool { return db.cluster() != nil }
 
 // Writable reports whether this server may write, to its knowledge.
 func (db *DB) Writable() bool {
-	return db.pg == nil || db.pg.node.ended() == nil
+	return db.pg == nil || db.pg.Lease.Ended() == nil
 }
 
 // Evicted receives a value after this server has evicted another one. It is nil for a database with one server.
 func (db *DB) Evicted() <-chan struct{} {
 	if c := db.cluster(); c != nil {
-		return c.gone
+		return c.Gone
 	}
 	return nil
 }
 
 // Now returns the time by the common clock of the database's servers, whose own clocks may differ. Use it for stored
 // times. It isn't suited for measuring durations, since the clock may be adjusted.
-func (db *DB) Now() time.Time { return db.engine.now() }
+func (db *DB) Now() time.Time { return db.engine.Now() }
 
 // Self returns this server's number in the database.
 func (db *DB) Self() int64 { return db.w.node }
@@ -64,13 +66,13 @@ func (db *DB) Node() (NodeStatus, bool) {
 	if db.pg == nil {
 		return NodeStatus{}, false
 	}
-	return db.pg.status(), true
+	return db.pg.Status(), true
 }
 
 // Pulses delivers the last pulse, once. Receiving is optional. It is nil for a database with one server.
 func (db *DB) Pulses() <-chan Pulse {
 	if c := db.cluster(); c != nil {
-		return c.pulse
+		return c.Pulse
 	}
 	return nil
 }
@@ -82,15 +84,15 @@ func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err er
 	if db.Strained() {
 		return nil, nil
 	}
-	threads, err = db.cluster().claimWaiting(ctx, n)
+	threads, err = db.cluster().ClaimWaiting(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	if len(threads) > 0 && !db.w.wakes.expected.Load() {
+	if len(threads) > 0 && !db.w.wakes.Expected.Load() {
 		db.w.meter.Missed()
 	}
 	if len(threads) < n { // runs reserved for another server may become available without notice
-		db.w.wakes.told.Store(true)
+		db.w.wakes.Told.Store(true)
 	}
 	return threads, nil
 }
@@ -101,19 +103,19 @@ func (db *DB) ClaimOrphans(ctx context.Context, n int) ([]Orphan, error) {
 	if db.Strained() {
 		return nil, nil
 	}
-	return db.cluster().claimOrphans(ctx, n)
+	return db.cluster().ClaimOrphans(ctx, n)
 }
 
 // HoldThread keeps the runs of a thread from beginning until [DB.LetGo], or until this server is gone. ErrBusy if runs
 // are in line, or another server holds it; ErrNotFound if the thread doesn't exist.
 func (db *DB) HoldThread(ctx context.Context, thread string) error {
 	p := &batch{Batch: Batch{ThreadID: clean(thread)}, setting: db.w.setting()}
-	p.stmts = append(p.stmts, askThread(thread))
-	p.stmts[0].sql = lockThread
+	p.Stmts = append(p.Stmts, askThread(thread))
+	p.Stmts[0].SQL = lockThread
 	p.add("hold of thread", thread, `UPDATE thread SET hold = ?1 WHERE id = ?2
 		AND NOT EXISTS (SELECT 1 FROM run WHERE thread = ?2 AND line > 0)
 		AND (hold = ?1 OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = thread.hold))`, p.self,
-		p.ThreadID).must = ErrBusy
+		p.ThreadID).Must = ErrBusy
 	p.measure()
 	if err := db.w.do(ctx, &job{batch: p}); err != nil {
 		return fmt.Errorf("hold thread %s: %w", thread, err)
@@ -152,8 +154,8 @@ type Wished struct {
 
 // Duties queries all of that at once.
 func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
-	db.w.wakes.due()
-	const query = goneNodes + `SELECT 'front', thread, id, status FROM run WHERE node = ?1 AND node > 0 AND front = 1
+	db.w.wakes.Due()
+	const query = postgres.GoneNodes + `SELECT 'front', thread, id, status FROM run WHERE node = ?1 AND node > 0 AND front = 1
 		UNION ALL SELECT 'wish', thread, id, wish FROM run WHERE wish <> '' AND status IN ('pending', 'running')
 			AND EXISTS (SELECT 1 FROM run f WHERE f.thread = run.thread AND f.front = 1 AND f.node = ?1)
 		UNION ALL SELECT DISTINCT 'free', '', '', r.status FROM gone JOIN run r ON r.node = gone.node AND r.node > 0
@@ -196,7 +198,7 @@ func (db *DB) Alone(ctx context.Context) (alone bool, err error) {
 // right to write. A single server has every duty.
 func (db *DB) TakeDuty(ctx context.Context, name string) (mine bool, err error) {
 	if c := db.cluster(); c != nil {
-		return c.takeDuty(ctx, name)
+		return c.TakeDuty(ctx, name)
 	}
 	return true, nil
 }
@@ -204,7 +206,7 @@ func (db *DB) TakeDuty(ctx context.Context, name string) (mine bool, err error) 
 // LeaveDuty releases a duty for another server.
 func (db *DB) LeaveDuty(ctx context.Context, name string) error {
 	if c := db.cluster(); c != nil {
-		return c.leaveDuty(ctx, name)
+		return c.LeaveDuty(ctx, name)
 	}
 	return nil
 }
@@ -212,7 +214,7 @@ func (db *DB) LeaveDuty(ctx context.Context, name string) error {
 // ServersSeen returns the servers as of the last poll, about a second ago, in the order of their ids.
 func (db *DB) ServersSeen(ctx context.Context) ([]int64, error) {
 	if c := db.cluster(); c != nil {
-		if list := c.serversSeen(); list != nil {
+		if list := c.ServersSeen(); list != nil {
 			return list, nil
 		}
 	}

@@ -20,7 +20,7 @@ func (db *DB) Shape(ctx context.Context) (Shape, error) {
 		return s, err
 	}
 	var tables []string
-	if s.Schema, tables, err = db.engine.shape(ctx); err != nil {
+	if s.Schema, tables, err = db.engine.Shape(ctx); err != nil {
 		return s, fmt.Errorf("read the schema: %w", translate(err))
 	}
 	for _, name := range tables {
@@ -28,7 +28,7 @@ func (db *DB) Shape(ctx context.Context) (Shape, error) {
 			break
 		}
 		var n int64
-		err = translate(db.engine.reads().QueryRowContext(ctx, `SELECT count(*) FROM "`+name+`"`).Scan(&n))
+		err = translate(db.engine.Reads().QueryRowContext(ctx, `SELECT count(*) FROM "`+name+`"`).Scan(&n))
 		s.Rows[name] = n
 	}
 	if err != nil {

@@ -82,7 +82,7 @@ func (db *DB) CreateCron(ctx context.Context, c Cron) (Cron, error) {
 	c.UpdatedAt = c.CreatedAt
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if c.Thread != "" {
-			if err := w.engine.run([]stmt{askThread(c.Thread)}); err != nil {
+			if err := w.engine.Run([]stmt{askThread(c.Thread)}); err != nil {
 				return err
 			}
 		}
@@ -138,7 +138,7 @@ func (db *DB) ChangeCron(ctx context.Context, owner, id string, change func(*Cro
 			return err
 		}
 		if c.Thread != "" {
-			if err := w.engine.run([]stmt{askThread(c.Thread)}); err != nil {
+			if err := w.engine.Run([]stmt{askThread(c.Thread)}); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"fawn/store/commit"
+	"fawn/store/folder"
+	"fawn/store/postgres"
+	"fawn/store/sqlite"
 )
 
 // noLimit is for a LIMIT that takes all rows.
@@ -55,13 +60,13 @@ type Config struct {
 	readTime, sayTime time.Duration // override readPatience and wakeTime; 0 keeps them
 }
 
-func (cfg *Config) sqlite() sqliteOptions {
-	return sqliteOptions{Sync: cfg.Sync, Readers: cfg.Readers, Log: cfg.Log}
+func (cfg *Config) sqlite() sqlite.Options {
+	return sqlite.Options{Sync: cfg.Sync, Readers: cfg.Readers, Log: cfg.Log}
 }
 
 // postgres returns the settings for PostgreSQL of a server that has a locked data folder, "" for none.
-func (cfg *Config) postgres(folder string) pgConfig {
-	return pgConfig{URL: cfg.URL, ListenURL: cfg.ListenURL, Schema: cfg.Schema, NoMigrate: cfg.NoMigrate,
+func (cfg *Config) postgres(folder string) postgres.Config {
+	return postgres.Config{URL: cfg.URL, ListenURL: cfg.ListenURL, Schema: cfg.Schema, NoMigrate: cfg.NoMigrate,
 		Readers: cfg.Readers, Addr: cfg.Addr, Folder: folder, Log: cfg.Log, Lease: cfg.Lease, Cluster: cfg.Cluster,
 		Lost: cfg.Lost, Version: cfg.Version, Settings: cfg.Settings, Timeout: cfg.Timeout, Meter: cfg.Meter,
 		Migrations: cfg.migrations, ReadTime: cfg.readTime, SayTime: cfg.sayTime}
@@ -71,9 +76,9 @@ func (cfg *Config) postgres(folder string) pgConfig {
 type DB struct {
 	cfg     Config
 	dir     string // absolute
-	lock    *dirLock
-	engine  engine
-	pg      *postgresEngine // the engine, nil for a file
+	lock    *folder.Lock
+	engine  commit.Engine
+	pg      *postgres.Engine // the engine, nil for a file
 	w       *writer
 	rows    rows
 	pending pending
@@ -96,13 +101,13 @@ type DB struct {
 // calls return the first's error.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
-		errs := []error{db.w.close()}
-		db.w.wakes.close()
-		err := db.engine.close()
+		errs := []error{db.w.Close()}
+		db.w.wakes.Close()
+		err := db.engine.Close()
 		if err == nil {
-			err = db.lock.markClosed(db.dir)
+			err = db.lock.MarkClosed(db.dir)
 		}
-		errs = append(errs, err, db.lock.release())
+		errs = append(errs, err, db.lock.Release())
 		if db.copied {
 			errs = append(errs, os.RemoveAll(db.dir))
 		}
@@ -117,7 +122,7 @@ func (db *DB) Close() error {
 func (db *DB) Size(ctx context.Context) (int64, error) {
 	var n int64
 	err := db.again(ctx, func() (final bool, err error) {
-		n, err = db.engine.size(ctx)
+		n, err = db.engine.Size(ctx)
 		return false, err
 	})
 	if err != nil {
@@ -129,7 +134,7 @@ func (db *DB) Size(ctx context.Context) (int64, error) {
 // Backup writes a consistent, compact copy of the database to path, which must not exist. Writers
 // continue meanwhile.
 func (db *DB) Backup(ctx context.Context, path string) error {
-	if err := db.engine.backup(ctx, path); err != nil {
+	if err := db.engine.Backup(ctx, path); err != nil {
 		return fmt.Errorf("back up store: %w", err)
 	}
 	return nil
@@ -151,7 +156,7 @@ func (db *DB) again(ctx context.Context, read func() (final bool, err error)) er
 	if err == nil || db.pg == nil {
 		return err
 	}
-	return db.pg.again(ctx, final, err, read)
+	return db.pg.Again(ctx, final, err, read)
 }
 
 // stmt returns the prepared form of a constant query on the read pool, for one use.
@@ -163,7 +168,7 @@ func (db *DB) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s != nil {
 		return s, nil
 	}
-	s, err := db.engine.reads().PrepareContext(ctx, db.engine.bind(query))
+	s, err := db.engine.Reads().PrepareContext(ctx, db.engine.Bind(query))
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +206,7 @@ func (db *DB) viewOnce(ctx context.Context, queries []string, f func(v view) err
 		v.stmts = append(v.stmts, s)
 	}
 	db.queries.Add(2) // BEGIN and COMMIT
-	tx, err := db.engine.reads().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := db.engine.Reads().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return translate(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"fawn/store/commit"
 )
 
 // Event is a stored row of a thread's log. It stands for the numbers Seq..To.
@@ -86,15 +88,15 @@ func (db *DB) LastSeq(ctx context.Context, thread string) (int64, error) {
 // lastSeq finds the last event number in memory, then in the tail of the previous process, then in folded events,
 // because a number moves in this order.
 func (db *DB) lastSeq(ctx context.Context, thread string) (int64, error) {
-	last, old, all := db.w.known(thread, !db.Shared())
+	last, old, all := db.w.Known(thread, !db.Shared())
 	if !all {
 		const left = `SELECT data FROM tail WHERE id >= ? AND id <= ? OR {gone}`
-		err := db.each(ctx, left, []any{db.w.span.first, old}, func(rows *sql.Rows) (bool, error) {
+		err := db.each(ctx, left, []any{db.w.Span.First, old}, func(rows *sql.Rows) (bool, error) {
 			var data sql.RawBytes
 			if err := rows.Scan(&data); err != nil {
 				return false, err
 			}
-			keepFrames(data, func(id []byte, seq int64) bool {
+			commit.KeepFrames(data, func(id []byte, seq int64) bool {
 				if string(id) == thread {
 					last = max(last, seq)
 				}
@@ -122,6 +124,6 @@ func (p *batch) putEvents() {
 			p.ThreadID, e.Seq, max(e.Seq, e.To), e.Run, e.Kind, blob(e.Data))
 	}
 	if p.Patch == nil { // otherwise patchThread has done it
-		p.raiseSeq(p.to)
+		p.raiseSeq(p.To)
 	}
 }

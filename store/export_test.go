@@ -9,7 +9,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"fawn/store/commit"
 	"fawn/store/migrations"
+	"fawn/store/sqlite"
 )
 
 // Limit lets the database file grow by no more pages than that.
@@ -36,13 +38,13 @@ func (db *DB) Exec(ctx context.Context, query string, args ...any) error {
 
 // Count runs a query that gives one number, on a reading connection.
 func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = db.engine.reads().QueryRowContext(ctx, db.engine.bind(query), args...).Scan(&n)
+	err = db.engine.Reads().QueryRowContext(ctx, db.engine.Bind(query), args...).Scan(&n)
 	return n, err
 }
 
 // Text runs a query that gives one text.
 func (db *DB) Text(ctx context.Context, query string) (s string, err error) {
-	err = db.engine.reads().QueryRowContext(ctx, db.engine.bind(query)).Scan(&s)
+	err = db.engine.Reads().QueryRowContext(ctx, db.engine.Bind(query)).Scan(&s)
 	return s, err
 }
 
@@ -55,7 +57,7 @@ func (db *DB) Hold(ctx context.Context) (entered <-chan struct{}, release func()
 }
 
 // Remembered is how many threads the writer keeps tail positions of.
-func (db *DB) Remembered() int { return db.w.remembered() }
+func (db *DB) Remembered() int { return db.w.Remembered() }
 
 // ReadsFor lets reads be tried again for so long.
 func ReadsFor(cfg Config, d time.Duration) Config {
@@ -65,7 +67,7 @@ func ReadsFor(cfg Config, d time.Duration) Config {
 
 // Migrate runs the migrations of files on the database in dir.
 func Migrate(ctx context.Context, dir string, files fs.FS) error {
-	pool, err := openPool(dir, "journal_mode(WAL)")
+	pool, err := sqlite.OpenPool(dir, "journal_mode(WAL)")
 	if err != nil {
 		return err
 	}
@@ -75,7 +77,7 @@ func Migrate(ctx context.Context, dir string, files fs.FS) error {
 		return err
 	}
 	defer conn.Close()
-	return migrate(ctx, conn, files, dir, time.Now())
+	return sqlite.Migrate(ctx, conn, files, dir, time.Now())
 }
 
 // MadeBy makes the database of a program whose newest migration was number version, with rows
@@ -96,7 +98,7 @@ func MadeBy(ctx context.Context, dir string, version int, script string) error {
 	if err := Migrate(ctx, dir, files); err != nil {
 		return err
 	}
-	pool, err := openPool(dir, "journal_mode(WAL)")
+	pool, err := sqlite.OpenPool(dir, "journal_mode(WAL)")
 	if err != nil {
 		return err
 	}
@@ -111,8 +113,8 @@ func (db *DB) BoundAudit(ctx context.Context, rows, bytes int64) error {
 
 // For the fuzz tests.
 var (
-	AppendFrame = appendFrame
-	NextFrame   = nextFrame
+	AppendFrame = commit.AppendFrame
+	NextFrame   = commit.NextFrame
 	DecodeJSON  = decodeJSON
 	Contains    = contains
 )
@@ -163,7 +165,7 @@ func (db *DB) FrameRows(ctx context.Context) (n int, err error) {
 	err = db.each(ctx, `SELECT data FROM tail`, nil, func(rows *sql.Rows) (bool, error) {
 		var data []byte
 		err := rows.Scan(&data)
-		if len(keepFrames(data, func(thread []byte, _ int64) bool { return len(thread) > 0 })) > 0 {
+		if len(commit.KeepFrames(data, func(thread []byte, _ int64) bool { return len(thread) > 0 })) > 0 {
 			n++
 		}
 		return true, err

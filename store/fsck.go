@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"fawn/store/commit"
 )
 
 // maxFindings limits the result of Check, as a damaged file can break everything.
@@ -35,7 +37,7 @@ func (db *DB) Check(ctx context.Context) ([]string, error) {
 
 type checker struct {
 	ctx    context.Context
-	engine engine
+	engine commit.Engine
 	tx     *sql.Tx
 	found  []string
 }
@@ -48,7 +50,7 @@ func (c *checker) add(format string, args ...any) {
 
 // each must not be called by scan: some kinds of databases read one answer after the other.
 func (c *checker) each(query string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := c.tx.QueryContext(c.ctx, c.engine.bind(query), args...)
+	rows, err := c.tx.QueryContext(c.ctx, c.engine.Bind(query), args...)
 	if err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func (c *checker) each(query string, args []any, scan func(*sql.Rows) error) err
 }
 
 func (c *checker) file() error {
-	damage, err := c.engine.damage(c.ctx, c.tx)
+	damage, err := c.engine.Damage(c.ctx, c.tx)
 	for _, what := range damage {
 		c.add("The database file is damaged: %s.", what)
 	}

@@ -54,7 +54,7 @@ func (c *checker) values() error {
 	return c.each(`SELECT space, key`+strayValues, nil, func(rows *sql.Rows) error {
 		var space, key string
 		err := rows.Scan(&space, &key)
-		if unsent(key, c.engine.now()) {
+		if unsent(key, c.engine.Now()) {
 			return err
 		}
 		c.add("Value %s/%s belongs to a thread that does not exist.", space, key)

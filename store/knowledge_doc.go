@@ -245,7 +245,7 @@ func (db *DB) RemoveDocument(ctx context.Context, d Document) error {
 		return err
 	}
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		w.freesMuch()
+		w.FreesMuch()
 		return w.overwriting(func() error {
 			if err := w.exec(`DELETE FROM knowledge_text WHERE doc = ?`, d.ID); err != nil {
 				return err

@@ -110,5 +110,5 @@ func (w *writer) putKV(list []KV) error {
 	w.puts = append(w.puts, list...)
 	p := batch{Batch: Batch{KV: list}}
 	p.putKV()
-	return w.engine.run(p.stmts)
+	return w.engine.Run(p.Stmts)
 }

@@ -82,11 +82,11 @@ func (p *batch) joinLine() {
 	if l.Idle != "" { // locked first, so that the check of its server comes after
 		p.add("run", l.Idle, `SELECT 1 FROM run WHERE id = ?{lock}`, l.Idle)
 		p.add("run", l.Idle, `SELECT 1 FROM run WHERE id = ? AND status = 'pending'
-			AND (front = 0 OR NOT {living})`, l.Idle).must = ErrConflict
+			AND (front = 0 OR NOT {living})`, l.Idle).Must = ErrConflict
 	}
 	if l.Strategy == "reject" && l.Enter == "" {
 		p.add("line of thread", p.ThreadID, `SELECT 1 WHERE NOT EXISTS
-			(SELECT 1 FROM run WHERE thread = ? AND line > 0)`, p.ThreadID).must = ErrBusy
+			(SELECT 1 FROM run WHERE thread = ? AND line > 0)`, p.ThreadID).Must = ErrBusy
 	}
 	comes := l.Enter != "" || p.Run != nil && p.NewRun && p.Run.inLine() && !l.Hold
 	if comes && (l.Strategy == WishInterrupt || l.Strategy == WishRollback) {
@@ -108,20 +108,20 @@ func (p *batch) moveLine() {
 		p.takePlaces(l)
 		if l.Leave != "" {
 			p.add("run", l.Leave, `UPDATE run SET node = 0 WHERE id = ? AND node = ? AND front = 1
-				AND status = 'running'`, l.Leave, p.self).must = ErrNotFound
+				AND status = 'running'`, l.Leave, p.self).Must = ErrNotFound
 		}
 	}
 	for thread := range threads {
 		p.add("line of thread", thread, `UPDATE run SET front = 1, node = CASE WHEN {boxed}CAST(?1`+orNode+`?1`+asNode+`
 			WHERE front = 0 AND id = (SELECT id FROM run WHERE thread = ?2 AND line > 0 ORDER BY line LIMIT 1)`,
-			p.node, thread).more = p.more()
+			p.node, thread).More = p.more()
 	}
 	if p.Line != nil {
 		p.restThread(p.Line)
 	}
 	if p.Line != nil && p.Line.First != nil {
 		p.add("front of thread", p.ThreadID, `SELECT 1 FROM run WHERE thread = ? AND front = 1 AND id = ? AND node = ?
-			AND wish = '' AND NOT {held} AND NOT EXISTS (SELECT 1 FROM "user" u WHERE u.id = run.owner AND u.disabled <> 0)`, p.ThreadID, p.Run.ID, p.self).found = p.Line.First
+			AND wish = '' AND NOT {held} AND NOT EXISTS (SELECT 1 FROM "user" u WHERE u.id = run.owner AND u.disabled <> 0)`, p.ThreadID, p.Run.ID, p.self).Found = p.Line.First
 	}
 }
 
@@ -142,12 +142,12 @@ func (p *batch) takePlaces(l *Line) {
 	}
 	if l.Enter != "" {
 		p.add("run", l.Enter, enter+`?1 AND thread = ?2 AND status = 'pending' AND line = 0 AND parent = ''`,
-			l.Enter, p.ThreadID, p.node, p.near()).must = ErrNotFound
+			l.Enter, p.ThreadID, p.node, p.near()).Must = ErrNotFound
 	}
 	if l.Promote {
 		p.add("line of thread", p.ThreadID, enter+`(SELECT id FROM run WHERE thread = ?2 AND status = 'pending'
 			AND held = ?1 ORDER BY created_at, id LIMIT 1) AND NOT EXISTS `+lineOf, 1, p.ThreadID, p.node,
-			p.near()).more = l.More
+			p.near()).More = l.More
 	}
 }
 

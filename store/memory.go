@@ -137,14 +137,14 @@ func (w *writer) putFacts(c MemoryChange, revision int64) error {
 		if err := w.exec(`DELETE FROM fact WHERE owner = ?`, c.Owner); err != nil {
 			return err
 		}
-		w.freesMuch()
+		w.FreesMuch()
 	}
 	for _, k := range c.Delete {
 		err := w.exec(`DELETE FROM fact WHERE owner = ? AND agent = ? AND id = ?`, c.Owner, k.Agent, k.ID)
 		if err != nil {
 			return err
 		}
-		w.freesMuch()
+		w.FreesMuch()
 	}
 	for _, f := range c.Put {
 		err := w.exec(`INSERT INTO fact(owner, agent, id, content, category, confidence, source, message, revision,

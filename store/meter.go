@@ -69,10 +69,10 @@ func (db *DB) countPending(ctx context.Context, p *pending) error {
 
 // Strained reports whether commits are so slow that this server claims no runs, leaving them to others. It is never
 // true for a database with one server.
-func (db *DB) Strained() bool { return db.Clustered() && db.w.strained() }
+func (db *DB) Strained() bool { return db.Clustered() && db.w.Strained() }
 
 // PoolWait returns the total time queries have waited for a connection.
-func (db *DB) PoolWait() time.Duration { return db.engine.reads().Stats().WaitDuration }
+func (db *DB) PoolWait() time.Duration { return db.engine.Reads().Stats().WaitDuration }
 
 // Orphans counts the runs under way that no living server has.
 func (db *DB) Orphans(ctx context.Context) (n int, err error) {

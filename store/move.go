@@ -16,6 +16,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fawn/store/commit"
+	"fawn/store/folder"
+	"fawn/store/postgres"
+	"fawn/store/sqlite"
 )
 
 const (
@@ -58,7 +63,7 @@ func Move(ctx context.Context, from, to Config, name string, dry bool) (tables [
 		return nil, err
 	}
 	arrived := false
-	defer func() { err = errors.Join(err, dst.close(), release(arrived)) }()
+	defer func() { err = errors.Join(err, dst.Close(), release(arrived)) }()
 	m := mover{ctx: ctx, from: src.engine, to: dst}
 	if tables, err = m.all(dry); err != nil {
 		return nil, fmt.Errorf("move rows: %w", err)
@@ -71,9 +76,9 @@ func Move(ctx context.Context, from, to Config, name string, dry bool) (tables [
 
 // openTarget opens the destination of a move, which may be in the folder of the source. release is called at the end;
 // unless the new files are to be kept, it restores the previous state.
-func openTarget(ctx context.Context, cfg Config, held string) (_ engine, release func(keep bool) error, err error) {
+func openTarget(ctx context.Context, cfg Config, held string) (_ commit.Engine, release func(keep bool) error, err error) {
 	if cfg.URL != "" {
-		e, err := openPostgres(ctx, cfg.postgres(""))
+		e, err := postgres.Open(ctx, cfg.postgres(""))
 		return e, func(bool) error { return nil }, err
 	}
 	dir, err := filepath.Abs(cfg.Dir)
@@ -85,17 +90,17 @@ func openTarget(ctx context.Context, cfg Config, held string) (_ engine, release
 		return nil, nil, fmt.Errorf("make the folder of the new database: %w", errors.Join(err, t.release(false)))
 	}
 	if dir != held {
-		if t.unlock, err = Hold(dir); err != nil {
+		if t.unlock, err = folder.Hold(dir); err != nil {
 			return nil, nil, errors.Join(err, t.release(false))
 		}
 	}
 	err = t.putAside(ctx, cfg)
-	var e *sqliteEngine
+	var e *sqlite.Engine
 	if err == nil {
-		err = newFile(ctx, dir)
+		err = sqlite.NewFile(ctx, dir)
 	}
 	if err == nil {
-		e, err = openSQLite(ctx, dir, cfg.sqlite())
+		e, err = sqlite.Open(ctx, dir, cfg.sqlite())
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, t.release(false))
@@ -131,12 +136,12 @@ func (t *fileTarget) putAside(ctx context.Context, cfg Config) error {
 		t.fresh = true
 		return nil
 	}
-	e, err := openSQLite(ctx, t.dir, cfg.sqlite())
+	e, err := sqlite.Open(ctx, t.dir, cfg.sqlite())
 	if err != nil {
 		return err
 	}
 	left := moved(ctx, e)
-	if err := e.close(); err != nil {
+	if err := e.Close(); err != nil {
 		return err
 	}
 	if _, ok := errors.AsType[*MovedError](left); !ok {
@@ -182,7 +187,7 @@ func (t *fileTarget) release(keep bool) (err error) {
 // mover copies rows. The target's connection that writes is its own.
 type mover struct {
 	ctx      context.Context
-	from, to engine
+	from, to commit.Engine
 }
 
 // movable is a table with its columns: those of the key first, in the key's order.
@@ -197,16 +202,16 @@ func (m *mover) all(dry bool) (moved []MovedTable, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.to.run([]stmt{{what: "begin", of: "move", sql: "BEGIN"}}); err != nil {
+	if err := m.to.Run([]stmt{{What: "begin", Of: "move", SQL: "BEGIN"}}); err != nil {
 		return nil, err
 	}
-	if e, ok := m.to.(*postgresEngine); ok {
-		if err := e.prepareMove(); err != nil {
-			return nil, errors.Join(err, m.to.run([]stmt{{what: "end", of: "move", sql: "ROLLBACK"}}))
+	if e, ok := m.to.(*postgres.Engine); ok {
+		if err := e.PrepareMove(); err != nil {
+			return nil, errors.Join(err, m.to.Run([]stmt{{What: "end", Of: "move", SQL: "ROLLBACK"}}))
 		}
 	}
 	end := "ROLLBACK"
-	defer func() { err = errors.Join(err, m.to.run([]stmt{{what: "end", of: "move", sql: end}})) }()
+	defer func() { err = errors.Join(err, m.to.Run([]stmt{{What: "end", Of: "move", SQL: end}})) }()
 	for _, t := range tables {
 		n, err := m.table(t)
 		if err != nil {
@@ -227,16 +232,16 @@ func (m *mover) all(dry bool) (moved []MovedTable, err error) {
 }
 
 // file returns the SQLite database of the two, whose columns are used for both.
-func (m *mover) file() *sqliteEngine {
-	if e, ok := m.from.(*sqliteEngine); ok {
+func (m *mover) file() *sqlite.Engine {
+	if e, ok := m.from.(*sqlite.Engine); ok {
 		return e
 	}
-	return m.to.(*sqliteEngine)
+	return m.to.(*sqlite.Engine)
 }
 
 func (m *mover) tables() (list []movable, err error) {
 	file := m.file()
-	_, names, err := file.shape(m.ctx)
+	_, names, err := file.Shape(m.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +250,7 @@ func (m *mover) tables() (list []movable, err error) {
 			continue
 		}
 		t := movable{name: name}
-		key, rest, err := file.columns(m.ctx, name)
+		key, rest, err := file.Columns(m.ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -271,7 +276,7 @@ func (t movable) write() string {
 
 // table copies a table and reads the copy again.
 func (m *mover) table(t movable) (rows int64, err error) {
-	there, err := m.to.stmt(`SELECT count(*) FROM "` + t.name + `"`)
+	there, err := m.to.Stmt(`SELECT count(*) FROM "` + t.name + `"`)
 	if err != nil {
 		return 0, err
 	}
@@ -300,17 +305,17 @@ func (m *mover) table(t movable) (rows int64, err error) {
 }
 
 // digest computes a digest of a table. Text is in the form that all databases accept.
-func (m *mover) digest(e engine, t movable, each func([]any) error) (digest, error) {
+func (m *mover) digest(e commit.Engine, t movable, each func([]any) error) (digest, error) {
 	d := digest{sum: sha256.New()}
 	var rows *sql.Rows
 	var err error
 	if e == m.to { // in its transaction
 		var s *sql.Stmt
-		if s, err = e.stmt(t.read()); err == nil {
+		if s, err = e.Stmt(t.read()); err == nil {
 			rows, err = s.QueryContext(m.ctx)
 		}
 	} else {
-		rows, err = e.reads().QueryContext(m.ctx, t.read())
+		rows, err = e.Reads().QueryContext(m.ctx, t.read())
 	}
 	if err != nil {
 		return d, err
@@ -368,14 +373,14 @@ func (d *digest) add(values []any) error {
 
 // moveWriter writes rows, many at once.
 type moveWriter struct {
-	to          engine
+	to          commit.Engine
 	query, name string
 	list        []stmt
 	bytes       int
 }
 
 func (w *moveWriter) add(values []any) error {
-	w.list = append(w.list, stmt{what: "write", of: w.name, sql: w.query, args: values})
+	w.list = append(w.list, stmt{What: "write", Of: w.name, SQL: w.query, Args: values})
 	for _, v := range values {
 		switch v := v.(type) {
 		case string:
@@ -391,7 +396,7 @@ func (w *moveWriter) add(values []any) error {
 }
 
 func (w *moveWriter) flush() error {
-	err := w.to.run(w.list)
+	err := w.to.Run(w.list)
 	w.list, w.bytes = w.list[:0], 0
 	return err
 }
@@ -400,7 +405,7 @@ func (w *moveWriter) flush() error {
 func (m *mover) index() error {
 	w := moveWriter{to: m.to, name: "passage_word",
 		query: `INSERT INTO passage_word(rowid, words) VALUES (?, {words}?{words end})`}
-	rows, err := m.from.reads().QueryContext(m.ctx, `SELECT id, thread, heading, body FROM passage ORDER BY id`)
+	rows, err := m.from.Reads().QueryContext(m.ctx, `SELECT id, thread, heading, body FROM passage ORDER BY id`)
 	if err != nil {
 		return err
 	}
@@ -420,7 +425,7 @@ func (m *mover) index() error {
 
 // number advances PostgreSQL's sequences past existing numbers.
 func (m *mover) number(tables []movable) error {
-	to, ok := m.to.(*postgresEngine)
+	to, ok := m.to.(*postgres.Engine)
 	if !ok {
 		return nil
 	}
@@ -429,7 +434,7 @@ func (m *mover) number(tables []movable) error {
 		if !slices.Contains([]string{"audit", "spending", "passage", "knowledge_doc", "fact", "channel_in"}, t.name) {
 			continue
 		}
-		if err := to.advanceSequence(t.name, key); err != nil {
+		if err := to.AdvanceSequence(t.name, key); err != nil {
 			return fmt.Errorf("number rows of %s: %w", t.name, err)
 		}
 	}

@@ -45,7 +45,7 @@ func (db *DB) SwapNotes(ctx context.Context, take []string, leave ...Note) error
 	names := slices.Sorted(slices.Values(take))
 	for _, name := range names {
 		p.add("take note", name, `DELETE FROM setting WHERE name = ? AND version = 0`,
-			noteSetting+name).must = ErrChanged
+			noteSetting+name).Must = ErrChanged
 	}
 	leave = slices.Clone(leave)
 	slices.SortFunc(leave, func(a, b Note) int { return strings.Compare(a.Name, b.Name) })
@@ -60,7 +60,7 @@ func (db *DB) SwapNotes(ctx context.Context, take []string, leave ...Note) error
 			continue
 		}
 		p.add("leave note", n.Name, `INSERT INTO setting(name, version, body) VALUES (?, 0, ?)
-			ON CONFLICT(name) DO NOTHING`, noteSetting+n.Name, body).must = ErrChanged
+			ON CONFLICT(name) DO NOTHING`, noteSetting+n.Name, body).Must = ErrChanged
 	}
 	now := db.Now()
 	swept := db.notesSwept.Load()
@@ -99,7 +99,7 @@ func (p *batch) emptyNotes() {
 	p.add("empty notes about thread", p.ThreadID, `UPDATE setting SET body = ? WHERE version = 0 AND body >= ? AND name IN
 		(SELECT '`+noteSetting+`' || substr(key, CAST(? AS INTEGER)) FROM kv WHERE owner = '' AND space = '`+boundNotes+`'
 		AND key >= ? AND key < ?)`, noteTime(p.now.Add(boundTime)), noteTime(p.now), utf8.RuneCountInString(p.ThreadID)+2, p.ThreadID+" ",
-		p.ThreadID+"!").wipe = true
+		p.ThreadID+"!").Wipe = true
 }
 
 // Notes returns valid notes by name prefix, in the order of names.

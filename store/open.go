@@ -8,6 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+
+	"fawn/store/commit"
+	"fawn/store/folder"
+	"fawn/store/postgres"
+	"fawn/store/sqlite"
+	"fawn/store/wake"
 )
 
 // Open creates the data folder if it is missing, locks it, migrates the schema and starts the writer. A folder used by
@@ -34,7 +40,7 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 		}
 	}()
 
-	if _, err := syncMode(cfg.Sync); err != nil {
+	if _, err := sqlite.SyncMode(cfg.Sync); err != nil {
 		return nil, err
 	}
 	if cfg.Readers <= 0 && cfg.URL != "" {
@@ -52,34 +58,34 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(dir, cfg.Addr)
+	lock, err := folder.Take(dir, cfg.Addr)
 	if err != nil {
 		return nil, err
 	}
-	undo = append(undo, lock.release)
+	undo = append(undo, lock.Release)
 
-	var e engine
-	var pg *postgresEngine
+	var e commit.Engine
+	var pg *postgres.Engine
 	if cfg.URL == "" {
-		if lock.unclean {
-			err = checkLog(ctx, dir, cfg.Log)
+		if lock.Unclean {
+			err = sqlite.CheckLog(ctx, dir, cfg.Log)
 		}
 		if err == nil {
-			e, err = openSQLite(ctx, dir, cfg.sqlite())
+			e, err = sqlite.Open(ctx, dir, cfg.sqlite())
 		}
 		if err == nil {
-			if err = lock.mark(dir, true); err != nil {
-				err = errors.Join(err, e.close())
+			if err = lock.Mark(dir, true); err != nil {
+				err = errors.Join(err, e.Close())
 			}
 		}
 	} else {
-		pg, err = openPostgres(ctx, cfg.postgres(lock.folder))
+		pg, err = postgres.Open(ctx, cfg.postgres(lock.Folder))
 		e = pg
 	}
 	if err != nil {
 		return nil, err
 	}
-	undo = append(undo, e.close)
+	undo = append(undo, e.Close)
 	if err := moved(ctx, e); err != nil {
 		return nil, err
 	}
@@ -87,19 +93,19 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w.wakes = newHub(e.self())
+	w.wakes = wake.New(e.Self())
 	if pg != nil {
-		pg.listen(w.wakes, cfg.Wake != WakePoll)
+		pg.Listen(w.wakes, cfg.Wake != WakePoll)
 	}
-	go w.run()
+	go w.Run()
 	return &DB{cfg: cfg, dir: dir, lock: lock, engine: e, pg: pg, w: w, stmts: map[string]*sql.Stmt{}}, nil
 }
 
 // moved rejects a database whose rows were moved.
-func moved(ctx context.Context, e engine) error {
+func moved(ctx context.Context, e commit.Engine) error {
 	var to string
 	const query = `SELECT body FROM kv WHERE owner = '' AND space = '` + movedSpace + `' AND key = 'to'`
-	err := e.reads().QueryRowContext(ctx, query).Scan(&to)
+	err := e.Reads().QueryRowContext(ctx, query).Scan(&to)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}

@@ -38,7 +38,7 @@ func TestFramesThatTheirCommitFoldsAreNotInTheTail(t *testing.T) {
 				lane.Append(seq+1, []byte("word"))
 			}
 			go func() { done <- lane.Commit(ctx, c.batch) }()
-			for db.w.queued() < int(c.last)+1+len(c.batch.Events)+len(c.batch.Messages) {
+			for db.w.Queued() < int(c.last)+1+len(c.batch.Events)+len(c.batch.Messages) {
 			}
 			close(on)
 			if err := <-began; err != nil {
@@ -52,7 +52,7 @@ func TestFramesThatTheirCommitFoldsAreNotInTheTail(t *testing.T) {
 				t.Errorf("in the tail are %s, want %s", got, c.want)
 			}
 			var rows int
-			if err := db.engine.reads().QueryRowContext(ctx, `SELECT count(*) FROM tail`).Scan(&rows); err != nil ||
+			if err := db.engine.Reads().QueryRowContext(ctx, `SELECT count(*) FROM tail`).Scan(&rows); err != nil ||
 				(rows > 0) != (c.want != "map[]") {
 				t.Errorf("%d rows, %v", rows, err)
 			}

@@ -47,7 +47,7 @@ func (db *DB) ThreadsOf(ctx context.Context, owner string) (ids []string, err er
 // and its account.
 func (db *DB) RemoveOwned(ctx context.Context, owner string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		w.freesMuch()
+		w.FreesMuch()
 		return w.overwriting(func() error { return w.removeOwned(owner) })
 	}})
 	if err != nil {

@@ -141,7 +141,7 @@ func (w *writer) removePassages(thread, file string) (more bool, err error) {
 				return err
 			}
 		}
-		w.freesMuch()
+		w.FreesMuch()
 		return nil
 	})
 }

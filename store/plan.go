@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"fawn/store/commit"
 )
 
 // setting is the context of a plan besides its batch.
@@ -22,7 +24,7 @@ type setting struct {
 type batch struct {
 	Batch
 	setting
-	Plan
+	commit.Plan
 	blobs []blobRow
 	uses  []blobUse
 }
@@ -32,7 +34,7 @@ func (p *batch) calm() bool { return p.ThreadID == "" && p.Run == nil && len(p.W
 
 // setting returns the current setting.
 func (w *writer) setting() setting {
-	s := setting{now: w.engine.now(), incarnation: 1 + rand.Int64N(1<<62), self: w.node, node: w.node,
+	s := setting{now: w.engine.Now(), incarnation: 1 + rand.Int64N(1<<62), self: w.node, node: w.node,
 		noEvents: w.noEvents, auditRows: w.auditRows, auditBytes: w.auditBytes}
 	if w.trims { // sums of several servers would be wrong, and their deletions would meet
 		s.auditRows = 0
@@ -55,11 +57,11 @@ func plan(b Batch, s setting) (*batch, error) {
 		return nil, err
 	}
 	for _, e := range b.Events {
-		p.to = max(p.to, e.Seq, e.To)
+		p.To = max(p.To, e.Seq, e.To)
 	}
-	p.folds = p.to
+	p.Folds = p.To
 	if b.Delete != nil {
-		p.folds = max(p.folds, b.Delete.EventsTo)
+		p.Folds = max(p.Folds, b.Delete.EventsTo)
 	}
 	p.takeBlobs()
 	p.putThread()
@@ -105,16 +107,16 @@ func (p *batch) complete() error {
 // add plans a statement. The result is valid until the next call.
 func (p *batch) add(what, of, sql string, args ...any) *stmt {
 	cleanAll(args)
-	p.stmts = append(p.stmts, stmt{what: what, of: of, sql: sql, args: args})
-	return &p.stmts[len(p.stmts)-1]
+	p.Stmts = append(p.Stmts, stmt{What: what, Of: of, SQL: sql, Args: args})
+	return &p.Stmts[len(p.Stmts)-1]
 }
 
 // measure completes the plan: what it does to the tail, and about how many bytes and rows it writes.
 func (p *batch) measure() {
-	p.target, p.of = p.ThreadID, p
-	p.removes = p.Delete != nil && p.Delete.Thread
-	p.frees = p.removes || p.Delete != nil && p.Delete.History
-	p.Plan.measure(1 + len(p.Messages) + len(p.Fields) + len(p.Checkpoints) + len(p.Events) + len(p.KV) + len(p.Audit) +
+	p.Target, p.Of = p.ThreadID, p
+	p.Removes = p.Delete != nil && p.Delete.Thread
+	p.Frees = p.Removes || p.Delete != nil && p.Delete.History
+	p.Plan.Measure(1 + len(p.Messages) + len(p.Fields) + len(p.Checkpoints) + len(p.Events) + len(p.KV) + len(p.Audit) +
 		len(p.Spending) + len(p.Wishes) + len(p.Outbound))
 }
 
@@ -132,9 +134,9 @@ func (p *batch) askThreads() {
 	}
 	for _, id := range ids {
 		if id != "" {
-			p.stmts = append(p.stmts, askThread(id))
+			p.Stmts = append(p.Stmts, askThread(id))
 			if p.movesLine() {
-				p.stmts[len(p.stmts)-1].sql = lockThread
+				p.Stmts[len(p.Stmts)-1].SQL = lockThread
 			}
 		}
 	}
@@ -145,8 +147,8 @@ const lockThread = `SELECT 1 FROM thread WHERE id = ?{lock}`
 
 // askThread fails the batch when the thread does not exist.
 func askThread(id string) stmt {
-	return stmt{what: "thread", of: id, sql: `SELECT 1 FROM thread WHERE id = ?`, args: []any{clean(id)},
-		must: ErrNotFound}
+	return stmt{What: "thread", Of: id, SQL: `SELECT 1 FROM thread WHERE id = ?`, Args: []any{clean(id)},
+		Must: ErrNotFound}
 }
 
 // objectText returns raw as text, nil if it is empty.

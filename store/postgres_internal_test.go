@@ -12,7 +12,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"fawn/store/commit"
 	"fawn/store/pgtest"
+	"fawn/store/sqlite"
 )
 
 func openAt(t *testing.T, cfg Config) *DB {
@@ -32,7 +34,7 @@ func TestKindsOfDatabasesHaveTheSameTables(t *testing.T) {
 	pg := openAt(t, Config{URL: pgtest.Storage(t)})
 	file := openAt(t, Config{})
 	columns := func(db *DB, query string) []string {
-		list, err := texts(t.Context(), db.engine.reads(), query)
+		list, err := commit.Texts(t.Context(), db.engine.Reads(), query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,8 +60,8 @@ func TestKindsOfDatabasesHaveTheSameTables(t *testing.T) {
 			t.Errorf("SQLite lacks %s", c)
 		}
 	}
-	if schema, _, err := pg.engine.shape(t.Context()); err != nil || schema != Schema() {
-		t.Errorf("migrations of PostgreSQL end at %d, those of SQLite at %d: %v", schema, Schema(), err)
+	if schema, _, err := pg.engine.Shape(t.Context()); err != nil || schema != sqlite.Schema() {
+		t.Errorf("migrations of PostgreSQL end at %d, those of SQLite at %d: %v", schema, sqlite.Schema(), err)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"fawn/store/migrations"
 	"fawn/store/pgtest"
+	"fawn/store/postgres"
+	"fawn/store/sqlite"
 )
 
 // later are the migrations of this program and of later ones.
@@ -69,7 +71,7 @@ func TestServersOfTwoProgramsShareADatabase(t *testing.T) {
 			}
 		}
 	}
-	now := Schema()
+	now := sqlite.Schema()
 	added := "-- additive\nALTER TABLE thread ADD COLUMN mood text NOT NULL DEFAULT 'calm'"
 	first := must(nil)
 	second := must(later(t, added)) // while the first one lives
@@ -109,16 +111,16 @@ func TestTablesAreChangedByHand(t *testing.T) {
 	url := pgtest.Storage(t)
 	cfg := Config{Dir: t.TempDir(), URL: url, NoMigrate: true, Cluster: true, Log: slog.New(slog.DiscardHandler)}
 	_, err := Open(t.Context(), cfg)
-	if refused, ok := errors.AsType[*SchemaError](err); !ok || refused.Tables != 0 || refused.Binary != Schema() ||
+	if refused, ok := errors.AsType[*SchemaError](err); !ok || refused.Tables != 0 || refused.Binary != sqlite.Schema() ||
 		!strings.Contains(err.Error(), "fawn migrate") {
 		t.Fatal(err)
 	}
-	if from, to, err := MigrateTables(t.Context(), cfg); err != nil || from != 0 || to != Schema() {
+	if from, to, err := MigrateTables(t.Context(), cfg); err != nil || from != 0 || to != sqlite.Schema() {
 		t.Fatal(from, to, err)
 	}
 	db := openAt(t, cfg)
 	cfg.migrations = later(t, "-- additive\nCREATE TABLE later (id bigint)")
-	if from, to, err := MigrateTables(t.Context(), cfg); err != nil || from != Schema() || to != Schema()+1 {
+	if from, to, err := MigrateTables(t.Context(), cfg); err != nil || from != sqlite.Schema() || to != sqlite.Schema()+1 {
 		t.Error(from, to, err)
 	}
 	cfg.migrations = later(t, "-- additive\nCREATE TABLE later (id bigint)", "DROP TABLE later")
@@ -138,7 +140,7 @@ func TestNewFormsOfEventsWaitForAllServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := openAt(t, Config{URL: url, Cluster: true, Lease: time.Minute})
-	if n, _ := db.Node(); n.Format != nodeFormat-1 {
+	if n, _ := db.Node(); n.Format != postgres.NodeFormat-1 {
 		t.Errorf("form %d", n.Format)
 	}
 	if err := old.Close(); err != nil {
@@ -146,7 +148,7 @@ func TestNewFormsOfEventsWaitForAllServers(t *testing.T) {
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		n, _ := db.Node()
-		if n.Format == nodeFormat {
+		if n.Format == postgres.NodeFormat {
 			return
 		}
 		if time.Now().After(deadline) {

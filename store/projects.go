@@ -376,7 +376,7 @@ func (db *DB) DeleteProject(ctx context.Context, owner, id string, discard bool,
 		if err != nil {
 			return err
 		}
-		w.freesMuch()
+		w.FreesMuch()
 		err = w.overwriting(func() error {
 			for _, q := range []struct {
 				query string

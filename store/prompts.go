@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"fawn/store/postgres"
 )
 
 // SharedWithAll instead of a team's id shares a prompt with everyone on the server.
@@ -41,7 +43,7 @@ func (db *DB) SavedPrompts(ctx context.Context, person string, all bool) ([]Save
 	list := []SavedPrompt{}
 	err := db.each(ctx, `SELECT `+promptColumns+` FROM saved_prompt p WHERE p.owner = ?1 OR `+sharedWith+`
 		OR ?2 = 1 AND p.shared <> '' ORDER BY p.name, p.created_at, p.id`,
-		[]any{orDefault(person, DefaultOwner), number(all)}, func(rows *sql.Rows) (bool, error) {
+		[]any{orDefault(person, DefaultOwner), postgres.Number(all)}, func(rows *sql.Rows) (bool, error) {
 			p, err := scanPrompt(rows)
 			list = append(list, p)
 			return true, err
@@ -55,7 +57,7 @@ func (db *DB) SavedPrompts(ctx context.Context, person string, all bool) ([]Save
 // SavedPrompt returns a person's own prompt or one shared with them, with all also with others; else ErrNotFound.
 func (db *DB) SavedPrompt(ctx context.Context, person, id string, all bool) (SavedPrompt, error) {
 	p, err := scanPrompt(db.one(db.brief(ctx), `SELECT `+promptColumns+` FROM saved_prompt p WHERE p.id = ?2
-		AND (p.owner = ?1 OR `+sharedWith+` OR ?3 = 1 AND p.shared <> '')`, orDefault(person, DefaultOwner), id, number(all)))
+		AND (p.owner = ?1 OR `+sharedWith+` OR ?3 = 1 AND p.shared <> '')`, orDefault(person, DefaultOwner), id, postgres.Number(all)))
 	if err != nil {
 		return SavedPrompt{}, fmt.Errorf("prompt %s: %w", id, err)
 	}
@@ -116,7 +118,7 @@ func (db *DB) ChangePrompt(ctx context.Context, p SavedPrompt) error {
 // DeletePrompt deletes a prompt and erases it from the file. ErrNotFound if it doesn't exist.
 func (db *DB) DeletePrompt(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		w.freesMuch()
+		w.FreesMuch()
 		return w.overwriting(func() error {
 			n, err := w.change(`DELETE FROM saved_prompt WHERE id = ?`, id)
 			if err == nil && n == 0 {

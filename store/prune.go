@@ -23,7 +23,7 @@ const DocumentSpace = threadSpaces + "document"
 func (p *batch) removeThread() {
 	const what = "delete thread"
 	p.add(what, p.ThreadID, `DELETE FROM item WHERE owner = (SELECT owner FROM thread WHERE id = ?1)
-		AND namespace = '`+conversations+`' AND {json}value{json end} ->> 'thread' = ?1`, p.ThreadID).wipe = true
+		AND namespace = '`+conversations+`' AND {json}value{json end} ->> 'thread' = ?1`, p.ThreadID).Wipe = true
 	for _, query := range []string{
 		`DELETE FROM channel_in WHERE run IN (SELECT id FROM run WHERE thread = ?)`,
 		`DELETE FROM channel_out WHERE run IN (SELECT id FROM run WHERE thread = ?)`,
@@ -40,12 +40,12 @@ func (p *batch) removeThread() {
 		`DELETE FROM cron WHERE thread = ?`,
 		`DELETE FROM thread WHERE id = ?`,
 	} {
-		p.add(what, p.ThreadID, query, p.ThreadID).wipe = true
+		p.add(what, p.ThreadID, query, p.ThreadID).Wipe = true
 	}
 	p.emptyNotes()
 	p.add(what, p.ThreadID,
 		`DELETE FROM kv WHERE owner = '' AND space >= ? AND space < ? AND (key = ? OR key >= ? AND key < ?)`,
-		threadSpaces, threadSpaces+"\x7f", p.ThreadID, p.ThreadID+" ", p.ThreadID+"!").wipe = true
+		threadSpaces, threadSpaces+"\x7f", p.ThreadID, p.ThreadID+" ", p.ThreadID+"!").Wipe = true
 }
 
 // removeHistory leaves the thread its head with the rows that needs. Runs stay as they are
@@ -54,7 +54,7 @@ func (p *batch) removeHistory() {
 	const what = "delete the history of thread"
 	thread := p.ThreadID
 	p.add(what, thread, `SELECT 1 FROM thread t JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head
-		WHERE t.id = ?`, thread).must = ErrNotFound
+		WHERE t.id = ?`, thread).Must = ErrNotFound
 	for _, query := range []string{
 		`DELETE FROM checkpoint WHERE thread = ?1 AND NOT (ns = '' AND id = (SELECT head FROM thread WHERE id = ?1))`,
 		`UPDATE checkpoint SET parent = '' WHERE thread = ?1`,

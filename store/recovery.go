@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"fawn/store/commit"
 )
 
 // Delta is a frame of the tail that no event row covers yet.
@@ -20,7 +22,7 @@ type Delta struct {
 // row is logged, and the frames before the damage are returned.
 func (db *DB) Tail(ctx context.Context) (map[string][]Delta, error) {
 	return db.readTail(ctx, `SELECT id, data FROM tail WHERE id >= ? AND id < ? OR {gone} ORDER BY id`,
-		db.w.span.first, db.w.span.end)
+		db.w.Span.First, db.w.Span.End)
 }
 
 // LeftTail is Tail during operation: it returns the frames of servers that died since. Taking over a run may need the
@@ -38,7 +40,7 @@ func (db *DB) readTail(ctx context.Context, query string, args ...any) (map[stri
 			return false, err
 		}
 		for len(b) > 0 {
-			thread, seq, data, rest, err := nextFrame(b)
+			thread, seq, data, rest, err := commit.NextFrame(b)
 			if err != nil {
 				db.cfg.Log.Error("tail row is damaged", "row", id, "lost_bytes", len(b), "err", err)
 				break
@@ -59,7 +61,7 @@ func (db *DB) readTail(ctx context.Context, query string, args ...any) (map[stri
 			seqs[thread] = max(seqs[thread], d.Seq)
 		}
 	}
-	db.w.noteOld(seqs)
+	db.w.NoteOld(seqs)
 	at, err := db.standings(ctx, tail)
 	if err != nil {
 		return nil, fmt.Errorf("read tail: %w", err)
@@ -85,7 +87,7 @@ func (db *DB) readTail(ctx context.Context, query string, args ...any) (map[stri
 func (db *DB) ClearTail(ctx context.Context) error {
 	left, err := db.leftRows(ctx)
 	if err == nil {
-		err = db.w.Writer.do(ctx, db.w.clearOld(left))
+		err = db.w.Writer.Do(ctx, db.w.ClearOld(left))
 	}
 	if err != nil {
 		return fmt.Errorf("clear tail: %w", err)
@@ -95,7 +97,7 @@ func (db *DB) ClearTail(ctx context.Context) error {
 
 // leftRows returns the rows of dead servers up to the first row of each that is still needed. No rows are added to
 // them.
-func (db *DB) leftRows(ctx context.Context) (list []tailSpan, err error) {
+func (db *DB) leftRows(ctx context.Context) (list []commit.Span, err error) {
 	each := func(row func(id int64), frame func(thread []byte, seq int64)) error {
 		const query = `SELECT id, data FROM tail WHERE {gone} ORDER BY id`
 		return db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {
@@ -104,13 +106,13 @@ func (db *DB) leftRows(ctx context.Context) (list []tailSpan, err error) {
 			if err := rows.Scan(&id, &data); err != nil {
 				return false, err
 			}
-			keepFrames(data, func(thread []byte, seq int64) bool { frame(thread, seq); return false })
+			commit.KeepFrames(data, func(thread []byte, seq int64) bool { frame(thread, seq); return false })
 			row(id)
 			return true, nil
 		})
 	}
 	threads, nodes := map[string][]Delta{}, map[int64]bool{} // other threads may be deleted meanwhile
-	err = each(func(id int64) { nodes[id>>tailBits] = true }, func(thread []byte, _ int64) {
+	err = each(func(id int64) { nodes[id>>commit.TailBits] = true }, func(thread []byte, _ int64) {
 		if _, ok := threads[string(thread)]; !ok && len(thread) > 0 {
 			threads[string(thread)] = nil
 		}
@@ -124,14 +126,14 @@ func (db *DB) leftRows(ctx context.Context) (list []tailSpan, err error) {
 	}
 	needed, keeps := false, int64(-1) // this row, and the server of a needed one
 	err = each(func(id int64) {
-		node, last := id>>tailBits, len(list)-1
+		node, last := id>>commit.TailBits, len(list)-1
 		switch {
 		case needed || node == keeps || !nodes[node]:
 			needed, keeps = false, node
-		case last >= 0 && list[last].first>>tailBits == node:
-			list[last].end = id + 1
+		case last >= 0 && list[last].First>>commit.TailBits == node:
+			list[last].End = id + 1
 		default:
-			list = append(list, tailSpan{id, id + 1})
+			list = append(list, commit.Span{First: id, End: id + 1})
 		}
 	}, func(thread []byte, seq int64) {
 		th := at[string(thread)]

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"fawn/store/postgres"
 )
 
 // Repair fixes everything that can be fixed without losing visible content, after copying a database file, and returns
@@ -14,7 +16,7 @@ import (
 func (db *DB) Repair(ctx context.Context) ([]string, error) {
 	copied := filepath.Join(db.dir, "fawn-before-repair-"+time.Now().UTC().Format("20060102T150405.000")+".db")
 	err := db.Backup(ctx, copied)
-	if err != nil && !errors.Is(err, errNoFile) {
+	if err != nil && !errors.Is(err, postgres.ErrNoFile) {
 		return nil, err
 	}
 	isFile := err == nil

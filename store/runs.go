@@ -208,7 +208,7 @@ func (p *batch) putRun() {
 	if inLine {
 		args = append(args, p.node, p.near())
 	}
-	p.add("run", r.ID, query, args...).must = ErrExists
+	p.add("run", r.ID, query, args...).Must = ErrExists
 }
 
 // Wish is a request to end or change a run that has not ended. It is stored immediately, so that it outlives the server

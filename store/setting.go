@@ -83,11 +83,11 @@ func (db *DB) SwapSettings(ctx context.Context, list ...Setting) error {
 		names[i] = s.Name
 		if s.Version == 0 {
 			p.add("write setting", s.Name, `INSERT INTO setting(name, version, body) VALUES (?, 1, ?)
-				ON CONFLICT(name) DO NOTHING`, s.Name, s.Body).must = ErrChanged
+				ON CONFLICT(name) DO NOTHING`, s.Name, s.Body).Must = ErrChanged
 			continue
 		}
 		p.add("write setting", s.Name, `UPDATE setting SET version = version + 1, body = ?
-			WHERE name = ? AND version = ?`, s.Body, s.Name, s.Version).must = ErrChanged
+			WHERE name = ? AND version = ?`, s.Body, s.Name, s.Version).Must = ErrChanged
 	}
 	p.measure()
 	if err := db.w.do(ctx, &job{batch: p}); err != nil {
@@ -155,7 +155,7 @@ func (db *DB) Spend(ctx context.Context, hash string, until time.Time) error {
 	p.add("delete what was spent", "", `DELETE FROM setting WHERE name >= 'spent/' AND name < 'spent0' AND body < ?`,
 		moment(db.Now()))
 	p.add("spend", hash, `INSERT INTO setting(name, version, body) VALUES (?, 0, ?) ON CONFLICT(name) DO NOTHING`,
-		spentSetting+hash, moment(until)).must = ErrChanged
+		spentSetting+hash, moment(until)).Must = ErrChanged
 	p.measure()
 	return db.w.do(ctx, &job{batch: p})
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fawn/store/sqlite"
 )
 
 // Metadata members that determine a thread's shelf.
@@ -52,7 +54,7 @@ func flagged(metadata []byte, name string) bool {
 	if !bytes.Contains(metadata, []byte(name)) {
 		return false
 	}
-	m, err := members(metadata)
+	m, err := sqlite.Members(metadata)
 	return err == nil && string(m[name]) == "true"
 }
 
@@ -63,7 +65,7 @@ func tagsIn(metadata []byte) (tags []string) {
 	if !bytes.Contains(metadata, []byte(TagsKey)) {
 		return nil
 	}
-	m, err := members(metadata)
+	m, err := sqlite.Members(metadata)
 	if err != nil || json.Unmarshal(m[TagsKey], &tags) != nil {
 		return nil
 	}

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"fawn/store/sqlite"
 )
 
 const (
@@ -12,7 +14,7 @@ const (
 
 // Room returns the used part of the database file, without the write-ahead log.
 func (db *DB) Room(ctx context.Context) (Room, error) {
-	r, err := db.engine.room(ctx)
+	r, err := db.engine.Room(ctx)
 	if err != nil {
 		return Room{}, fmt.Errorf("measure free space of store: %w", err)
 	}
@@ -25,10 +27,10 @@ func (db *DB) Shrink(ctx context.Context) (int64, error) {
 	given := int64(0)
 	for {
 		before, err := db.Room(ctx)
-		if err != nil || before.Free <= keepPages*sqlitePage {
+		if err != nil || before.Free <= keepPages*sqlite.PageSize {
 			return given, err
 		}
-		err = db.w.do(ctx, &job{apply: func(w *writer) error { return w.engine.giveBack(freeSlice) }})
+		err = db.w.do(ctx, &job{apply: func(w *writer) error { return w.engine.GiveBack(freeSlice) }})
 		if err != nil {
 			return given, fmt.Errorf("shrink store: %w", err)
 		}

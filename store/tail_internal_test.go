@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"fawn/store/commit"
 	"fawn/store/pgtest"
+	"fawn/store/postgres"
 )
 
 // openTwo opens two servers that share a database.
@@ -25,7 +27,7 @@ func beside(t *testing.T, db *DB) *DB {
 	t.Helper()
 	other := openAt(t, Config{URL: db.cfg.URL, Cluster: true})
 	for _, db := range []*DB{db, other} {
-		db.engine.(*postgresEngine).node.others.Store(1) // as the next renewal would find out
+		db.engine.(*postgres.Engine).Lease.Others.Store(1) // as the next renewal would find out
 	}
 	return other
 }
@@ -155,14 +157,14 @@ func TestEachGroupHasARow(t *testing.T) {
 	}
 	want := []int64{}
 	for i := range groups.Load() {
-		want = append(want, db.w.span.first+i)
+		want = append(want, db.w.Span.First+i)
 	}
 	if len(want) < 5 {
 		t.Errorf("%d groups were written", len(want))
 	}
 	var got []int64
 	var said []string
-	rows, err := connectTo(t, url).Query(ctx, `SELECT id, data FROM tail WHERE id < $1 ORDER BY id`, db.w.span.end)
+	rows, err := connectTo(t, url).Query(ctx, `SELECT id, data FROM tail WHERE id < $1 ORDER BY id`, db.w.Span.End)
 	for err == nil && rows.Next() {
 		var id int64
 		var b []byte
@@ -171,12 +173,12 @@ func TestEachGroupHasARow(t *testing.T) {
 		}
 		text := ""
 		for len(b) > 0 {
-			thread, seq, data, rest, err := nextFrame(b)
+			thread, seq, data, rest, err := commit.NextFrame(b)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(thread) == 0 {
-				if thread, seq, _, _, err = nextFrame(data); err != nil {
+				if thread, seq, _, _, err = commit.NextFrame(data); err != nil {
 					t.Fatal(err)
 				}
 				data = []byte("folded")
@@ -207,8 +209,8 @@ func TestARunSaysFromWhereItIsInTheTail(t *testing.T) {
 	from := func(db *DB) int64 {
 		t.Helper()
 		n, err := a.Count(ctx, `SELECT tail_from FROM run WHERE id = 'run'`)
-		if err != nil || n < db.w.span.first || n >= db.w.span.end {
-			t.Fatalf("from row %d of %+v: %v", n, db.w.span, err)
+		if err != nil || n < db.w.Span.First || n >= db.w.Span.End {
+			t.Fatalf("from row %d of %+v: %v", n, db.w.Span, err)
 		}
 		return n
 	}

@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"fawn/store/commit"
+	"fawn/store/wake"
 )
 
 const (
@@ -22,9 +25,9 @@ type TailRow struct {
 
 // TailEnd returns the last row in the tail of a server, 0 for none.
 func (db *DB) TailEnd(ctx context.Context, server int64) (last int64, err error) {
-	span := spanOf(server)
+	span := commit.SpanOf(server)
 	err = db.queryRow(ctx, `SELECT coalesce(max(id), 0) FROM tail WHERE id >= ? AND id < ?`,
-		[]any{span.first, span.end}, &last)
+		[]any{span.First, span.End}, &last)
 	if err != nil {
 		return 0, fmt.Errorf("end of the tail of server %d: %w", server, err)
 	}
@@ -34,11 +37,11 @@ func (db *DB) TailEnd(ctx context.Context, server int64) (last int64, err error)
 // TailRows returns rows of a server's tail after one, in order, possibly limited: only those about wanted threads. A
 // server's rows have no gaps, except for swept ones that are no longer needed.
 func (db *DB) TailRows(ctx context.Context, server, after int64, wanted func(thread []byte) bool) ([]TailRow, error) {
-	span := spanOf(server)
+	span := commit.SpanOf(server)
 	var list []TailRow
 	size := 0
 	err := db.each(ctx, `SELECT id, data FROM tail WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`,
-		[]any{max(span.first, after+1), span.end, readTailRows}, func(rows *sql.Rows) (bool, error) {
+		[]any{max(span.First, after+1), span.End, readTailRows}, func(rows *sql.Rows) (bool, error) {
 			var data sql.RawBytes
 			row := TailRow{}
 			if err := rows.Scan(&row.ID, &data); err != nil {
@@ -62,7 +65,7 @@ func (db *DB) TailRows(ctx context.Context, server, after int64, wanted func(thr
 
 func (r *TailRow) read(b []byte, wanted func(thread []byte) bool) error {
 	for len(b) > 0 {
-		thread, seq, data, rest, err := nextFrame(b)
+		thread, seq, data, rest, err := commit.NextFrame(b)
 		if err != nil {
 			return err
 		}
@@ -74,7 +77,7 @@ func (r *TailRow) read(b []byte, wanted func(thread []byte) bool) error {
 			continue
 		}
 		for marks := data; len(marks) > 0; {
-			if thread, seq, _, marks, err = nextFrame(marks); err != nil {
+			if thread, seq, _, marks, err = commit.NextFrame(marks); err != nil {
 				return err
 			}
 			if wanted(thread) {
@@ -121,4 +124,4 @@ func (db *DB) Underway(ctx context.Context, runs ...string) (map[string]Underway
 
 // ReadsTail notifies a server that its tail is read here, so that it announces its writes. It is valid for some
 // seconds.
-func (db *DB) ReadsTail(server int64) { db.Say(wakeFollow, server) }
+func (db *DB) ReadsTail(server int64) { db.Say(wake.Follow, server) }

@@ -301,7 +301,7 @@ func (p *batch) putThread() {
 	now := p.now.UnixMilli()
 	p.add("thread", t.ID, query, t.ID, orDefault(t.Owner, DefaultOwner), orDefault(t.Status, "idle"), t.Title,
 		object(t.Metadata), object(t.Config), t.Head, orNow(t.CreatedAt, now), orNow(t.UpdatedAt, now),
-		orNow(t.StateUpdatedAt, now), millis(t.DeletedAt), t.Project, p.incarnation).must = ErrExists
+		orNow(t.StateUpdatedAt, now), millis(t.DeletedAt), t.Project, p.incarnation).Must = ErrExists
 }
 
 func (p *batch) patchThread() error {
@@ -328,7 +328,7 @@ func (p *batch) patchThread() error {
 	}
 	if len(p.Events) > 0 && !p.noEvents {
 		query += `, seq = {greatest}(seq, ?)`
-		args = append(args, p.to)
+		args = append(args, p.To)
 	}
 	if len(p.Messages) > 0 {
 		query += `, ` + raisedTop
@@ -342,7 +342,7 @@ func (p *batch) patchThread() error {
 		query += `, state_updated_at = ?`
 		args = append(args, p.now.UnixMilli())
 	}
-	p.add("thread", p.ThreadID, query+` WHERE id = ?`, append(args, p.ThreadID)...).must = ErrNotFound
+	p.add("thread", p.ThreadID, query+` WHERE id = ?`, append(args, p.ThreadID)...).Must = ErrNotFound
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (db *DB) PutTrace(ctx context.Context, spans []Span, parts []PromptPart, no
 			WHERE id = ? AND thread = ? ON CONFLICT DO NOTHING`, s.N, s.Body, s.Run, s.Thread)
 	}
 	b.measure()
-	b.items += len(b.stmts)
+	b.Items += len(b.Stmts)
 	if err := db.w.do(ctx, &job{batch: b, calm: true}); err != nil {
 		return fmt.Errorf("store traces: %w", err)
 	}

@@ -1,5 +1,9 @@
 package store
 
+import (
+	"fawn/store/wake"
+)
+
 // WakePoll for [Config.Wake] makes servers poll more often instead of notifying each other.
 const WakePoll = "poll"
 
@@ -18,13 +22,13 @@ var _ Wakes = (*DB)(nil)
 
 // Hear implements [Wakes].
 func (db *DB) Hear(kind WakeKind, server int64, f func(Wake)) (stop func()) {
-	return db.w.wakes.hear(wakeTopic{kind, server}, f)
+	return db.w.wakes.Hear(wake.Topic{Kind: kind, Server: server}, f)
 }
 
 // Say implements [Wakes].
 func (db *DB) Say(kind WakeKind, server int64, ids ...string) {
-	db.w.wakes.say(wakeTopic{kind, server}, ids...)
+	db.w.wakes.Say(wake.Topic{Kind: kind, Server: server}, ids...)
 }
 
 // Polls implements [Wakes].
-func (db *DB) Polls() bool { return db.Shared() && !db.w.wakes.wired() }
+func (db *DB) Polls() bool { return db.Shared() && !db.w.wakes.Wired() }

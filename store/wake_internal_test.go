@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fawn/store/pgtest"
+	"fawn/store/postgres"
 )
 
 // ear collects what is heard.
@@ -27,7 +28,7 @@ func listenTo(t *testing.T, db *DB, kind WakeKind, server int64) *ear {
 		e.mu.Lock()
 		e.heard = append(e.heard, w)
 		e.mu.Unlock()
-		poke(e.more)
+		postgres.Poke(e.more)
 	}))
 	return e
 }
@@ -173,7 +174,7 @@ func TestHintsThatFailAreMadeUpForByLooking(t *testing.T) {
 	url := strings.Replace(server.URL, "fawn@", "plain@", 1)
 	count := &missed{}
 	a, b := openAt(t, Config{URL: url, Cluster: true}), openAt(t, Config{URL: url, Cluster: true, Meter: count})
-	a.engine.(*postgresEngine).node.others.Store(1) // as the next renewal would find out
+	a.engine.(*postgres.Engine).Lease.Others.Store(1) // as the next renewal would find out
 	e := listenTo(t, b, WakeRuns, 0)
 	e.until(t, "something may have been missed", all)
 	if _, err := b.Duties(ctx); err != nil { // looks once for that

@@ -10,5 +10,5 @@ type Work struct {
 
 // Work returns the current counts.
 func (db *DB) Work() Work {
-	return Work{Queries: db.queries.Load(), Statements: db.engine.works(), Commits: db.w.commitCount()}
+	return Work{Queries: db.queries.Load(), Statements: db.engine.Works(), Commits: db.w.CommitCount()}
 }

@@ -5,18 +5,22 @@ import (
 	"database/sql"
 	"fmt"
 	"sync/atomic"
+
+	"fawn/store/commit"
+	"fawn/store/postgres"
+	"fawn/store/wake"
 )
 
 // writer is what rows need to write: the one that commits, and what must learn of changes.
 type writer struct {
-	*Writer
-	engine   engine
+	*commit.Writer
+	engine   commit.Engine
 	node     int64 // see engine.self; constant
 	noEvents bool
 	meter    Meter         // nil for a file
 	crowded  atomic.Bool   // see DB.Crowded
 	listed   atomic.Uint64 // number of creations, deletions and restorations of threads
-	wakes    *wakes
+	wakes    *wake.Hub
 	blank    blanks
 	puts     []KV // values put by the job being written
 
@@ -26,26 +30,26 @@ type writer struct {
 
 // job is a batch, or a function that writes rows in the transaction.
 type job struct {
-	lane  *lane
+	lane  *commit.Lane
 	batch *batch
 	apply func(*writer) error // runs in the transaction
 	then  func(*writer)       // runs after the commit
 	calm  bool                // it joins the next commit, like deltas
 }
 
-func openWriter(ctx context.Context, e engine, pg *postgresEngine, dir string, cfg Config) (_ *writer, err error) {
-	w := &writer{engine: e, node: e.self(), noEvents: cfg.NoEvents, auditRows: AuditRows, auditBytes: AuditBytes,
+func openWriter(ctx context.Context, e commit.Engine, pg *postgres.Engine, dir string, cfg Config) (_ *writer, err error) {
+	w := &writer{engine: e, node: e.Self(), noEvents: cfg.NoEvents, auditRows: AuditRows, auditBytes: AuditBytes,
 		trims: cfg.URL != "" && cfg.Cluster}
 	if pg != nil {
-		w.meter = pg.meter
+		w.meter = pg.Meter
 	}
-	w.Writer, err = newWriter(ctx, e, Options{Dir: dir, Log: cfg.Log, NoEvents: cfg.NoEvents, Committed: cfg.Committed,
+	w.Writer, err = commit.NewWriter(ctx, e, commit.Options{Dir: dir, Log: cfg.Log, NoEvents: cfg.NoEvents, Committed: cfg.Committed,
 		Meter: w.meter, Watcher: w})
 	if err != nil {
 		return nil, err
 	}
 	if pg != nil {
-		pg.unreachable = w.failWaiting
+		pg.Unreachable = w.FailWaiting
 	}
 	return w, nil
 }
@@ -53,20 +57,20 @@ func openWriter(ctx context.Context, e engine, pg *postgresEngine, dir string, c
 // do queues j as urgent and waits for it. If ctx ends first, it is unknown whether j takes effect; its
 // apply no longer runs, as it may write to variables of the caller.
 func (w *writer) do(ctx context.Context, j *job) error {
-	c := &Job{lane: j.lane, calm: j.calm}
+	c := &commit.Job{Lane: j.lane, Calm: j.calm}
 	if j.batch != nil {
-		c.plan = &j.batch.Plan
+		c.Plan = &j.batch.Plan
 	}
 	if apply := j.apply; apply != nil {
-		c.apply = func() error { return apply(w) }
+		c.Apply = func() error { return apply(w) }
 	}
 	if then := j.then; then != nil {
-		c.then = func() { then(w) }
+		c.Then = func() { then(w) }
 	}
-	return w.Writer.do(ctx, c)
+	return w.Writer.Do(ctx, c)
 }
 
-func (w *writer) commitBatch(ctx context.Context, l *lane, b Batch) error {
+func (w *writer) commitBatch(ctx context.Context, l *commit.Lane, b Batch) error {
 	p, err := plan(b, w.setting())
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
@@ -78,7 +82,7 @@ func (w *writer) commitBatch(ctx context.Context, l *lane, b Batch) error {
 }
 
 // stmt returns the prepared form of a constant statement.
-func (w *writer) stmt(query string) (*sql.Stmt, error) { return w.engine.stmt(query) }
+func (w *writer) stmt(query string) (*sql.Stmt, error) { return w.engine.Stmt(query) }
 
 func (w *writer) exec(query string, args ...any) error {
 	_, err := w.change(query, args...)
@@ -88,37 +92,37 @@ func (w *writer) exec(query string, args ...any) error {
 // change executes a statement and returns the number of changed rows.
 func (w *writer) change(query string, args ...any) (int64, error) {
 	cleanAll(args)
-	return w.engine.change(query, args)
+	return w.engine.Change(query, args)
 }
 
 // overwriting runs deletions that also erase the deleted values from the file.
-func (w *writer) overwriting(do func() error) error { return w.engine.overwriting(do) }
+func (w *writer) overwriting(do func() error) error { return w.engine.Overwriting(do) }
 
 // Settled implements [Watcher].
-func (w *writer) Settled(j *Job) {
-	if j.plan == nil {
+func (w *writer) Settled(j *commit.Job) {
+	if j.Plan == nil {
 		w.blank.written(w.puts)
 		w.puts = nil
 		return
 	}
-	b, ok := j.plan.of.(*batch)
+	b, ok := j.Plan.Of.(*batch)
 	if !ok {
 		return
 	}
 	w.blank.written(b.KV)
-	if b.Thread != nil || b.removes || b.Patch != nil && (b.Patch.Metadata != nil || b.Patch.Merge != nil) {
+	if b.Thread != nil || b.Removes || b.Patch != nil && (b.Patch.Metadata != nil || b.Patch.Merge != nil) {
 		w.listed.Add(1)
 	}
 }
 
 // Committed implements [Watcher].
-func (w *writer) Committed(g *Group) {
-	w.wakes.wrote()
-	for _, j := range g.jobs {
-		if j.plan == nil || j.err != nil {
+func (w *writer) Committed(g *commit.Group) {
+	w.wakes.Wrote()
+	for _, j := range g.Jobs {
+		if j.Plan == nil || j.Err != nil {
 			continue
 		}
-		if b, ok := j.plan.of.(*batch); ok {
+		if b, ok := j.Plan.Of.(*batch); ok {
 			w.announce(b)
 		}
 	}
@@ -126,7 +130,7 @@ func (w *writer) Committed(g *Group) {
 
 // announce wakes whoever waits for what a batch has changed.
 func (w *writer) announce(p *batch) {
-	say := func(kind WakeKind, ids ...string) { w.wakes.say(wakeTopic{kind, 0}, ids...) }
+	say := func(kind WakeKind, ids ...string) { w.wakes.Say(wake.Topic{Kind: kind, Server: 0}, ids...) }
 	if p.Thread != nil || p.Run != nil || p.Delete != nil || p.Line != nil ||
 		p.Patch != nil && (p.Patch.Status != nil || p.Patch.Title != nil) {
 		say(WakeRuns, p.ThreadID)
@@ -148,19 +152,19 @@ func (w *writer) announce(p *batch) {
 // Lane is one open run's ordered way into the writer: deltas of a growing answer go in by Append without waiting,
 // finished steps by Commit. Its methods are safe for concurrent use; order is the order of the calls.
 type Lane struct {
-	*lane
+	*commit.Lane
 	of *writer
 }
 
 // OpenLane opens a lane for a run of the thread. After each commit that includes this lane, the writer calls durable
 // with the greatest committed number; durable must return at once and must not call the store.
 func (db *DB) OpenLane(thread string, durable func(seq int64)) *Lane {
-	return &Lane{db.w.openLane(thread, durable), db.w}
+	return &Lane{db.w.OpenLane(thread, durable), db.w}
 }
 
 // Commit is DB.Commit, ordered after everything this lane has appended. If b has events, it folds
 // deltas up to their greatest To: the tail no longer needs them, and durable is called with that
 // number.
 func (l *Lane) Commit(ctx context.Context, b Batch) error {
-	return l.of.commitBatch(ctx, l.lane, b)
+	return l.of.commitBatch(ctx, l.Lane, b)
 }
