@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
 	"fawn/store/postgres"
+	"fawn/store/wake"
 )
 
 // cluster returns nil for a database that has one server.
@@ -88,11 +90,11 @@ func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err er
 	if err != nil {
 		return nil, err
 	}
-	if len(threads) > 0 && !db.w.wakes.Expected.Load() {
+	if len(threads) > 0 && !db.w.wakes.Expected() {
 		db.w.meter.Missed()
 	}
 	if len(threads) < n { // runs reserved for another server may become available without notice
-		db.w.wakes.Told.Store(true)
+		db.w.wakes.Remind()
 	}
 	return threads, nil
 }
@@ -154,7 +156,7 @@ type Wished struct {
 
 // Duties queries all of that at once.
 func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
-	db.w.wakes.Due()
+	db.w.wakes.Look()
 	const query = postgres.GoneNodes + `SELECT 'front', thread, id, status FROM run WHERE node = ?1 AND node > 0 AND front = 1
 		UNION ALL SELECT 'wish', thread, id, wish FROM run WHERE wish <> '' AND status IN ('pending', 'running')
 			AND EXISTS (SELECT 1 FROM run f WHERE f.thread = run.thread AND f.front = 1 AND f.node = ?1)
@@ -264,4 +266,103 @@ func (db *DB) SayConfig(ctx context.Context, sum string) error {
 	p.add("say configuration of node", "", `UPDATE node SET settings = ? WHERE id = ?`, sum, p.self)
 	p.measure()
 	return db.w.do(ctx, &job{batch: p})
+}
+
+// WakePoll for [Config.Wake] makes servers poll more often instead of notifying each other.
+const WakePoll = "poll"
+
+// Wakes are hints between servers that share a database, and within one. [DB] implements them.
+type Wakes interface {
+	// Hear calls f for each wake-up of a kind for or about a server, 0 for those for all, until stop is called; f may
+	// be running then. f must return at once. When hints may have been lost it is called with All.
+	Hear(kind WakeKind, server int64, f func(Wake)) (stop func())
+	// Say wakes the listeners of a kind on all servers. It never waits. Hints in quick succession are combined.
+	Say(kind WakeKind, server int64, ids ...string)
+	// Polls reports whether other servers send no hints, which requires frequent polling.
+	Polls() bool
+}
+
+var _ Wakes = (*DB)(nil)
+
+// Hear implements [Wakes].
+func (db *DB) Hear(kind WakeKind, server int64, f func(Wake)) (stop func()) {
+	return db.w.wakes.Hear(wake.Topic{Kind: kind, Server: server}, f)
+}
+
+// Say implements [Wakes].
+func (db *DB) Say(kind WakeKind, server int64, ids ...string) {
+	db.w.wakes.Say(wake.Topic{Kind: kind, Server: server}, ids...)
+}
+
+// Polls implements [Wakes].
+func (db *DB) Polls() bool { return db.Shared() && !db.w.wakes.Wired() }
+
+// Box is the location of a thread's sandbox.
+type Box struct {
+	Node  int64 // server that had it last, 0 for none
+	Lives bool  // Node is alive and has it
+}
+
+// Box returns where the sandbox of a thread is, none for a thread that does not exist.
+func (db *DB) Box(ctx context.Context, thread string) (b Box, err error) {
+	err = db.queryRow(ctx, `SELECT box, EXISTS (SELECT 1 FROM node WHERE node.id = thread.box) FROM thread WHERE id = ?`,
+		[]any{thread}, &b.Node, &b.Lives)
+	if errors.Is(err, ErrNotFound) {
+		return Box{}, nil
+	}
+	if err != nil {
+		return Box{}, fmt.Errorf("sandbox of thread %s: %w", thread, err)
+	}
+	return b, nil
+}
+
+// TakeBox records that this server has the sandbox of a thread, regardless of its previous server. It returns false if no
+// run of the thread is active here, since another server may be about to start one. It doesn't wait for groups of changes.
+func (db *DB) TakeBox(ctx context.Context, thread string) (bool, error) {
+	return db.cluster().TakeBox(ctx, thread)
+}
+
+// LeaveBox releases a thread's sandbox and wakes the servers that wait for it.
+func (db *DB) LeaveBox(ctx context.Context, thread string) error {
+	err := db.cluster().LeaveBox(ctx, thread)
+	if err == nil {
+		db.Say(WakeBox, 0, thread)
+	}
+	return err
+}
+
+// WishBoxAway asks the server with the sandbox of a thread to end it, because a run of the thread on this server needs
+// it. The request is valid as long as the run.
+func (db *DB) WishBoxAway(ctx context.Context, thread string) error {
+	err := db.cluster().WishBoxAway(ctx, thread)
+	if err == nil {
+		db.Say(WakeBox, 0, thread)
+	}
+	return err
+}
+
+// BarBoxes asks servers to end the sandboxes of a disabled user.
+func (db *DB) BarBoxes(threads []string) {
+	if len(threads) > 0 {
+		db.Say(WakeBox, 0, threads...)
+	}
+}
+
+// UnwantedBoxes returns threads whose sandboxes on this server should end: another server requested it, or their user
+// is disabled and has no runs.
+func (db *DB) UnwantedBoxes(ctx context.Context) (threads []string, err error) {
+	err = db.each(ctx, `SELECT id FROM thread WHERE box = ? AND (box_wish > 0 AND EXISTS (SELECT 1 FROM run
+			WHERE run.thread = thread.id AND run.front = 1 AND run.node = thread.box_wish)
+		OR EXISTS (SELECT 1 FROM "user" u WHERE u.id = thread.owner AND u.disabled <> 0)
+			AND NOT EXISTS (SELECT 1 FROM run WHERE run.thread = thread.id AND run.front = 1))`, []any{db.w.node},
+		func(rows *sql.Rows) (bool, error) {
+			var thread string
+			err := rows.Scan(&thread)
+			threads = append(threads, thread)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("sandboxes that are to end: %w", err)
+	}
+	return threads, nil
 }

@@ -316,3 +316,11 @@ func orDefault(s, def string) string {
 	}
 	return s
 }
+
+// number returns a truth value as columns have it.
+func number(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

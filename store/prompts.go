@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
-
-	"fawn/store/postgres"
 )
 
 // SharedWithAll instead of a team's id shares a prompt with everyone on the server.
@@ -43,7 +41,7 @@ func (db *DB) SavedPrompts(ctx context.Context, person string, all bool) ([]Save
 	list := []SavedPrompt{}
 	err := db.each(ctx, `SELECT `+promptColumns+` FROM saved_prompt p WHERE p.owner = ?1 OR `+sharedWith+`
 		OR ?2 = 1 AND p.shared <> '' ORDER BY p.name, p.created_at, p.id`,
-		[]any{orDefault(person, DefaultOwner), postgres.Number(all)}, func(rows *sql.Rows) (bool, error) {
+		[]any{orDefault(person, DefaultOwner), number(all)}, func(rows *sql.Rows) (bool, error) {
 			p, err := scanPrompt(rows)
 			list = append(list, p)
 			return true, err
@@ -57,7 +55,7 @@ func (db *DB) SavedPrompts(ctx context.Context, person string, all bool) ([]Save
 // SavedPrompt returns a person's own prompt or one shared with them, with all also with others; else ErrNotFound.
 func (db *DB) SavedPrompt(ctx context.Context, person, id string, all bool) (SavedPrompt, error) {
 	p, err := scanPrompt(db.one(db.brief(ctx), `SELECT `+promptColumns+` FROM saved_prompt p WHERE p.id = ?2
-		AND (p.owner = ?1 OR `+sharedWith+` OR ?3 = 1 AND p.shared <> '')`, orDefault(person, DefaultOwner), id, postgres.Number(all)))
+		AND (p.owner = ?1 OR `+sharedWith+` OR ?3 = 1 AND p.shared <> '')`, orDefault(person, DefaultOwner), id, number(all)))
 	if err != nil {
 		return SavedPrompt{}, fmt.Errorf("prompt %s: %w", id, err)
 	}

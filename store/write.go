@@ -15,7 +15,7 @@ import (
 type writer struct {
 	*commit.Writer
 	engine   commit.Engine
-	node     int64 // see engine.self; constant
+	node     int64 // this server among all of the database; constant
 	noEvents bool
 	meter    Meter         // nil for a file
 	crowded  atomic.Bool   // see DB.Crowded
@@ -37,6 +37,7 @@ type job struct {
 	calm  bool                // it joins the next commit, like deltas
 }
 
+// openWriter starts no goroutine yet: that is [commit.Writer.Run].
 func openWriter(ctx context.Context, e commit.Engine, pg *postgres.Engine, dir string, cfg Config) (_ *writer, err error) {
 	w := &writer{engine: e, node: e.Self(), noEvents: cfg.NoEvents, auditRows: AuditRows, auditBytes: AuditBytes,
 		trims: cfg.URL != "" && cfg.Cluster}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Engine is the part that differs between databases; everything else in this package is written once. What writes is
+// Engine is the part that differs between databases; everything else is written once. What writes is
 // called by the writer's goroutine only.
 type Engine interface {
 	// Reads are the connections that read.
@@ -19,7 +19,7 @@ type Engine interface {
 	// keeps its error and leaves nothing; a returned error means that nothing at all was written. It
 	// removes frames from g that needn't be in the tail.
 	Write(g *Group, rest func(*Job) error) error
-	// Run, change and stmt are for jobs, inside write: a list of statements, one statement with its
+	// Run, Change and Stmt are for jobs, inside Write: a list of statements, one statement with its
 	// number of changed rows, a prepared query.
 	Run(list []Stmt) error
 	Change(query string, args []any) (int64, error)
@@ -48,12 +48,12 @@ type Engine interface {
 	// forgotten reports that this is done. It stops when there is work again.
 	Upkeep(forget bool, busy func() bool) (forgotten bool, err error)
 	// Relieve makes room after a write failed for want of it, so that how things ended can still
-	// be written. probe tries whether writes are taken again, by a row of the tail that does not
+	// be written. Probe tries whether writes are taken again, by a row of the tail that does not
 	// stay, and takes that room back.
 	Relieve()
 	Probe(row int64) error
 
-	// Shape returns the number of the last migration, and the names of all tables in order. damage is
+	// Shape returns the number of the last migration, and the names of all tables in order. Damage is
 	// the problem that the database itself finds in its files.
 	Shape(ctx context.Context) (schema int, tables []string, err error)
 	Damage(ctx context.Context, tx *sql.Tx) ([]string, error)

@@ -67,6 +67,7 @@ func Clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
+// CleanAll cleans all strings among arguments, and writes truth values as numbers.
 func CleanAll(args []any) {
 	for i, a := range args {
 		switch a := a.(type) {

@@ -30,11 +30,20 @@ type Meter interface {
 // NoMeter is a Meter that observes nothing.
 type NoMeter struct{}
 
+// Group implements [Meter].
 func (NoMeter) Group(int, time.Duration, time.Duration) {}
-func (NoMeter) Claim(time.Duration)                     {}
-func (NoMeter) Said(time.Duration)                      {}
-func (NoMeter) TakeOver(string, int)                    {}
-func (NoMeter) Missed()                                 {}
+
+// Claim implements [Meter].
+func (NoMeter) Claim(time.Duration) {}
+
+// Said implements [Meter].
+func (NoMeter) Said(time.Duration) {}
+
+// TakeOver implements [Meter].
+func (NoMeter) TakeOver(string, int) {}
+
+// Missed implements [Meter].
+func (NoMeter) Missed() {}
 
 // strain detects slow commits: whether more than one in a hundred of the last seconds' commits was slow, and not by
 // chance.

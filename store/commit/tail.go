@@ -21,6 +21,7 @@ type Span struct{ First, End int64 }
 // TailBits is the number of bits of an id that count a server's rows; the higher bits are its number.
 const TailBits = 40
 
+// SpanOf returns the range of a server.
 func SpanOf(node int64) Span { return Span{First: node<<TailBits + 1, End: (node + 1) << TailBits} }
 
 // goneThread marks a deleted thread.
@@ -49,6 +50,7 @@ func frameSize(thread string, data []byte) int {
 	return 3*binary.MaxVarintLen64 + len(thread) + len(data)
 }
 
+// AppendFrame adds a frame to b, see above.
 func AppendFrame(b []byte, thread string, seq int64, data []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(thread)))
 	b = append(b, thread...)

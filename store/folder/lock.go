@@ -55,6 +55,8 @@ type lockHolder struct {
 	DB     uint64 `json:"db,omitempty"`   // file number of the database, which differs for a replacement
 }
 
+// Take locks a folder, which exists, for this process that serves addr. A folder used by another process returns a
+// *LockedError.
 func Take(dir, addr string) (*Lock, error) {
 	path := filepath.Join(dir, "lock")
 	f, held, err := lockFile(path)
@@ -121,6 +123,7 @@ func readHolder(path string) (h lockHolder) {
 	return h
 }
 
+// Release ends the lock.
 func (l *Lock) Release() error {
 	unlock(l.f)
 	return l.f.Close()

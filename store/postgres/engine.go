@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -57,9 +58,14 @@ type Engine struct {
 	bound map[string]string // statements in their sent form
 }
 
-func (e *Engine) Reads() *sql.DB           { return e.readers }
+// Reads implements [commit.Engine].
+func (e *Engine) Reads() *sql.DB { return e.readers }
+
+// Bind implements [commit.Engine].
 func (e *Engine) Bind(query string) string { return numbered(words.Replace(query)) }
-func (e *Engine) Works() uint64            { return e.done.Load() }
+
+// Works implements [commit.Engine].
+func (e *Engine) Works() uint64 { return e.done.Load() }
 
 // Write tries a group again while the database cannot be reached. Whether a group was written during
 // which the connection was lost is asked, never guessed.
@@ -310,6 +316,7 @@ func (e *Engine) exec(query string) error {
 	return err
 }
 
+// Change implements [commit.Engine].
 func (e *Engine) Change(query string, args []any) (int64, error) {
 	tag, err := e.raw.Exec(context.Background(), e.once(query, "", ""), args...)
 	if err != nil {
@@ -319,6 +326,7 @@ func (e *Engine) Change(query string, args []any) (int64, error) {
 	return tag.RowsAffected(), nil
 }
 
+// Stmt implements [commit.Engine].
 func (e *Engine) Stmt(query string) (*sql.Stmt, error) {
 	if s := e.stmts[query]; s != nil {
 		return s, nil
@@ -334,13 +342,19 @@ func (e *Engine) Stmt(query string) (*sql.Stmt, error) {
 // Overwriting does nothing: the database erases deleted rows when it vacuums.
 func (e *Engine) Overwriting(do func() error) error { return do() }
 
-func (e *Engine) Now() time.Time        { return e.Lease.clock.now() }
+// Now implements [commit.Engine].
+func (e *Engine) Now() time.Time { return e.Lease.clock.now() }
+
+// Cause implements [commit.Engine].
 func (e *Engine) Cause(err error) error { return Cause(err) }
 
+// Self implements [commit.Engine].
 func (e *Engine) Self() int64 { return e.Lease.id }
 
+// Upkeep implements [commit.Engine].
 func (e *Engine) Upkeep(bool, func() bool) (forgotten bool, err error) { return true, nil }
 
+// Relieve implements [commit.Engine].
 func (e *Engine) Relieve() {}
 
 // Probe writes a row that needs additional space, and removes it.
@@ -359,6 +373,7 @@ func (e *Engine) Probe(row int64) error {
 	return err
 }
 
+// Shape implements [commit.Engine].
 func (e *Engine) Shape(ctx context.Context) (schema int, tables []string, err error) {
 	if err := e.readers.QueryRowContext(ctx, `SELECT max(number) FROM migration`).Scan(&schema); err != nil {
 		return 0, nil, err
@@ -368,8 +383,10 @@ func (e *Engine) Shape(ctx context.Context) (schema int, tables []string, err er
 	return schema, tables, err
 }
 
+// Damage implements [commit.Engine].
 func (e *Engine) Damage(context.Context, *sql.Tx) ([]string, error) { return nil, nil }
 
+// Size implements [commit.Engine].
 func (e *Engine) Size(ctx context.Context) (n int64, err error) {
 	err = e.readers.QueryRowContext(ctx, `SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`).Scan(&n)
@@ -380,12 +397,15 @@ func (e *Engine) Size(ctx context.Context) (n int64, err error) {
 // too much.
 func (e *Engine) Room(context.Context) (commit.Room, error) { return commit.Room{}, nil }
 
+// GiveBack implements [commit.Engine].
 func (e *Engine) GiveBack(int) error { return nil }
 
+// Backup implements [commit.Engine].
 func (e *Engine) Backup(context.Context, string) error {
 	return ErrNoFile
 }
 
+// Close implements [commit.Engine].
 func (e *Engine) Close() error {
 	if e.Cluster != nil {
 		e.Cluster.leave()
@@ -393,4 +413,69 @@ func (e *Engine) Close() error {
 	e.Lease.leave()
 	e.drop()
 	return errors.Join(e.readers.Close(), e.pool.Close())
+}
+
+// tailStays is how long other servers may read tail rows that are otherwise no longer needed.
+const tailStays = 30 * time.Second
+
+// tailRow is the row of a group: a group sent earlier that arrives late finds it, or a later one, there. Its row stays
+// until there is a later one.
+const tailRow = `INSERT INTO tail(id, data) SELECT CAST(?1 AS bigint), CAST(?2 AS bytea)
+	WHERE NOT EXISTS (SELECT 1 FROM tail WHERE id >= ?1 AND id < ?3) ON CONFLICT DO NOTHING`
+
+// opening begins a group: the fence, then its tail row, if it has one, and its threads' rows if other servers may want
+// them too.
+func (e *Engine) opening(g *commit.Group, data []byte) []commit.Stmt {
+	if data == nil { // never NULL
+		data = []byte{}
+	}
+	list := append([]commit.Stmt{e.fence()}, e.whole()...)
+	if g.Row > 0 {
+		list = append(list, commit.Stmt{What: "write", Of: "tail", SQL: tailRow,
+			Args: []any{g.Row, data, commit.SpanOf(e.Lease.id).End}, Must: errWritten})
+	}
+	if e.Cluster != nil {
+		list = append(list, lockThreads(g)...)
+	}
+	return list
+}
+
+// Tail implements [commit.Engine].
+func (e *Engine) Tail(ctx context.Context) (span commit.Span, last int64, err error) {
+	span = commit.SpanOf(e.Lease.id)
+	err = e.raw.QueryRow(ctx, `SELECT coalesce(max(id), 0) FROM `+e.of("tail")+` WHERE id >= $1 AND id < $2`,
+		span.First, span.End).Scan(&last)
+	return span, last, translate(err)
+}
+
+// EveryGroup implements [commit.Engine].
+func (e *Engine) EveryGroup() bool { return true }
+
+// Keeps returns how long rows stay for other servers to read, if there are any.
+func (e *Engine) Keeps() time.Duration {
+	if e.Lease.Others.Load() == 0 {
+		return 0
+	}
+	return tailStays
+}
+
+// lockThreads locks the rows of a group's threads in an order common to all nodes, which prevents deadlocks between two
+// groups. A single one needs no order.
+func lockThreads(g *commit.Group) []commit.Stmt {
+	var ids []string
+	for _, j := range g.Jobs {
+		if j.Plan != nil && j.Plan.Target != "" {
+			ids = append(ids, j.Plan.Target)
+		}
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) < 2 {
+		return nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil { // texts always encode
+		return nil
+	}
+	return []commit.Stmt{{What: "lock", Of: "threads", SQL: `SELECT 1 FROM thread WHERE id IN {list} ORDER BY id{lock}`,
+		Args: []any{string(list)}}}
 }

@@ -22,16 +22,15 @@ import (
 )
 
 const (
-	firstMigration = 17 // number of the first migration
-	leastVersion   = 15 // oldest version of the server
-	defaultSchema  = "fawn"
-	dialTime       = 5 * time.Second
-	pgLeaving      = 2 * time.Second  // how long the lock of an exited process may last
-	wireTime       = 10 * time.Second // how long sent bytes may stay unacknowledged
-	poolPatience   = 30 * time.Second // twice the time for which PgBouncer rejects connections
-	writerIdle     = "5s"             // limit of an idle writing transaction
-	statementTime  = time.Minute      // no page waits longer; a lock held that long is stuck
-	lockClass      = 0x4641574e       // class of the start-up lock
+	leastVersion  = 15 // oldest version of the server
+	defaultSchema = "fawn"
+	dialTime      = 5 * time.Second
+	pgLeaving     = 2 * time.Second  // how long the lock of an exited process may last
+	wireTime      = 10 * time.Second // how long sent bytes may stay unacknowledged
+	poolPatience  = 30 * time.Second // twice the time for which PgBouncer rejects connections
+	writerIdle    = "5s"             // limit of an idle writing transaction
+	statementTime = time.Minute      // no page waits longer; a lock held that long is stuck
+	lockClass     = 0x4641574e       // class of the start-up lock
 )
 
 var (

@@ -17,8 +17,8 @@ const pulseEvery = time.Second
 
 // Pulse is the result of a poll: pending work of a server. Hints only make it earlier.
 type Pulse struct {
-	Duties bool // [DB.Duties] finds something
-	Due    bool // [DB.DueRuns] finds something
+	Duties bool // runs, wishes or plans wait for this server
+	Due    bool // a delayed run is due
 }
 
 // polled is the result of a node's last poll.
@@ -69,10 +69,10 @@ func (c *Cluster) watch(w *wake.Hub) {
 }
 
 func (c *Cluster) beat(w *wake.Hub, conn **pgx.Conn) error {
-	told := w.Told.Swap(false)
+	told := w.Take()
 	s, err := c.look(conn)
 	if told && (err != nil || s.duties) { // notify receivers
-		w.Told.Store(true)
+		w.Remind()
 	}
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (c *Cluster) evictExpired(conn *pgx.Conn) error {
 		}
 		if gone {
 			c.e.log.Warn("evicted a lost server", "evicted", n.ID, "server", n.String())
-			Poke(c.Gone) // unless a value is pending
+			poke(c.Gone) // unless a value is pending
 		}
 	}
 	return nil

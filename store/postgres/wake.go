@@ -86,13 +86,13 @@ func (e *Engine) Listen(w *wake.Hub, notify bool) {
 	wire.work.Go(wire.speak)
 }
 
-// Close implements [hintWire].
+// Close implements [wake.Wire].
 func (w *wakeWire) Close() {
 	w.stop()
 	w.work.Wait()
 }
 
-func Poke(c chan struct{}) {
+func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -129,7 +129,7 @@ func (w *wakeWire) Say(topic wake.Topic, ids []string) {
 		}
 		s.ids = append(s.ids, id)
 	}
-	Poke(w.spoken)
+	poke(w.spoken)
 }
 
 // speak sends queued notifications until the end.

@@ -71,9 +71,14 @@ func Open(ctx context.Context, dir string, cfg Options) (_ *Engine, err error) {
 	return e, nil
 }
 
-func (e *Engine) Reads() *sql.DB           { return e.readers }
+// Reads implements [commit.Engine].
+func (e *Engine) Reads() *sql.DB { return e.readers }
+
+// Bind implements [commit.Engine].
 func (e *Engine) Bind(query string) string { return words.Replace(query) }
-func (e *Engine) Works() uint64            { return e.done.Load() }
+
+// Works implements [commit.Engine].
+func (e *Engine) Works() uint64 { return e.done.Load() }
 
 // Write tries g without savepoints first: they cost a tenth of it, and hardly any job fails.
 func (e *Engine) Write(g *commit.Group, rest func(*commit.Job) error) error {
@@ -153,6 +158,7 @@ func (e *Engine) step(j *commit.Job, rest func(*commit.Job) error) error {
 	return e.exec("RELEASE job")
 }
 
+// Run implements [commit.Engine].
 func (e *Engine) Run(list []commit.Stmt) error {
 	for len(list) > 0 {
 		n := 1
@@ -206,7 +212,10 @@ func (e *Engine) runOne(s *commit.Stmt) (rows int64, err error) {
 	return 1, nil
 }
 
-func (e *Engine) Now() time.Time        { return time.Now() }
+// Now implements [commit.Engine].
+func (e *Engine) Now() time.Time { return time.Now() }
+
+// Cause implements [commit.Engine].
 func (e *Engine) Cause(err error) error { return Cause(err) }
 
 // Self returns 1, as a file has one server at a time.
@@ -217,6 +226,7 @@ func (e *Engine) exec(query string) error {
 	return err
 }
 
+// Change implements [commit.Engine].
 func (e *Engine) Change(query string, args []any) (int64, error) {
 	s, err := e.Stmt(query)
 	if err != nil {
@@ -230,6 +240,7 @@ func (e *Engine) Change(query string, args []any) (int64, error) {
 	return r.RowsAffected()
 }
 
+// Stmt implements [commit.Engine].
 func (e *Engine) Stmt(query string) (*sql.Stmt, error) {
 	if s := e.stmts[query]; s != nil {
 		return s, nil
@@ -242,6 +253,7 @@ func (e *Engine) Stmt(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
+// Overwriting implements [commit.Engine].
 func (e *Engine) Overwriting(do func() error) (err error) {
 	if err := e.exec("PRAGMA secure_delete = ON"); err != nil {
 		return err
@@ -254,12 +266,16 @@ func (e *Engine) Overwriting(do func() error) (err error) {
 	return do()
 }
 
+// Tail implements [commit.Engine].
 func (e *Engine) Tail(ctx context.Context) (span commit.Span, last int64, err error) {
 	err = e.conn.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&last)
 	return commit.Span{First: 1, End: math.MaxInt64}, last, translate(err)
 }
 
-func (e *Engine) EveryGroup() bool     { return false }
+// EveryGroup implements [commit.Engine].
+func (e *Engine) EveryGroup() bool { return false }
+
+// Keeps implements [commit.Engine].
 func (e *Engine) Keeps() time.Duration { return 0 }
 
 // Probe fills the reserve last: as long as writes fail, its room belongs to how things ended.

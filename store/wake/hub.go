@@ -54,8 +54,8 @@ type Hub struct {
 	self int64 // this server
 	wire Wire  // nil without other servers, or if they poll
 
-	Told     atomic.Bool // something may have become due since the last check
-	Expected atomic.Bool // the value of the last check
+	told     atomic.Bool // something may have become due since the last check
+	expected atomic.Bool // the value of the last check
 
 	mu    sync.Mutex
 	heard map[Topic][]*hearer
@@ -73,12 +73,19 @@ func (w *Hub) Over() Wire { return w.wire }
 // Wired reports whether hints reach other servers.
 func (w *Hub) Wired() bool { return w.wire != nil }
 
-// Due reports whether something may have become due since it was last asked.
-func (w *Hub) Due() bool {
-	w.Expected.Store(w.Told.Swap(false))
-	return w.Expected.Load()
-}
+// Look begins a look at what may have become due: hints from now on ask for another one.
+func (w *Hub) Look() { w.expected.Store(w.told.Swap(false)) }
 
+// Expected reports whether a hint had asked for the last look.
+func (w *Hub) Expected() bool { return w.expected.Load() }
+
+// Take reports whether a hint asks for a look, and takes it away. Remind puts it back, or asks without a hint.
+func (w *Hub) Take() bool { return w.told.Swap(false) }
+
+// Remind asks for a look.
+func (w *Hub) Remind() { w.told.Store(true) }
+
+// Hear calls f for each hint on a topic until stop is called; f may be running then. f must return at once.
 func (w *Hub) Hear(topic Topic, f func(Hint)) (stop func()) {
 	h := &hearer{f}
 	w.mu.Lock()
@@ -98,6 +105,7 @@ func (w *Hub) Hear(topic Topic, f func(Hint)) (stop func()) {
 	}
 }
 
+// Say tells listeners here and at other servers. It never waits.
 func (w *Hub) Say(topic Topic, ids ...string) {
 	w.Tell(topic, Hint{Kind: topic.Kind, IDs: ids})
 	if w.wire != nil {
@@ -108,7 +116,7 @@ func (w *Hub) Say(topic Topic, ids ...string) {
 // Tell calls the listeners of this process.
 func (w *Hub) Tell(topic Topic, wake Hint) {
 	if topic.Kind != Tail && topic.Kind != Follow {
-		w.Told.Store(true)
+		w.told.Store(true)
 	}
 	w.mu.Lock()
 	list := w.heard[topic]
@@ -137,6 +145,7 @@ func (w *Hub) Wrote() {
 	w.Tell(Topic{Tail, w.self}, Hint{Kind: Tail})
 }
 
+// Close closes the wire.
 func (w *Hub) Close() {
 	if w.wire != nil {
 		w.wire.Close()
