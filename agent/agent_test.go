@@ -6,6 +6,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 )
 
 func TestRunAnswersThroughTools(t *testing.T) {
@@ -15,10 +16,7 @@ func TestRunAnswersThroughTools(t *testing.T) {
 	}}
 	sink := &agenttest.Sink{}
 	a := &agent.Agent{Model: model, Tools: []*agent.Tool{agenttest.Echo("echo")}}
-	out, err := a.Run(t.Context(), agenttest.Turn("hi", sink))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(a.Run(t.Context(), agenttest.Turn("hi", sink)))(t)
 	if len(out.Next) != 0 {
 		t.Errorf("next = %v", out.Next)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 )
 
 // TestBreakpointsStopAtNodes runs one turn with a tool call again and again from where the
@@ -44,10 +45,7 @@ func TestBreakpointsStopAtNodes(t *testing.T) {
 			for range 10 {
 				sink := &agenttest.Sink{}
 				turn.Sink = sink
-				out, err := a.Run(t.Context(), turn)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := must.Get(a.Run(t.Context(), turn))(t)
 				var nodes []string
 				for _, s := range sink.Steps() {
 					nodes = append(nodes, s.Node)

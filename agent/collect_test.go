@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // chunks is a stream of deltas, then err when it is not nil.
@@ -28,14 +29,11 @@ func call(i int, id, name, args string) agent.Chunk {
 }
 
 func TestCollectFoldsDeltas(t *testing.T) {
-	m, err := agent.Collect("m", chunks(nil,
+	m := must.Get(agent.Collect("m", chunks(nil,
 		agent.Chunk{Reasoning: "hm"}, agent.Chunk{Reasoning: "m"}, agent.Chunk{Text: "Let "}, agent.Chunk{Text: "me."},
 		call(1, "b", "g", ""), call(0, "a", "f", `{"x"`), call(1, "", "", `[1]`), call(0, "", "", `: 1}`),
 		agent.Chunk{Kwargs: map[string]any{"signature": "s1"}}, agent.Chunk{Kwargs: map[string]any{"signature": "s2"}},
-		agent.Chunk{Finish: "tool_calls", Model: "big", Usage: &agent.Usage{Input: 3, Output: 2, Total: 5}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+		agent.Chunk{Finish: "tool_calls", Model: "big", Usage: &agent.Usage{Input: 3, Output: 2, Total: 5}})))(t)
 	want := `{"type":"ai","id":"m","content":"Let me.","additional_kwargs":{"reasoning_content":"hmm","signature":"s2"},"response_metadata":{"finish_reason":"tool_calls","model_name":"big"},"name":null,` +
 		`"tool_calls":[{"name":"f","args":{"x":1},"id":"a","type":"tool_call"}],"invalid_tool_calls":[{"name":"g","args":"[1]","id":"b","error":"not a JSON object","type":"invalid_tool_call"}],` +
 		`"usage_metadata":{"input_tokens":3,"output_tokens":2,"total_tokens":5}}`
@@ -60,11 +58,8 @@ func TestCollectKeepsWhatCameBeforeAnError(t *testing.T) {
 }
 
 func TestCollectGivesEachCallItsOwnID(t *testing.T) {
-	m, err := agent.Collect("m", chunks(nil, call(0, "a", "f", ""), call(1, "", "f", ""), call(2, "a", "f", ""),
-		call(3, "", "f", "{")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(agent.Collect("m", chunks(nil, call(0, "a", "f", ""), call(1, "", "f", ""), call(2, "a", "f", ""),
+		call(3, "", "f", "{"))))(t)
 	if got := strings.Join(m.Calls(), " "); got != "a m_1 m_2 m_3" {
 		t.Errorf("ids = %s", got)
 	}

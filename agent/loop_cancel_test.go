@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 )
 
 var errStop = errors.New("the user pressed stop")
@@ -52,9 +53,7 @@ func TestCancelKeepsPartialAnswer(t *testing.T) {
 
 	// A run without input goes on behind the half answer.
 	a.Chain, turn.From = nil, out.Next
-	if _, err := a.Run(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), turn))(t)
 	if got := list(turn.State.Messages); got != "h1:hi m1:half answer m2:done." {
 		t.Errorf("log = %s", got)
 	}

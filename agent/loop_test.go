@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 )
 
 // watched is a sink which tells a test what comes, before it keeps it.
@@ -119,9 +120,7 @@ func TestHooksRunInOrder(t *testing.T) {
 	a := &agent.Agent{Model: script(agenttest.Call("c", "echo", `{}`), agenttest.Say("ok")),
 		Tools: []*agent.Tool{agenttest.Echo("echo")},
 		Chain: []agent.Middleware{writing("A", d), {Name: "idle"}, writing("B", d)}}
-	if _, err := a.Run(t.Context(), agenttest.Turn("hi", &agenttest.Sink{})); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), agenttest.Turn("hi", &agenttest.Sink{})))(t)
 	const model = "A.before B.before A.model( B.model( )B.model )A.model B.after A.after"
 	want := "A.start B.start " + model + " A.tool( B.tool( )B.tool )A.tool " + model + " B.end A.end"
 	if d.String() != want {
@@ -144,9 +143,7 @@ func TestBeforeHooksJoinTheFirstStep(t *testing.T) {
 				Notes: []agent.Note{{ID: "n", Message: "h1", Place: agent.Before, Text: "x"}}}, nil
 		}},
 	}}
-	if _, err := a.Run(t.Context(), agenttest.Turn("hi", sink)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), agenttest.Turn("hi", sink)))(t)
 	steps := sink.Steps()
 	if got := shape(t, steps); got != "model>[ai:done. #m1]" {
 		t.Fatalf("steps = %s", got)
@@ -245,9 +242,7 @@ func TestJumps(t *testing.T) {
 			turn.MaxSteps = c.max
 			a := &agent.Agent{Model: script(c.first), Tools: []*agent.Tool{agenttest.Echo("echo")},
 				Chain: []agent.Middleware{c.jump}}
-			if _, err := a.Run(t.Context(), turn); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(a.Run(t.Context(), turn))(t)
 			if got := shape(t, sink.Steps()); got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
@@ -299,9 +294,7 @@ func TestWrapModelChangesOnlyTheRequest(t *testing.T) {
 		}}}
 	turn := agenttest.Turn("hi", sink)
 	for range 2 {
-		if _, err := a.Run(t.Context(), turn); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(a.Run(t.Context(), turn))(t)
 	}
 	if reqs := model.Requests(); reqs[1].System != "sys+" || len(reqs[1].Tools) != 0 || reqs[1].Messages[0].ID != "x" {
 		t.Errorf("sent %+v", reqs[1])
@@ -326,9 +319,7 @@ func TestChunksCarryTheStoredID(t *testing.T) {
 	}}}
 	turn := agenttest.Turn("hi", sink)
 	turn.NS = "tools:c9"
-	if _, err := a.Run(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), turn))(t)
 	stored := turn.State.Messages[1].ID
 	events := sink.Events()
 	if len(events) != 3 {

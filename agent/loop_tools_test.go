@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 )
 
 // tool is a tool of a function.
@@ -49,9 +50,7 @@ func TestToolsRunAtTheSameTimeAndAnswerInOrder(t *testing.T) {
 	sink := &agenttest.Sink{}
 	a := &agent.Agent{Model: script(calls("meet", n)), Tools: []*agent.Tool{meet}}
 	turn := agenttest.Turn("hi", sink)
-	if _, err := a.Run(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), turn))(t)
 	for i, m := range turn.State.Messages[2 : 2+n] {
 		if want := fmt.Sprint("c", i); m.ToolCallID != want || m.Content.Text != "r"+want {
 			t.Errorf("result %d answers %s with %q", i, m.ToolCallID, m.Content.Text)
@@ -79,9 +78,7 @@ func TestNoMoreThanSixteenToolsRunAtOnce(t *testing.T) {
 	})
 	var a agent.Agent
 	a.Model, a.Tools = script(calls("hold", 31)), []*agent.Tool{hold}
-	if _, err := a.Run(t.Context(), agenttest.Turn("hi", &agenttest.Sink{})); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), agenttest.Turn("hi", &agenttest.Sink{})))(t)
 	if most.Load() != 16 {
 		t.Errorf("%d tools ran at once", most.Load())
 	}
@@ -153,9 +150,7 @@ func TestResultsPatchStateAsOneStep(t *testing.T) {
 	turn := agenttest.Turn("hi", sink)
 	turn.State.Sandbox = &agent.SandboxRef{ID: "local:t1"}
 	a := &agent.Agent{Model: script(calls("present", 3)), Tools: []*agent.Tool{present}}
-	if _, err := a.Run(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), turn))(t)
 	step := sink.Steps()[1]
 	if got := strings.Join(step.Patch.Artifacts, " "); got != "/c0 /shared /c2" || len(step.Patch.Messages) != 3 ||
 		step.Patch.Sandbox != nil {
@@ -192,11 +187,8 @@ func TestEndResultSkipsTheModel(t *testing.T) {
 	stop := tool("stop", func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 		return agent.Result{End: true}, nil
 	})
-	_, err := (&agent.Agent{Model: model, Tools: []*agent.Tool{stop}}).Run(t.Context(),
-		agenttest.Turn("hi", &agenttest.Sink{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get((&agent.Agent{Model: model, Tools: []*agent.Tool{stop}}).Run(t.Context(),
+		agenttest.Turn("hi", &agenttest.Sink{})))(t)
 	if n := len(model.Requests()); n != 1 {
 		t.Errorf("%d model calls", n)
 	}
@@ -221,9 +213,7 @@ func TestResumeAtToolsNeverRunsAFinishedCallAgain(t *testing.T) {
 		"lost":  agent.ErrorResult(agent.InterruptedResult),
 	}
 	a := &agent.Agent{Model: script(), Tools: []*agent.Tool{run}}
-	if _, err := a.Run(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), turn))(t)
 	if d.String() != "open" {
 		t.Errorf("ran %s", d)
 	}
@@ -252,9 +242,7 @@ func TestResumeAtToolsWithNothingOpenGoesToTheModel(t *testing.T) {
 			sink := &agenttest.Sink{}
 			turn := agenttest.Turn("hi", sink)
 			turn.State.Messages, turn.From = msgs, []string{agent.NodeTools}
-			if _, err := (&agent.Agent{Model: script()}).Run(t.Context(), turn); err != nil {
-				t.Fatal(err)
-			}
+			must.Get((&agent.Agent{Model: script()}).Run(t.Context(), turn))(t)
 			if got := shape(t, sink.Steps()); got != "model>[ai:done. #m1]" {
 				t.Errorf("steps = %s", got)
 			}
@@ -283,9 +271,7 @@ func TestStartIsDurableBeforeTheToolAndResultBeforeTheStep(t *testing.T) {
 	})
 	turn := agenttest.Turn("hi", sink)
 	a := &agent.Agent{Model: script(agenttest.Call("c", "run", `{"a":1}`)), Tools: []*agent.Tool{run}}
-	if _, err := a.Run(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), turn))(t)
 	want := fmt.Sprintf(`step:model start:run{"a":1} run result:%s:ok step:tools step:model`, turn.State.Messages[2].ID)
 	if d.String() != want {
 		t.Errorf("\n got %s\nwant %s", d, want)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // canonical are messages in exactly the form that is stored and shown.
@@ -26,10 +27,7 @@ var canonical = []struct{ name, body string }{
 func TestMessageCanonicalForm(t *testing.T) {
 	for _, c := range canonical {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := agent.ParseMessage([]byte(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(agent.ParseMessage([]byte(c.body)))(t)
 			if got := encode(t, m); got != c.body {
 				t.Errorf("\n got %s\nwant %s", got, c.body)
 			}
@@ -72,9 +70,7 @@ func TestContentText(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var got agent.Content
-			if err := json.Unmarshal([]byte(c.body), &got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(c.body), &got))
 			if got.String() != c.want {
 				t.Errorf("%q, want %q", got.String(), c.want)
 			}
@@ -87,13 +83,9 @@ func TestContentText(t *testing.T) {
 func TestMemoryAndStoreReadTheSame(t *testing.T) {
 	m := &agent.Message{ID: "1", Type: agent.TypeAI}
 	m.AddCall("c", "f", " {\n  \"a\" : [ 1, 2 ],\t\"b\": \"x  y \u2028\" }\n")
-	if err := m.Content.UnmarshalJSON([]byte(`[ { "type" : "text", "text": "a  b" } , "c" ]`)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Content.UnmarshalJSON([]byte(`[ { "type" : "text", "text": "a  b" } , "c" ]`)))
 	var back agent.Message
-	if err := json.Unmarshal([]byte(encode(t, m)), &back); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(encode(t, m)), &back))
 	if got, want := string(back.ToolCalls[0].Args), string(m.ToolCalls[0].Args); got != want {
 		t.Errorf("arguments %q were %q", got, want)
 	}
@@ -128,10 +120,7 @@ func TestGenuine(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := agent.ParseMessage([]byte(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(agent.ParseMessage([]byte(c.body)))(t)
 			if got := m.Genuine(); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // pairingProblem tells the first rule of a provider which a request breaks, or "".
@@ -185,9 +186,6 @@ func FuzzPairToolCalls(f *testing.F) {
 // encode is the stored form of v as text.
 func encode(t testing.TB, v any) string {
 	t.Helper()
-	b, err := agent.Encode(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(agent.Encode(v))(t)
 	return string(b)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // brief writes what matters of messages: "type:text" with calls and ids where there are any.
@@ -64,10 +65,7 @@ func TestParseMessagesReadsEveryForm(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			msgs, err := agent.ParseMessages([]byte(c.in))
-			if err != nil {
-				t.Fatal(err)
-			}
+			msgs := must.Get(agent.ParseMessages([]byte(c.in)))(t)
 			if got := brief(t, msgs); got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
@@ -107,11 +105,8 @@ func TestParseMessagesTellsWhichOneIsBad(t *testing.T) {
 }
 
 func TestParsePatch(t *testing.T) {
-	p, unknown, err := agent.ParsePatch(json.RawMessage(
-		`{"title":"t","messages":["hi"],"artifacts":[],"goal":null,"zzz":1,"notes":[{"id":"n"}],"view":{},"extra":{}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, unknown := must.Get2(agent.ParsePatch(json.RawMessage(
+		`{"title":"t","messages":["hi"],"artifacts":[],"goal":null,"zzz":1,"notes":[{"id":"n"}],"view":{},"extra":{}}`)))(t)
 	if got := strings.Join(unknown, " "); got != "extra notes view zzz" {
 		t.Errorf("unknown = %s", got)
 	}

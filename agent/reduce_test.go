@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // fieldOf finds a field by its stored name.
@@ -24,9 +25,7 @@ func stateWith(t testing.TB, name, body string) agent.State {
 	t.Helper()
 	var s agent.State
 	if body != "" {
-		if err := fieldOf(t, name).Decode(&s, []byte(body)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, fieldOf(t, name).Decode(&s, []byte(body)))
 	}
 	return s
 }
@@ -38,10 +37,7 @@ func encoded(t testing.TB, s *agent.State, name string) string {
 	if !f.Set(s) {
 		return ""
 	}
-	b, err := f.Encode(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(f.Encode(s))(t)
 	return string(b)
 }
 
@@ -163,9 +159,7 @@ func TestApplyFollowsEveryFieldsRule(t *testing.T) {
 	for _, c := range reducerCases {
 		t.Run(c.field+"/"+c.name, func(t *testing.T) {
 			s, p := stateWith(t, c.field, c.old), stateWith(t, c.field, c.patch)
-			if err := s.Apply(p); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Apply(p))
 			if got := encoded(t, &s, c.field); got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
@@ -187,9 +181,7 @@ func TestApplyNeverWritesIntoOldValues(t *testing.T) {
 			s := stateWith(t, c.field, c.old)
 			p := stateWith(t, c.field, c.patch)
 			before, oldText, patchText := s, encoded(t, &s, c.field), encoded(t, &p, c.field)
-			if err := s.Apply(p); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Apply(p))
 			if got := encoded(t, &before, c.field); got != oldText {
 				t.Errorf("the old value became %s", got)
 			}
@@ -215,9 +207,7 @@ func TestAbsentAndNullKeepEveryField(t *testing.T) {
 				}
 				s := stateWith(t, f.Name, old[f.Name])
 				want := encoded(t, &s, f.Name)
-				if err := s.Apply(stateWith(t, f.Name, patch)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.Apply(stateWith(t, f.Name, patch)))
 				if got := encoded(t, &s, f.Name); got != want {
 					t.Errorf("got %s, want %s", got, want)
 				}
@@ -234,9 +224,7 @@ func TestDecodeReplacesWithoutTouchingSharedValues(t *testing.T) {
 		t.Run(c.field+"/"+c.name, func(t *testing.T) {
 			s := stateWith(t, c.field, c.old)
 			shared, want := s, encoded(t, &s, c.field)
-			if err := fieldOf(t, c.field).Decode(&s, []byte(c.patch)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, fieldOf(t, c.field).Decode(&s, []byte(c.patch)))
 			fresh := stateWith(t, c.field, c.patch)
 			if got := encoded(t, &s, c.field); got != encoded(t, &fresh, c.field) {
 				t.Errorf("decoded %s into %s", c.patch, got)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // sent writes a request's messages as "id:text".
@@ -42,9 +43,7 @@ func TestNotesStandAtTheirAnchors(t *testing.T) {
 
 func TestPrefixNoteGoesInFrontOfBlocks(t *testing.T) {
 	m := human("h", "")
-	if err := m.Content.UnmarshalJSON([]byte(`[{"type":"image_url","image_url":"u"}]`)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Content.UnmarshalJSON([]byte(`[{"type":"image_url","image_url":"u"}]`)))
 	s := agent.State{Messages: []*agent.Message{m},
 		Notes: []agent.Note{{ID: "1", Message: "h", Place: agent.Prefix, Text: "a <b>"}}}
 	got := agent.BuildRequest("", &s, nil, agent.ModelOptions{}).Messages[0].Content
@@ -76,9 +75,7 @@ func TestWhatWasSentStaysTheSame(t *testing.T) {
 	var s agent.State
 	step := func(p agent.State) {
 		t.Helper()
-		if err := s.Apply(p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Apply(p))
 	}
 	before := ""
 	for turn := range 6 {
@@ -116,19 +113,14 @@ func reload(t testing.TB, s *agent.State) agent.State {
 	t.Helper()
 	var back agent.State
 	for _, m := range s.Messages {
-		p, err := agent.ParseMessage([]byte(encode(t, m)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(agent.ParseMessage([]byte(encode(t, m))))(t)
 		back.Messages = append(back.Messages, p)
 	}
 	for _, f := range agent.Fields {
 		if !f.Set(s) {
 			continue
 		}
-		if err := f.Decode(&back, []byte(encoded(t, s, f.Name))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Decode(&back, []byte(encoded(t, s, f.Name))))
 	}
 	return back
 }

@@ -9,16 +9,14 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 func TestSecretsShowOnlyTheirNames(t *testing.T) {
 	o := agent.Options{Secrets: agent.Secrets{"TOKEN": "hunter2hunter2", "KEY": "abcdefgh"}}
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("run", "options", o, "secrets", o.Secrets)
-	encoded, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := must.Get(json.Marshal(o))(t)
 	for name, text := range map[string]string{
 		"%v": fmt.Sprintf("%v", o), "%+v": fmt.Sprintf("%+v", o), "%#v": fmt.Sprintf("%#v", o),
 		"%s": o.Secrets.String(), "log": log.String(), "json": string(encoded),

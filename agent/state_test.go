@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 func human(id, text string) *agent.Message {
@@ -91,9 +92,7 @@ func TestApplyMessages(t *testing.T) {
 
 func TestRemoveAllLeavesAnEmptyListNotNone(t *testing.T) {
 	s := agent.State{Messages: []*agent.Message{human("a", "1")}}
-	if err := s.Apply(agent.State{Messages: []*agent.Message{remove(agent.RemoveAll)}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Apply(agent.State{Messages: []*agent.Message{remove(agent.RemoveAll)}}))
 	if s.Messages == nil || len(s.Messages) != 0 {
 		t.Errorf("messages = %#v", s.Messages)
 	}
@@ -106,9 +105,7 @@ func everything(t testing.TB) agent.State {
 	for _, f := range agent.Fields {
 		for _, c := range reducerCases {
 			if c.field == f.Name && len(c.want) > 2 {
-				if err := f.Decode(&s, []byte(c.want)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, f.Decode(&s, []byte(c.want)))
 			}
 		}
 		if !f.Set(&s) {
@@ -126,10 +123,7 @@ func dump(t testing.TB, s *agent.State) string {
 	if msgs == nil {
 		msgs = []*agent.Message{}
 	}
-	b, err := agent.Encode(msgs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(agent.Encode(msgs))(t)
 	out := []string{"messages " + string(b)}
 	for _, f := range agent.Fields {
 		if v := encoded(t, s, f.Name); v != "" {
@@ -178,9 +172,7 @@ func TestApplyLeavesStateUntouchedOnError(t *testing.T) {
 
 func TestEmptySandboxPatchDoesNotOpenTheWayToAnother(t *testing.T) {
 	s := agent.State{Sandbox: &agent.SandboxRef{ID: "local:t1"}}
-	if err := s.Apply(agent.State{Sandbox: &agent.SandboxRef{}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Apply(agent.State{Sandbox: &agent.SandboxRef{}}))
 	if err := s.Apply(agent.State{Sandbox: &agent.SandboxRef{ID: "other"}}); !errors.Is(err, agent.ErrSandboxChanged) {
 		t.Errorf("err = %v, sandbox %v", err, s.Sandbox)
 	}
@@ -314,9 +306,7 @@ func TestCloneIsSafeForReaders(t *testing.T) {
 		case 9:
 			p.Messages = append(p.Messages, remove(fmt.Sprint("m", i-1)))
 		}
-		if err := s.Apply(p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Apply(p))
 	}
 	wg.Wait()
 }
@@ -348,9 +338,7 @@ func TestAppendDoesNotCopyTheThread(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for _, p := range patches {
-		if err := s.Apply(p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Apply(p))
 	}
 	runtime.ReadMemStats(&after)
 	// Copying the list of 20,000 pointers each time would be 160 MB; growing it once and
@@ -367,9 +355,7 @@ func TestImagesThatClientsSendAreBounded(t *testing.T) {
 		return s.Apply(agent.State{ViewedImages: map[string]agent.Image{name: {Base64: half}},
 			Artifacts: []string{name}})
 	}
-	if err := put("a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, put("a"))
 	if err := put("b"); !errors.Is(err, agent.ErrPatch) || len(s.ViewedImages) != 1 || len(s.Artifacts) != 1 {
 		t.Errorf("%v, %d images, %v", err, len(s.ViewedImages), s.Artifacts)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 
+	"fawn/agent/agenttest/must"
 	"fawn/assets"
 )
 
@@ -26,9 +27,7 @@ func get(t *testing.T, path string, header ...string) *httptest.ResponseRecorder
 }
 
 func TestCheckFindsEverything(t *testing.T) {
-	if err := assets.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, assets.Check())
 	for _, n := range assets.Names() {
 		w := get(t, assets.URL(n))
 		if w.Code != 200 || w.Body.Len() == 0 || w.Header().Get("Content-Type") == "" {
@@ -51,10 +50,7 @@ func TestCompressedIsTheSame(t *testing.T) {
 	if zipped.Header().Get("Content-Encoding") != "gzip" || zipped.Header().Get("Vary") != "Accept-Encoding" {
 		t.Fatalf("headers %v", zipped.Header())
 	}
-	r, err := gzip.NewReader(zipped.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(gzip.NewReader(zipped.Body))(t)
 	b, err := io.ReadAll(r)
 	if err != nil || string(b) != plain.Body.String() {
 		t.Fatalf("differs, %v", err)
@@ -153,10 +149,7 @@ func TestPackedFilesAreServedToEverybody(t *testing.T) {
 	if zipped.Header().Get("Content-Encoding") != "gzip" || plain.Header().Get("Content-Encoding") != "" {
 		t.Fatalf("encodings %q and %q", zipped.Header().Get("Content-Encoding"), plain.Header().Get("Content-Encoding"))
 	}
-	r, err := gzip.NewReader(zipped.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(gzip.NewReader(zipped.Body))(t)
 	b, err := io.ReadAll(r)
 	if err != nil || len(b) < 1<<20 || string(b) != plain.Body.String() {
 		t.Fatalf("%d and %d bytes, %v", len(b), plain.Body.Len(), err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/assets"
 )
 
@@ -20,10 +21,7 @@ func TestNoticesNameEverythingBuiltIn(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
 		"{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}{{end}}{{end}}", "..")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.Output())(t)
 	modules := 0
 	for line := range strings.Lines(string(out)) {
 		path, version, ok := strings.Cut(strings.TrimSpace(line), "\t")

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/backup"
 	"fawn/store"
 )
@@ -23,28 +24,17 @@ import (
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), store.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Thread: &store.Thread{ID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: dir}))(t)
+	must.Do(t, db.Commit(t.Context(), store.Batch{ThreadID: "t", Thread: &store.Thread{ID: "t"}}))
+	must.Do(t, db.Close())
 	write(t, filepath.Join(dir, "threads", "t", "user-data", "workspace", "a.txt"), "a text")
 	return dir
 }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // entry is one of an archive made by hand; text is the file, or where a link leads.
@@ -58,10 +48,7 @@ type entry struct {
 func archive(t *testing.T, entries ...entry) string {
 	t.Helper()
 	dir := folder(t)
-	db, err := os.ReadFile(filepath.Join(dir, store.FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(os.ReadFile(filepath.Join(dir, store.FileName)))(t)
 	var out, sums bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	w := tar.NewWriter(zip)
@@ -72,13 +59,9 @@ func archive(t *testing.T, entries ...entry) string {
 		} else {
 			h.Linkname = e.text
 		}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteHeader(h))
 		if e.kind == tar.TypeReg {
-			if _, err := w.Write([]byte(e.text)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.Write([]byte(e.text)))(t)
 		}
 	}
 	m := backup.Manifest{Format: 1, Program: "test"}
@@ -93,14 +76,9 @@ func archive(t *testing.T, entries ...entry) string {
 		}
 	}
 	add(entry{"SHA256SUMS", tar.TypeReg, sums.String()})
-	b, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(m))(t)
 	add(entry{"manifest.json", tar.TypeReg, string(b)})
-	if err := errors.Join(w.Close(), zip.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(w.Close(), zip.Close()))
 	path := filepath.Join(t.TempDir(), "made.tar.gz")
 	write(t, path, out.String())
 	return path
@@ -184,12 +162,8 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 	}
 	dir := folder(t)
 	work := filepath.Join(dir, "threads", "t", "user-data", "workspace")
-	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "agents")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("a.txt", filepath.Join(work, "to a")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(t.TempDir(), filepath.Join(dir, "agents")))
+	must.Do(t, os.Symlink("a.txt", filepath.Join(work, "to a")))
 	write(t, filepath.Join(work, "line\nbreak \\ 名"), "odd")
 	path := filepath.Join(t.TempDir(), "b")
 	r, err := backup.Write(t.Context(), path, backup.Options{Dir: dir})
@@ -200,9 +174,7 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 		t.Errorf("%+v %v", m, err)
 	}
 	to := t.TempDir()
-	if _, err := backup.Restore(t.Context(), path, to, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(backup.Restore(t.Context(), path, to, false))(t)
 	work = filepath.Join(to, "threads", "t", "user-data", "workspace")
 	for name, want := range map[string]string{"a.txt": "a text", "to a": "a text", "line\nbreak \\ 名": "odd"} {
 		if b, err := os.ReadFile(filepath.Join(work, name)); err != nil || string(b) != want {

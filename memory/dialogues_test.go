@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/memory"
 )
 
@@ -28,10 +29,7 @@ type dialogue struct {
 // dialogues reads them all.
 func dialogues(t *testing.T) (list []dialogue) {
 	t.Helper()
-	b, err := os.ReadFile("testdata/dialogues.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile("testdata/dialogues.txt"))(t)
 	for n, line := range strings.Split(string(b), "\n") {
 		word, rest, _ := strings.Cut(line, " ")
 		if word == "" || word == "#" {
@@ -157,10 +155,7 @@ func (d *dialogue) answer(t *testing.T) string {
 			all[group] = map[string]any{name: list[0]}
 		}
 	}
-	b, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(all))(t)
 	return string(b)
 }
 
@@ -174,7 +169,7 @@ func TestDialogues(t *testing.T) {
 	w := open(t)
 	for i, d := range list {
 		t.Run(d.name, func(t *testing.T) {
-			must(w.Import(t.Context(), me, 0, memory.Document{Facts: d.known}))(t)
+			must.Get(w.Import(t.Context(), me, 0, memory.Document{Facts: d.known}))(t)
 			w.prompts, w.answer = nil, nil
 			if !d.offline {
 				w.says(d.answer(t))
@@ -190,7 +185,7 @@ func TestDialogues(t *testing.T) {
 			if asked := len(w.prompts) > 0; asked == d.unasked {
 				t.Errorf("asked %v", asked)
 			}
-			sections := must(w.Document(t.Context(), me))(t).Sections
+			sections := must.Get(w.Document(t.Context(), me))(t).Sections
 			for _, name := range memory.SectionNames() {
 				if sections[name].Summary != d.summary[name] {
 					t.Errorf("%s: %q, want %q", name, sections[name].Summary, d.summary[name])

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/memory"
 )
 
@@ -18,7 +19,7 @@ func ptr[T any](v T) *T { return &v }
 func TestFactsByHand(t *testing.T) {
 	w := open(t)
 	ctx := t.Context()
-	d := must(w.Add(ctx, me, 0, memory.Fact{Content: "  Likes\ntea ", Category: "Preference", Confidence: 0.9}))(t)
+	d := must.Get(w.Add(ctx, me, 0, memory.Fact{Content: "  Likes\ntea ", Category: "Preference", Confidence: 0.9}))(t)
 	f := d.Facts[0]
 	if f.Content != "Likes tea" || f.Category != "preference" || f.Source != memory.Manual || d.Revision != 1 ||
 		f.Revision != 1 || !f.Created.Equal(w.now) {
@@ -50,7 +51,7 @@ func TestFactsByHand(t *testing.T) {
 		}
 	}
 	w.pass(time.Hour)
-	d = must(w.Change(ctx, me, 1, f.ID, memory.Edit{Content: ptr("Likes coffee"), Confidence: ptr(0.5),
+	d = must.Get(w.Change(ctx, me, 1, f.ID, memory.Edit{Content: ptr("Likes coffee"), Confidence: ptr(0.5),
 		Revision: 1}))(t)
 	g := d.Facts[0]
 	if g.ID != f.ID || g.Content != "Likes coffee" || g.Category != "preference" || g.Confidence != 0.5 ||
@@ -59,10 +60,10 @@ func TestFactsByHand(t *testing.T) {
 	}
 	before := d
 	w.again() // everything is in the store
-	if d = must(w.Document(ctx, me))(t); text(t, d) != text(t, before) {
+	if d = must.Get(w.Document(ctx, me))(t); text(t, d) != text(t, before) {
 		t.Errorf("%s\nwas %s", text(t, d), text(t, before))
 	}
-	if d = must(w.Delete(ctx, me, 2, f.ID))(t); len(d.Facts) != 0 || d.Revision != 3 {
+	if d = must.Get(w.Delete(ctx, me, 2, f.ID))(t); len(d.Facts) != 0 || d.Revision != 3 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -71,10 +72,7 @@ func errOf[T any](_ T, err error) error { return err }
 
 func text(t testing.TB, d memory.Document) string {
 	t.Helper()
-	b, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(d))(t)
 	return string(b)
 }
 
@@ -116,7 +114,7 @@ func TestUndo(t *testing.T) {
 			t.Error(name, err, w.facts(t))
 		}
 	}
-	must(w.Clear(ctx, me, 0))(t)
+	must.Get(w.Clear(ctx, me, 0))(t)
 	w.thread(t, "t")
 	w.said(t, "t", "r", "Remember that I own a boat.", "Done.")
 	w.pass(time.Minute)
@@ -129,10 +127,10 @@ func TestUndo(t *testing.T) {
 func TestOwnersDoNotShare(t *testing.T) {
 	w := open(t)
 	w.add(t, memory.Fact{Content: "mine"})
-	if d := must(w.Document(t.Context(), "eve"))(t); len(d.Facts) != 0 || d.Revision != 0 {
+	if d := must.Get(w.Document(t.Context(), "eve"))(t); len(d.Facts) != 0 || d.Revision != 0 {
 		t.Errorf("%+v", d)
 	}
-	must(w.Clear(t.Context(), "eve", 0))(t)
+	must.Get(w.Clear(t.Context(), "eve", 0))(t)
 	if got := w.facts(t); len(got) != 1 {
 		t.Error(got)
 	}
@@ -166,11 +164,8 @@ const deerflow = `{"version":"1.0","lastUpdated":"2025-11-02T10:00:00.123456Z","
 
 func TestImportOfDeerFlow(t *testing.T) {
 	w := open(t)
-	d, err := memory.Parse([]byte(deerflow))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d = must(w.Import(t.Context(), me, 0, d))(t)
+	d := must.Get(memory.Parse([]byte(deerflow)))(t)
+	d = must.Get(w.Import(t.Context(), me, 0, d))(t)
 	if got := fmt.Sprint(w.facts(t)); got != "[Uses Rust Plays go Dates are ISO]" {
 		t.Error(got)
 	}
@@ -183,12 +178,9 @@ func TestImportOfDeerFlow(t *testing.T) {
 			t.Errorf("no %s in %s", want, out)
 		}
 	}
-	again, err := memory.Parse([]byte(out))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(memory.Parse([]byte(out)))(t)
 	w.again()
-	e := must(w.Import(t.Context(), me, 0, again))(t)
+	e := must.Get(w.Import(t.Context(), me, 0, again))(t)
 	if text(t, d) != text(t, e) {
 		t.Errorf("an export that was imported differs:\n%s\n%s", text(t, d), text(t, e))
 	}
@@ -218,24 +210,22 @@ func TestBadDocuments(t *testing.T) {
 func TestReload(t *testing.T) {
 	w := open(t)
 	ctx := t.Context()
-	if d := must(w.Reload(ctx, me))(t); len(d.Facts) != 0 {
+	if d := must.Get(w.Reload(ctx, me))(t); len(d.Facts) != 0 {
 		t.Errorf("%+v", d)
 	}
 	write := func(content string) {
-		if err := os.WriteFile(w.path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(w.path, []byte(content), 0o600))
 	}
 	write(`{"facts":[{"content":"from the file"}]}`)
-	must(w.Reload(ctx, me))(t)
+	must.Get(w.Reload(ctx, me))(t)
 	id := w.add(t, memory.Fact{Content: "by hand"})
 	w.again()
-	must(w.Reload(ctx, me))(t) // nothing new in it
+	must.Get(w.Reload(ctx, me))(t) // nothing new in it
 	if got := fmt.Sprint(w.facts(t)); got != "[from the file by hand]" {
 		t.Error(got)
 	}
 	write(`{"facts":[{"content":"edited"}]}`)
-	must(w.Reload(ctx, me))(t)
+	must.Get(w.Reload(ctx, me))(t)
 	if got := fmt.Sprint(w.facts(t)); got != "[edited]" || id == "" {
 		t.Error(got)
 	}

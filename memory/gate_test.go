@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/memory"
 )
 
@@ -13,7 +14,7 @@ import (
 // content begins with X.
 func (w *world) learn(t *testing.T, text string) {
 	t.Helper()
-	for _, f := range must(w.Document(t.Context(), me))(t).Facts {
+	for _, f := range must.Get(w.Document(t.Context(), me))(t).Facts {
 		text = strings.ReplaceAll(text, "{id:"+strings.Fields(f.Content)[0]+"}", f.ID)
 	}
 	w.says(text)
@@ -65,7 +66,7 @@ func TestGate(t *testing.T) {
 		"nothing":                   {"Likes tea", `{}`, "[Likes tea]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			must(w.Clear(t.Context(), me, 0))(t)
+			must.Get(w.Clear(t.Context(), me, 0))(t)
 			for content := range strings.SplitSeq(c.known, "|") {
 				if content != "" {
 					w.add(t, memory.Fact{Content: content, Confidence: 0.8})
@@ -82,7 +83,7 @@ func TestGate(t *testing.T) {
 func TestCorrectionsSayWhatToAvoid(t *testing.T) {
 	w := open(t)
 	w.learn(t, facts(`{"content":"Dates are ISO","category":"correction","confidence":0.97,"expected_valid_days":99999,"sourceError":"US dates","scope":"user","durability":"durable","authority":"descriptive"}`))
-	f := must(w.Document(t.Context(), me))(t).Facts[0]
+	f := must.Get(w.Document(t.Context(), me))(t).Facts[0]
 	if f.Category != "correction" || f.Avoid != "US dates" || f.ValidDays != 1800 || f.Confidence != 0.97 {
 		t.Errorf("%+v", f)
 	}
@@ -93,13 +94,13 @@ func TestSayingItAgainConfirms(t *testing.T) {
 	w.add(t, memory.Fact{Content: "Likes tea", Confidence: 0.7})
 	w.pass(48 * time.Hour)
 	w.learn(t, facts(fact("likes tea")))
-	f := must(w.Document(t.Context(), me))(t).Facts[0]
+	f := must.Get(w.Document(t.Context(), me))(t).Facts[0]
 	if f.Confidence != 0.9 || !f.Updated.Equal(w.now) || f.Source != memory.Manual {
 		t.Errorf("%+v", f)
 	}
 	w.pass(48 * time.Hour)
 	w.learn(t, `{"factsToReinforce":[{"id":"{id:Likes}"}]}`)
-	if f := must(w.Document(t.Context(), me))(t).Facts[0]; !f.Updated.Equal(w.now) {
+	if f := must.Get(w.Document(t.Context(), me))(t).Facts[0]; !f.Updated.Equal(w.now) {
 		t.Errorf("%+v", f)
 	}
 }
@@ -114,13 +115,13 @@ func TestSummaries(t *testing.T) {
 		`,"shouldUpdate":false,"scope":"user","authority":"descriptive"`)+`,"personalContext":`+section("x",
 		`,"shouldUpdate":true,"scope":"thread","authority":"descriptive"`)+`,"other":`+section("x", good)+
 		`},"history":{"recentMonths":`+section("Moved", good)+`,"earlierContext":3}}`)
-	d := must(w.Document(t.Context(), me))(t)
+	d := must.Get(w.Document(t.Context(), me))(t)
 	if len(d.Sections) != 2 || d.Sections["user.workContext"].Summary != "Builds compilers" ||
 		d.Sections["history.recentMonths"].Summary != "Moved" || d.Sections["history.recentMonths"].Updated == "" {
 		t.Errorf("%+v", d.Sections)
 	}
 	w.learn(t, `{"user":{"workContext":`+section("", good)+`}}`)
-	if d := must(w.Document(t.Context(), me))(t); d.Sections["user.workContext"].Summary != "Builds compilers" {
+	if d := must.Get(w.Document(t.Context(), me))(t); d.Sections["user.workContext"].Summary != "Builds compilers" {
 		t.Errorf("%+v", d.Sections)
 	}
 }
@@ -143,7 +144,7 @@ func TestReview(t *testing.T) {
 	if got != "[two old keep old young fact]" || !strings.Contains(w.prompts[1], "<old_facts>") {
 		t.Error(got)
 	}
-	if f := must(w.Document(t.Context(), me))(t).Facts[0]; f.ValidDays != 491 {
+	if f := must.Get(w.Document(t.Context(), me))(t).Facts[0]; f.ValidDays != 491 {
 		t.Errorf("%+v", f)
 	}
 	w.rules.StaleLeast, w.rules.StaleMost = 1, 0
@@ -165,21 +166,21 @@ func TestAgentsHaveTheirOwnFacts(t *testing.T) {
 		Said: []memory.Said{{ID: "1", Human: true, Text: "I live in Bern"}, {ID: "2", Text: "Yes."}}})
 	w.pass(time.Minute)
 	w.Work(ctx)
-	if d := must(w.Document(ctx, me))(t); len(d.Facts) != 0 || d.Sections["user.workContext"].Summary == "" {
+	if d := must.Get(w.Document(ctx, me))(t); len(d.Facts) != 0 || d.Sections["user.workContext"].Summary == "" {
 		t.Errorf("%+v", d)
 	}
 	for agent, want := range map[string]bool{"": false, "reviewer": true} {
-		r := must(w.Recall(ctx, memory.Question{Owner: me, Agent: agent, Thread: "t", Text: "Where do I live?"}))(t)
+		r := must.Get(w.Recall(ctx, memory.Question{Owner: me, Agent: agent, Thread: "t", Text: "Where do I live?"}))(t)
 		if strings.Contains(r.Text, "Bern") != want || !strings.Contains(r.Text, "Work: Builds compilers") {
 			t.Errorf("%q: %s", agent, r.Text)
 		}
 	}
-	must(w.Import(ctx, me, 0, memory.Document{}))(t)
-	if list := must(w.All(ctx, me))(t); len(list) != 1 {
+	must.Get(w.Import(ctx, me, 0, memory.Document{}))(t)
+	if list := must.Get(w.All(ctx, me))(t); len(list) != 1 {
 		t.Errorf("an import took the agent's: %+v", list)
 	}
-	must(w.Clear(ctx, me, 0))(t)
-	if list := must(w.All(ctx, me))(t); len(list) != 0 {
+	must.Get(w.Clear(ctx, me, 0))(t)
+	if list := must.Get(w.All(ctx, me))(t); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/memory"
 	"fawn/store"
 )
@@ -41,10 +42,7 @@ func open(t testing.TB) *world {
 	w := &world{rules: usual(), path: filepath.Join(dir, "memory.json"),
 		now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	w.rules.Path = w.path
-	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { db.Close() })
 	w.db = db
 	w.again()
@@ -76,9 +74,7 @@ func (w *world) pass(d time.Duration) {
 // thread makes a thread, which values of threads need.
 func (w *world) thread(t testing.TB, id string) {
 	t.Helper()
-	if err := w.db.Commit(context.Background(), store.Batch{Thread: &store.Thread{ID: id, Owner: me}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.Commit(context.Background(), store.Batch{Thread: &store.Thread{ID: id, Owner: me}}))
 }
 
 // said ends a run in which a person and the agent spoke in turn.
@@ -93,23 +89,16 @@ func (w *world) said(t testing.TB, thread, run string, texts ...string) {
 
 func (w *world) taught(t testing.TB, l memory.Lesson) {
 	t.Helper()
-	if err := w.Learn(context.Background(), l); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Learn(context.Background(), l))
 	kv, stored := w.Ending(l.Run)
-	if err := w.db.Commit(context.Background(), store.Batch{KV: kv}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.Commit(context.Background(), store.Batch{KV: kv}))
 	stored()
 }
 
 // facts are the contents of what is known, in the order of the document.
 func (w *world) facts(t testing.TB) []string {
 	t.Helper()
-	d, err := w.Document(context.Background(), me)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(w.Document(context.Background(), me))(t)
 	list := []string{}
 	for _, f := range d.Facts {
 		list = append(list, f.Content)
@@ -128,14 +117,4 @@ func (w *world) add(t testing.TB, facts ...memory.Fact) (id string) {
 		id = d.Facts[len(d.Facts)-1].ID
 	}
 	return id
-}
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/memory"
 )
 
@@ -126,13 +127,13 @@ func TestLessonsWait(t *testing.T) {
 	w.said(t, "t", "r1", "I live in Bern", "Nice.", "It is cold", "Yes.")
 	w.pass(20 * time.Second)
 	w.Work(ctx)
-	if len(w.prompts) != 0 || must(w.Waiting(ctx))(t) != 1 {
+	if len(w.prompts) != 0 || must.Get(w.Waiting(ctx))(t) != 1 {
 		t.Fatalf("%d calls before it was quiet", len(w.prompts))
 	}
 	w.pass(11 * time.Second)
 	w.Work(ctx)
 	if len(w.prompts) != 1 || !strings.Contains(w.prompts[0], "I live in Bern") ||
-		!strings.Contains(w.prompts[0], "It is cold") || must(w.Waiting(ctx))(t) != 0 {
+		!strings.Contains(w.prompts[0], "It is cold") || must.Get(w.Waiting(ctx))(t) != 0 {
 		t.Fatalf("%d calls: %q", len(w.prompts), w.prompts)
 	}
 	w.said(t, "t", "r1", "I live in Bern", "Nice.", "It is cold", "Yes.", "I have a cat", "Aw.")
@@ -143,7 +144,7 @@ func TestLessonsWait(t *testing.T) {
 		!strings.Contains(w.prompts[1], "I have a cat") || !strings.Contains(w.prompts[1], "Lives in Bern") {
 		t.Errorf("%q", w.prompts)
 	}
-	d := must(w.Document(ctx, me))(t)
+	d := must.Get(w.Document(ctx, me))(t)
 	if fmt.Sprint(w.facts(t)) != "[Lives in Bern Has a cat]" || d.Facts[0].Source != "t" ||
 		d.Facts[0].Message != "r1-c" || d.Facts[1].Message != "r1-e" {
 		t.Errorf("%+v", d.Facts)
@@ -189,7 +190,7 @@ func TestManyThreadsLoseNothing(t *testing.T) {
 		})
 	}
 	work.Wait()
-	for must(w.Waiting(ctx))(t) > 0 {
+	for must.Get(w.Waiting(ctx))(t) > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	stop()
@@ -223,7 +224,7 @@ func TestFailedCalls(t *testing.T) {
 		w.pass(3 * time.Minute)
 	}
 	work(t.Context())
-	if len(w.prompts) != 3 || fmt.Sprint(w.facts(t)) != "[I live in Bern]" || must(w.Waiting(t.Context()))(t) != 0 {
+	if len(w.prompts) != 3 || fmt.Sprint(w.facts(t)) != "[I live in Bern]" || must.Get(w.Waiting(t.Context()))(t) != 0 {
 		t.Error(len(w.prompts), w.facts(t))
 	}
 }
@@ -236,23 +237,19 @@ func TestNothingIsLearned(t *testing.T) {
 	for _, id := range []string{"off", "cleared", "forgotten", "later"} {
 		w.thread(t, id)
 	}
-	if err := w.SetOff(ctx, "off", true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.SetOff(ctx, "off", true))
 	for _, id := range []string{"off", "cleared", "forgotten", "later"} {
 		w.said(t, id, "r"+id, "I live in Bern", "Nice.")
 	}
-	if n := must(w.Waiting(ctx))(t); n != 3 {
+	if n := must.Get(w.Waiting(ctx))(t); n != 3 {
 		t.Errorf("%d wait", n)
 	}
-	must(w.Forget(ctx, me, "forgotten"))(t)
-	if err := w.SetOff(ctx, "later", true); err != nil {
-		t.Fatal(err)
-	}
-	if n := must(w.Waiting(ctx))(t); n != 1 {
+	must.Get(w.Forget(ctx, me, "forgotten"))(t)
+	must.Do(t, w.SetOff(ctx, "later", true))
+	if n := must.Get(w.Waiting(ctx))(t); n != 1 {
 		t.Errorf("%d wait", n)
 	}
-	must(w.Clear(ctx, me, 0))(t)
+	must.Get(w.Clear(ctx, me, 0))(t)
 	w.pass(time.Minute)
 	w.Work(ctx)
 	if len(w.prompts) != 0 || len(w.facts(t)) != 0 {
@@ -260,10 +257,10 @@ func TestNothingIsLearned(t *testing.T) {
 	}
 	w.rules.Enabled = false
 	w.said(t, "cleared", "r", "I live in Bern", "Nice.")
-	if n := must(w.Waiting(ctx))(t); n != 0 {
+	if n := must.Get(w.Waiting(ctx))(t); n != 0 {
 		t.Errorf("%d wait", n)
 	}
-	if err := w.SetOff(ctx, "off", false); err != nil || must(w.Off(ctx, "off"))(t) {
+	if err := w.SetOff(ctx, "off", false); err != nil || must.Get(w.Off(ctx, "off"))(t) {
 		t.Error(err)
 	}
 }
@@ -279,10 +276,10 @@ func TestForgetWhatAThreadTaught(t *testing.T) {
 		w.pass(time.Minute)
 		w.Work(ctx)
 	}
-	if n := must(w.Taught(ctx, me, "a"))(t); n != 1 {
+	if n := must.Get(w.Taught(ctx, me, "a"))(t); n != 1 {
 		t.Error(n)
 	}
-	if n := must(w.Forget(ctx, me, "a"))(t); n != 1 || fmt.Sprint(w.facts(t)) != "[by hand from b]" {
+	if n := must.Get(w.Forget(ctx, me, "a"))(t); n != 1 || fmt.Sprint(w.facts(t)) != "[by hand from b]" {
 		t.Error(n, w.facts(t))
 	}
 }
@@ -295,7 +292,7 @@ func TestQueueIsBounded(t *testing.T) {
 		w.thread(t, id)
 		w.said(t, id, "r"+id, text, "Hello.")
 	}
-	if n := must(w.Waiting(t.Context()))(t); n != 2 {
+	if n := must.Get(w.Waiting(t.Context()))(t); n != 2 {
 		t.Errorf("%d wait: one, and one with a signal", n)
 	}
 }
@@ -337,10 +334,7 @@ func FuzzDocument(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(json.Marshal(d))(t)
 		again, err := memory.Parse(out)
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/memory"
 )
 
@@ -90,13 +91,13 @@ func TestTheNeededFactIsAmongThoseTold(t *testing.T) {
 		facts = append(facts, memory.Fact{ID: fmt.Sprint("a", i), Content: pair[0], Category: "preference",
 			Confidence: 0.8})
 	}
-	must(w.Import(t.Context(), me, 0, memory.Document{Facts: facts}))(t)
+	must.Get(w.Import(t.Context(), me, 0, memory.Document{Facts: facts}))(t)
 	if len(asked) != 60 || len(w.facts(t)) != 200 {
 		t.Fatalf("%d questions, %d facts", len(asked), len(w.facts(t)))
 	}
 	found := 0
 	for _, pair := range asked {
-		r := must(w.Recall(t.Context(), memory.Question{Owner: me, Text: pair[1]}))(t)
+		r := must.Get(w.Recall(t.Context(), memory.Question{Owner: me, Text: pair[1]}))(t)
 		if strings.Contains(r.Text, pair[0]) {
 			found++
 		} else {
@@ -121,11 +122,11 @@ func BenchmarkRecall(b *testing.B) {
 			memory.Fact{ID: fmt.Sprint("f", i), Content: fmt.Sprintf("%s Number %d.", asked[i%len(asked)][0], i),
 				Category: "knowledge", Confidence: 0.9})
 	}
-	must(w.Import(b.Context(), me, 0, memory.Document{Facts: facts}))(b)
-	must(w.Recall(b.Context(), memory.Question{Owner: me, Text: "warm"}))(b)
+	must.Get(w.Import(b.Context(), me, 0, memory.Document{Facts: facts}))(b)
+	must.Get(w.Recall(b.Context(), memory.Question{Owner: me, Text: "warm"}))(b)
 	b.ResetTimer()
 	for i := range b.N {
-		must(w.Recall(b.Context(), memory.Question{Owner: me, Text: asked[i%len(asked)][1]}))(b)
+		must.Get(w.Recall(b.Context(), memory.Question{Owner: me, Text: asked[i%len(asked)][1]}))(b)
 	}
 }
 

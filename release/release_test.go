@@ -17,30 +17,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fawn/agent/agenttest/must"
 )
 
 // made makes a release of the running test program, which says as much about itself as Fawn's.
 func made(t *testing.T) (dir string, p program) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
+	b := must.Get(os.ReadFile(self))(t)
 	path := filepath.Join(t.TempDir(), "some name")
-	if err := os.WriteFile(path, b, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if p, err = read(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b, 0o700))
+	p = must.Get(read(path))(t)
 	r := release{version: "v1.2.3", out: t.TempDir(), root: "..", time: time.Unix(1_700_000_000, 0).UTC()}
-	if err := r.make([]string{path}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.make([]string{path}))
 	return r.out, p
 }
 
@@ -50,10 +40,7 @@ func content(t *testing.T, dir, pattern string) []byte {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%s: %v, %v", pattern, found, err)
 	}
-	b, err := os.ReadFile(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(found[0]))(t)
 	return b
 }
 
@@ -82,10 +69,7 @@ func TestAnArchiveHasProgramAndLicences(t *testing.T) {
 		t.Skip("there it is a zip file")
 	}
 	dir, p := made(t)
-	zr, err := gzip.NewReader(bytes.NewReader(content(t, dir, "fawn-v1.2.3-*.tar.gz")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	zr := must.Get(gzip.NewReader(bytes.NewReader(content(t, dir, "fawn-v1.2.3-*.tar.gz"))))(t)
 	have := map[string]fs.FileMode{}
 	for tr := tar.NewReader(zr); ; {
 		h, err := tr.Next()
@@ -110,9 +94,7 @@ func TestThePartsAreThoseOfTheBinary(t *testing.T) {
 	dir, p := made(t)
 	p.info.Deps = slices.DeleteFunc(p.info.Deps, func(m *debug.Module) bool { return m.Path == "" })
 	var b bom
-	if err := json.Unmarshal(content(t, dir, "*.cdx.json"), &b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(content(t, dir, "*.cdx.json"), &b))
 	have := map[string]component{}
 	for _, c := range b.Components {
 		if _, twice := have[c.Ref]; twice {
@@ -185,10 +167,8 @@ func TestThePackageIsOneOfDebian(t *testing.T) {
 	for name, text := range map[string]string{"etc/passwd": "root:x:0:0::/root:/bin/sh\n", "etc/group": "root:x:0:\n",
 		"etc/shadow": "root:*:1::::::\n", "etc/login.defs": "SYS_UID_MAX 999\n", "var/lib/dpkg/status": "",
 		"var/lib/dpkg/updates/.keep": "", "var/lib/dpkg/info/.keep": ""} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755),
-			os.WriteFile(filepath.Join(root, name), []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755),
+			os.WriteFile(filepath.Join(root, name), []byte(text), 0o644)))
 	}
 	there := func(name string) bool {
 		_, err := os.Stat(filepath.Join(root, name))
@@ -206,11 +186,9 @@ func TestThePackageIsOneOfDebian(t *testing.T) {
 	if there("etc/apparmor.d/fawn") {
 		t.Error("there is a profile that the AppArmor of this system cannot read")
 	}
-	if err := errors.Join(os.WriteFile(filepath.Join(root, "etc/fawn.env"), []byte("KEY=mine\n"), 0o600),
+	must.Do(t, errors.Join(os.WriteFile(filepath.Join(root, "etc/fawn.env"), []byte("KEY=mine\n"), 0o600),
 		os.MkdirAll(filepath.Join(root, "etc/apparmor.d/abi"), 0o755),
-		os.WriteFile(filepath.Join(root, "etc/apparmor.d/abi/4.0"), nil, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+		os.WriteFile(filepath.Join(root, "etc/apparmor.d/abi/4.0"), nil, 0o644)))
 	said(dpkg, append(in, "--install", deb)...) // again, as with an update
 	profile := string(content(t, root, "etc/apparmor.d/fawn"))
 	if !strings.Contains(profile, " /usr/bin/fawn flags=(unconfined) {\n  userns,\n") {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -17,7 +18,7 @@ func auditRow(thread, kind, body string) store.AuditRow {
 // bodies are the bodies of the rows that q selects.
 func bodies(t *testing.T, db *store.DB, q store.AuditQuery) (out []string) {
 	t.Helper()
-	for _, r := range must(db.Audit(t.Context(), q))(t) {
+	for _, r := range must.Get(db.Audit(t.Context(), q))(t) {
 		out = append(out, string(r.Body))
 	}
 	return out
@@ -45,14 +46,14 @@ func (s suite) AuditIsReadNewestFirstByThreadOwnerAndKind(t *testing.T) {
 	} {
 		same(t, name, bodies(t, db, c.q), c.want)
 	}
-	all := must(db.Audit(t.Context(), store.AuditQuery{}))(t)
+	all := must.Get(db.Audit(t.Context(), store.AuditQuery{}))(t)
 	same(t, "before", bodies(t, db, store.AuditQuery{Before: all[0].ID}), []string{`{"n":2}`, `{"n":1}`})
 
 	commit(t, db, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}})
 	same(t, "after the thread is gone", bodies(t, db, store.AuditQuery{}), []string{`{"n":2}`})
 	newThread(t, db, "c")
 	commit(t, db, store.Batch{Audit: []store.AuditRow{auditRow("c", "command", `{"n":5}`)}})
-	if again := must(db.Audit(t.Context(), store.AuditQuery{Limit: 1}))(t); again[0].ID <= all[0].ID {
+	if again := must.Get(db.Audit(t.Context(), store.AuditQuery{Limit: 1}))(t); again[0].ID <= all[0].ID {
 		t.Errorf("number %d was given again after %d", again[0].ID, all[0].ID)
 	}
 	checkClean(t, db)
@@ -67,17 +68,13 @@ func (s suite) TheOldestAuditRowsMakeRoom(t *testing.T) {
 			commit(t, db, store.Batch{Audit: []store.AuditRow{auditRow("a", "command", fmt.Sprintf(body, i))}})
 		}
 	}
-	if err := db.BoundAudit(t.Context(), 5, 1<<30); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.BoundAudit(t.Context(), 5, 1<<30))
 	add(12, `{"n":%d}`)
 	same(t, "bound of rows", bodies(t, db, store.AuditQuery{}),
 		[]string{`{"n":11}`, `{"n":10}`, `{"n":9}`, `{"n":8}`, `{"n":7}`})
-	if err := db.BoundAudit(t.Context(), 1000, 10_000); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.BoundAudit(t.Context(), 1000, 10_000))
 	add(30, `{"n":%d,"text":"`+strings.Repeat("x", 1000)+`"}`)
-	left := must(db.Audit(t.Context(), store.AuditQuery{}))(t)
+	left := must.Get(db.Audit(t.Context(), store.AuditQuery{}))(t)
 	sum := 0
 	for _, r := range left {
 		sum += len(r.Body)
@@ -100,10 +97,8 @@ func (s suite) OneServerTrimsTheAuditOfAll(t *testing.T) {
 		rows, bytes int64
 		want        int
 	}{{1000, 1 << 30, 20}, {12, 1 << 30, 12}, {1000, 6000, 5}, {1000, 6000, 5}} {
-		if err := errors.Join(db.BoundAudit(t.Context(), c.rows, c.bytes), db.TrimAudit(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		left := must(db.Audit(t.Context(), store.AuditQuery{}))(t)
+		must.Do(t, errors.Join(db.BoundAudit(t.Context(), c.rows, c.bytes), db.TrimAudit(t.Context())))
+		left := must.Get(db.Audit(t.Context(), store.AuditQuery{}))(t)
 		if len(left) != c.want || !strings.HasPrefix(string(left[0].Body), `{"n":19,`) {
 			t.Errorf("%+v: %d rows are left, the newest is %.20s", c, len(left), left[0].Body)
 		}
@@ -117,9 +112,9 @@ func (s suite) ValuesAreFoundByTheBeginningOfTheirKeys(t *testing.T) {
 		store.Batch{KV: []store.KV{{Space: "s", Key: "a b", Body: []byte("1")},
 			{Space: "s", Key: "a%", Body: []byte("2")}, {Space: "s", Key: "b", Body: []byte("3")},
 			{Space: "o", Key: "a c", Body: []byte("4")}}})
-	same(t, "by prefix", must(db.KVs(t.Context(), "", "s", "a "))(t),
+	same(t, "by prefix", must.Get(db.KVs(t.Context(), "", "s", "a "))(t),
 		[]store.KV{{Space: "s", Key: "a b", Body: []byte("1")}})
-	if all := must(db.KVs(t.Context(), "", "s", ""))(t); len(all) != 3 {
+	if all := must.Get(db.KVs(t.Context(), "", "s", ""))(t); len(all) != 3 {
 		t.Errorf("%d values of the space", len(all))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -17,15 +18,13 @@ func TestBackupIsACompleteDatabase(t *testing.T) {
 	newThread(t, db, "t")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "fawn.db")
-	if err := db.Backup(ctx, path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Backup(ctx, path))
 	if err := db.Backup(ctx, path); err == nil {
 		t.Error("a backup replaced an existing file")
 	}
 	copied := openAt(t, dir)
-	same(t, "thread in the copy", must(copied.Thread(ctx, "t"))(t).ID, "t")
-	if n := must(db.Size(ctx))(t); n < 8192 {
+	same(t, "thread in the copy", must.Get(copied.Thread(ctx, "t"))(t).ID, "t")
+	if n := must.Get(db.Size(ctx))(t); n < 8192 {
 		t.Errorf("size %d", n)
 	}
 }
@@ -33,10 +32,7 @@ func TestBackupIsACompleteDatabase(t *testing.T) {
 // Every read is done for the first time by several goroutines at once, which
 // must not wait for a connection while holding the only one.
 func TestOneReadConnectionIsEnough(t *testing.T) {
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Readers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), Readers: 1}))(t)
 	defer db.Close()
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c"}, Messages: []store.MessageRow{{1, "a", nil}},
 		Fields: []store.FieldRow{{"f", 1, nil}},
@@ -53,9 +49,7 @@ func TestOneReadConnectionIsEnough(t *testing.T) {
 			_, _, err3 := db.Threads(ctx, store.ThreadQuery{Metadata: json.RawMessage(`{"a":1}`)})
 			_, err4 := db.Check(ctx)
 			_, err5 := db.Tail(ctx)
-			if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, errors.Join(err1, err2, err3, err4, err5))
 		})
 	}
 	wg.Wait()
@@ -77,9 +71,7 @@ func TestCardJSONIsCompact(t *testing.T) {
 func TestClosedStoreRefusesWork(t *testing.T) {
 	ctx, db := t.Context(), open(t)
 	l := db.OpenLane("t", nil)
-	if err := errors.Join(db.Close(), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(db.Close(), db.Close()))
 	l.Append(1, []byte("x"))
 	for name, err := range map[string]error{"commit": db.Commit(ctx, store.Batch{}), "flush": l.Flush(ctx),
 		"wait": l.Wait(ctx, 1<<20)} {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -24,7 +25,7 @@ func (s suite) ValuesAreThereOnceTheyAreStored(t *testing.T) {
 		}
 		commit(t, db, store.Batch{KV: []store.KV{{Owner: "o", Space: "s", Key: "k", Body: []byte("v")}}})
 		missing("s", "other")
-		same(t, fmt.Sprint("value in round ", round), must(db.KV(ctx, "o", "s", "k"))(t), []byte("v"))
+		same(t, fmt.Sprint("value in round ", round), must.Get(db.KV(ctx, "o", "s", "k"))(t), []byte("v"))
 		commit(t, db, store.Batch{KV: []store.KV{{Owner: "o", Space: "s", Key: "k"}}})
 	}
 	var wg sync.WaitGroup
@@ -35,16 +36,12 @@ func (s suite) ValuesAreThereOnceTheyAreStored(t *testing.T) {
 				key := fmt.Sprint(i, "-", n)
 				missing(space, key)
 				kv := store.KV{Owner: "o", Space: space, Key: key, Body: []byte("v")}
-				if err := db.Commit(ctx, store.Batch{KV: []store.KV{kv}}); err != nil {
-					t.Error(err)
-				}
+				must.Report(t, db.Commit(ctx, store.Batch{KV: []store.KV{kv}}))
 				if _, err := db.KV(ctx, "o", space, key); err != nil {
 					t.Errorf("%s was just stored: %v", key, err)
 				}
 				if kv.Body = nil; n%2 == 0 {
-					if err := db.Commit(ctx, store.Batch{KV: []store.KV{kv}}); err != nil {
-						t.Error(err)
-					}
+					must.Report(t, db.Commit(ctx, store.Batch{KV: []store.KV{kv}}))
 				}
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -33,8 +34,8 @@ func pictureMessage(id string, pictures ...string) []byte {
 // blobsOf are how many blobs there are, and references to them.
 func blobsOf(t *testing.T, db *store.DB) [2]int64 {
 	t.Helper()
-	return [2]int64{must(db.Count(t.Context(), `SELECT count(*) FROM blob`))(t),
-		must(db.Count(t.Context(), `SELECT count(*) FROM blob_use`))(t)}
+	return [2]int64{must.Get(db.Count(t.Context(), `SELECT count(*) FROM blob`))(t),
+		must.Get(db.Count(t.Context(), `SELECT count(*) FROM blob_use`))(t)}
 }
 
 func (s suite) ALargePictureIsStoredOnce(t *testing.T) {
@@ -55,29 +56,29 @@ func (s suite) ALargePictureIsStoredOnce(t *testing.T) {
 	})
 	same(t, "what the caller has", string(first), string(before))
 	same(t, "blobs and references", blobsOf(t, db), [2]int64{1, 4})
-	if n := must(db.Count(ctx, `SELECT max(octet_length(body)) FROM message`))(t); n > 4<<10 {
+	if n := must.Get(db.Count(ctx, `SELECT max(octet_length(body)) FROM message`))(t); n > 4<<10 {
 		t.Errorf("the longest message takes %d bytes", n)
 	}
-	kwargs := must(db.Text(ctx, `SELECT kwargs FROM run`))(t)
+	kwargs := must.Get(db.Text(ctx, `SELECT kwargs FROM run`))(t)
 	if n := len(kwargs); !json.Valid([]byte(kwargs)) || n > 4<<10 {
 		t.Errorf("what was asked takes %d bytes: %.100s", n, kwargs)
 	}
-	f := must(db.Footprint(ctx, "t"))(t)
+	f := must.Get(db.Footprint(ctx, "t"))(t)
 	same(t, "measured", f.Blobs, store.Rows{Count: 1, Bytes: 300 << 10})
 
 	for range 2 { // as written, then as a restarted server reads it
-		snap := must(db.Snapshot(ctx, "t", ""))(t)
+		snap := must.Get(db.Snapshot(ctx, "t", ""))(t)
 		same(t, "first message", string(snap.Messages[0].Body), string(first))
 		same(t, "second message", string(snap.Messages[1].Body), string(second))
 		same(t, "field", string(snap.Fields["viewed_images"]), string(images))
-		same(t, "one message", string(must(db.Message(ctx, "t", 2))(t).Body), string(second))
-		same(t, "one field", string(must(db.Field(ctx, "t", "viewed_images", 1))(t)), string(images))
-		same(t, "run", string(must(db.Run(ctx, "r"))(t).Kwargs), string(asked))
-		same(t, "runs", string(must(db.Runs(ctx, "t", "", 0, 0))(t)[0].Kwargs), string(asked))
+		same(t, "one message", string(must.Get(db.Message(ctx, "t", 2))(t).Body), string(second))
+		same(t, "one field", string(must.Get(db.Field(ctx, "t", "viewed_images", 1))(t)), string(images))
+		same(t, "run", string(must.Get(db.Run(ctx, "r"))(t).Kwargs), string(asked))
+		same(t, "runs", string(must.Get(db.Runs(ctx, "t", "", 0, 0))(t)[0].Kwargs), string(asked))
 		checkClean(t, db)
 		db = s.reopen(t, db, dir)
 	}
-	run := must(db.Run(ctx, "r"))(t) // written again with another status, as a run is when it ends
+	run := must.Get(db.Run(ctx, "r"))(t) // written again with another status, as a run is when it ends
 	run.Status = "success"
 	commit(t, db, store.Batch{Run: &run})
 	same(t, "blobs of the ended run", blobsOf(t, db), [2]int64{1, 4})
@@ -99,7 +100,7 @@ func (s suite) BlobsGoWithTheLastRowThatHasThem(t *testing.T) {
 	same(t, "after a message is taken back", blobsOf(t, db), [2]int64{3, 4})
 	commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}})
 	same(t, "after the thread is deleted", blobsOf(t, db), [2]int64{2, 3})
-	snap := must(db.Snapshot(t.Context(), "copy", ""))(t)
+	snap := must.Get(db.Snapshot(t.Context(), "copy", ""))(t)
 	same(t, "the copy", string(snap.Messages[1].Body), string(pictureMessage("b", old, late)))
 	checkClean(t, db)
 
@@ -123,11 +124,8 @@ func (s suite) OnlyTheStoreMakesReferences(t *testing.T) {
 		{N: 1, ID: "a", Body: pictureMessage("a", p)}, {N: 2, ID: "b", Body: forged}, {N: 3, ID: "c", Body: broken}}})
 	for n, want := range map[int64][]byte{2: forged, 3: broken} {
 		var got, meant any
-		err := errors.Join(json.Unmarshal(must(db.Message(t.Context(), "t", n))(t).Body, &got),
-			json.Unmarshal(want, &meant))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(json.Unmarshal(must.Get(db.Message(t.Context(), "t", n))(t).Body, &got),
+			json.Unmarshal(want, &meant)))
 		same(t, "a text", got, meant)
 	}
 }
@@ -146,7 +144,7 @@ func (s suite) WhatIsNoBase64StaysInItsRow(t *testing.T) {
 		commit(t, db,
 			store.Batch{Thread: &store.Thread{ID: id},
 				Messages: []store.MessageRow{{N: 1, ID: "m", Body: []byte(body)}}})
-		same(t, "body", string(must(db.Message(t.Context(), id, 1))(t).Body), body)
+		same(t, "body", string(must.Get(db.Message(t.Context(), id, 1))(t).Body), body)
 	}
 	same(t, "blobs", blobsOf(t, db), [2]int64{})
 }
@@ -164,11 +162,9 @@ func (s suite) CheckFindsWhatIsWrongWithBlobs(t *testing.T) {
 		`INSERT INTO blob(thread, hash, data) VALUES ('damaged', CAST('another' AS {bytes}), CAST('0' AS {bytes}))`,
 		`INSERT INTO blob_use(thread, kind, name, n, hash) VALUES ('gone', 'run', 'nothing', 0, CAST('1' AS {bytes}))`,
 	} {
-		if err := db.Exec(t.Context(), damage); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Exec(t.Context(), damage))
 	}
-	found := strings.Join(must(db.Check(t.Context()))(t), "\n")
+	found := strings.Join(must.Get(db.Check(t.Context()))(t), "\n")
 	for _, want := range []string{"Thread gone needs blob", "of thread damaged is damaged.",
 		"Nothing refers to 1 blobs.", "1 blobs are kept for rows that are gone."} {
 		if !strings.Contains(found, want) {
@@ -178,6 +174,6 @@ func (s suite) CheckFindsWhatIsWrongWithBlobs(t *testing.T) {
 	if _, err := db.Message(t.Context(), "gone", 1); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a message without its picture: %v", err)
 	}
-	must(db.Repair(t.Context()))(t)
-	same(t, "what is left to say", len(must(db.Check(t.Context()))(t)), 2)
+	must.Get(db.Repair(t.Context()))(t)
+	same(t, "what is left to say", len(must.Get(db.Check(t.Context()))(t)), 2)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -30,9 +31,7 @@ func TestMessagesOfChatsAreTakenOnceAndInOrder(t *testing.T) {
 		Chat: store.ChannelChat{Provider: "telegram", Chat: "c", Thread: "t1"},
 		Out:  store.Outbound{Run: "r1", Piece: "0", Provider: "telegram", Chat: "c", State: store.OutboundPlanned}}
 	for range 2 { // as after a crash
-		if err := db.BeginTurn(t.Context(), turn); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.BeginTurn(t.Context(), turn))
 	}
 	waiting, err := db.WaitingInbound(t.Context(), "telegram", "c", "", 10)
 	if err != nil || len(waiting) != 1 || waiting[0].ID != "b" {
@@ -42,15 +41,11 @@ func TestMessagesOfChatsAreTakenOnceAndInOrder(t *testing.T) {
 	if err != nil || fmt.Sprint(lines) != "[{telegram c  r1} {telegram c  }]" {
 		t.Errorf("lines: %v, %v", lines, err)
 	}
-	if err := db.SettleInbound(t.Context(), store.InboundDone, "", fresh[0].N); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.SettleInbound(t.Context(), store.InboundDone, "", fresh[0].N))
 	if rows, err := db.RunInbound(t.Context(), "r1"); err != nil || len(rows) != 0 {
 		t.Errorf("open after the end: %+v, %v", rows, err)
 	}
-	if err := db.ForgetInbound(t.Context(), time.Now().Add(time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.ForgetInbound(t.Context(), time.Now().Add(time.Second)))
 	again, err = db.TakeInbound(t.Context(), "telegram", list[:2], nil)
 	if err != nil || len(again) != 1 || again[0].ID != "a" {
 		t.Errorf("what is open was forgotten, or what is done with was not: %+v, %v", again, err)
@@ -64,16 +59,12 @@ func TestACodeConnectsOnceAndTheLastConnectionWins(t *testing.T) {
 	db := open(t)
 	until := time.Now().Add(time.Minute)
 	for i := range 5 {
-		if err := db.AddChannelCode(t.Context(), "o1", "slack", fmt.Sprint("h", i), until, 5); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.AddChannelCode(t.Context(), "o1", "slack", fmt.Sprint("h", i), until, 5))
 	}
 	if err := db.AddChannelCode(t.Context(), "o1", "slack", "h9", until, 5); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("a sixth code: %v", err)
 	}
-	if err := db.AddChannelCode(t.Context(), "o2", "slack", "k", until, 5); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.AddChannelCode(t.Context(), "o2", "slack", "k", until, 5))
 	c := store.Connection{ID: "1", Provider: "slack", Account: "U1", Workspace: "T"}
 	if got, err := db.Connect(t.Context(), "h0", c); err != nil || got.Owner != "o1" {
 		t.Fatalf("%+v: %v", got, err)
@@ -82,9 +73,7 @@ func TestACodeConnectsOnceAndTheLastConnectionWins(t *testing.T) {
 		t.Errorf("a used code: %v", err)
 	}
 	c.ID = "2"
-	if _, err := db.Connect(t.Context(), "k", c); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.Connect(t.Context(), "k", c))(t)
 	if got, err := db.ConnectionOf(t.Context(), "slack", "U1", "T"); err != nil || got.Owner != "o2" {
 		t.Errorf("the account is %+v: %v", got, err)
 	}
@@ -94,9 +83,7 @@ func TestACodeConnectsOnceAndTheLastConnectionWins(t *testing.T) {
 	if err := db.Disconnect(t.Context(), "o1", "2"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("somebody else's connection: %v", err)
 	}
-	if err := db.Disconnect(t.Context(), "o2", "2"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Disconnect(t.Context(), "o2", "2"))
 	if _, err := db.ConnectionOf(t.Context(), "slack", "U1", "T"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("revoked and found: %v", err)
 	}
@@ -104,23 +91,17 @@ func TestACodeConnectsOnceAndTheLastConnectionWins(t *testing.T) {
 
 func TestADeletedThreadIsForgottenByItsChat(t *testing.T) {
 	db := open(t)
-	if err := db.BeginTurn(t.Context(), store.ChannelTurn{Run: "r", Thread: &store.Thread{ID: "t"},
+	must.Do(t, db.BeginTurn(t.Context(), store.ChannelTurn{Run: "r", Thread: &store.Thread{ID: "t"},
 		Chat: store.ChannelChat{Provider: "slack", Chat: "c", Thread: "t"},
 		Out: store.Outbound{Run: "r", Piece: "0", Provider: "slack", Chat: "c",
-			State: store.OutboundPlanned}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Run: &store.Run{ID: "r", ThreadID: "t"},
-		NewRun: true}); err != nil {
-		t.Fatal(err)
-	}
+			State: store.OutboundPlanned}}))
+	must.Do(t, db.Commit(t.Context(), store.Batch{ThreadID: "t", Run: &store.Run{ID: "r", ThreadID: "t"},
+		NewRun: true}))
 	err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Run: &store.Run{ID: "r", ThreadID: "t"}, NewRun: true})
 	if !errors.Is(err, store.ErrExists) {
 		t.Errorf("a run that exists was made: %v", err)
 	}
-	if err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(t.Context(), store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}}))
 	if _, err := db.ChannelChat(t.Context(), "slack", "c", ""); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the chat: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -11,15 +12,11 @@ import (
 func (s suite) Comparisons(t *testing.T) {
 	db, ctx := s.open(t), t.Context()
 	for _, id := range []string{"one", "two", "open"} {
-		if err := db.AddComparison(ctx, store.Comparison{ID: id, Owner: "zoe", Sides: []store.ComparisonSide{
-			{Thread: id + "-a", Model: "small"}, {Thread: id + "-b", Model: "big"}}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.AddComparison(ctx, store.Comparison{ID: id, Owner: "zoe", Sides: []store.ComparisonSide{
+			{Thread: id + "-a", Model: "small"}, {Thread: id + "-b", Model: "big"}}}))
 	}
 	for _, c := range [][2]string{{"one", "one-a"}, {"one", "one-b"}, {"two", "two-b"}} {
-		if err := db.ChooseSide(ctx, "zoe", c[0], c[1]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.ChooseSide(ctx, "zoe", c[0], c[1]))
 	}
 	for _, c := range [][3]string{{"ann", "one", "one-a"}, {"zoe", "one", "two-a"}, {"zoe", "gone", "x"}} {
 		if err := db.ChooseSide(ctx, c[0], c[1], c[2]); !errors.Is(err, store.ErrNotFound) {
@@ -37,9 +34,7 @@ func (s suite) Comparisons(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0] != (store.ModelRecord{Model: "big", Won: 2, Seen: 2}) || list[1].Won != 0 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if err := db.RemoveOwned(ctx, "zoe"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.RemoveOwned(ctx, "zoe"))
 	if _, err := db.Comparison(ctx, "zoe", "one"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("of an owner that is gone: %v", err)
 	}

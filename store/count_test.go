@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -15,10 +16,7 @@ func (s suite) ListsSayHowManyThreadsThereAre(t *testing.T) {
 	total := func(q store.ThreadQuery) int {
 		t.Helper()
 		q.Limit = 1
-		_, n, err := db.Threads(ctx, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, n := must.Get2(db.Threads(ctx, q))(t)
 		return n
 	}
 	same(t, "nothing", total(store.ThreadQuery{}), 0)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -143,10 +144,10 @@ func TestKilledProcessLosesNothingItWasToldIsDurable(t *testing.T) {
 		db := openAt(t, dir)
 		checkClean(t, db)
 		for thread, want := range steps {
-			if got := must(db.MaxMessage(t.Context(), thread))(t); got < want {
+			if got := must.Get(db.MaxMessage(t.Context(), thread))(t); got < want {
 				t.Errorf("%s has %d steps, %d were durable", thread, got, want)
 			}
-			snap := must(db.Snapshot(t.Context(), thread, ""))(t)
+			snap := must.Get(db.Snapshot(t.Context(), thread, ""))(t)
 			if int64(len(snap.Messages)) < want {
 				t.Errorf("%s: the head has %d messages, %d were durable", thread, len(snap.Messages), want)
 			}
@@ -156,20 +157,18 @@ func TestKilledProcessLosesNothingItWasToldIsDurable(t *testing.T) {
 				}
 			}
 		}
-		tail := must(db.Tail(t.Context()))(t)
+		tail := must.Get(db.Tail(t.Context()))(t)
 		for thread, want := range deltas {
-			got := must(db.LastSeq(t.Context(), thread))(t)
+			got := must.Get(db.LastSeq(t.Context(), thread))(t)
 			if got < want {
 				t.Errorf("%s ends at %d, %d was durable", thread, got, want)
 			}
-			if next := must(db.Standing(t.Context(), thread))(t).Next; next != got+1 {
+			if next := must.Get(db.Standing(t.Context(), thread))(t).Next; next != got+1 {
 				t.Errorf("%s ends at %d, and goes on at %d", thread, got, next)
 			}
-			everyNumberOnce(t, thread, must(db.Events(t.Context(), thread, 0, 0, 0))(t), tail[thread], want)
+			everyNumberOnce(t, thread, must.Get(db.Events(t.Context(), thread, 0, 0, 0))(t), tail[thread], want)
 		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Close())
 	}
 	if len(steps) != 4 || len(deltas) != 4 {
 		t.Errorf("only %d threads got to a step, %d to a delta", len(steps), len(deltas))
@@ -202,13 +201,11 @@ func everyNumberOnce(t *testing.T, thread string, events []store.Event, tail []s
 // before the kill.
 func killChild(t *testing.T, dir string, life time.Duration, deltas, steps map[string]int64) {
 	t.Helper()
-	self := must(os.Executable())(t)
+	self := must.Get(os.Executable())(t)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), crashDir+"="+dir)
-	out := must(cmd.StdoutPipe())(t)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	in := bufio.NewReader(out)
 	var timer *time.Timer
 	for {

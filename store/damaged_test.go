@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -43,19 +44,15 @@ func TestADatabaseThatCannotBeOpenedIsKeptAndSaysWhatToDo(t *testing.T) {
 				}
 			}
 			copied := filepath.Join(dir, "fawn-v3-20260101T000000.000.db")
-			if err := os.WriteFile(copied, []byte("x"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(copied, []byte("x"), 0o600))
 			_, err = store.Open(t.Context(), store.Config{Dir: dir})
 			if err == nil || !strings.Contains(err.Error(), copied) {
 				t.Errorf("the copy is not named: %v", err)
 			}
 			kept := filepath.Join(dir, "backups", "fawn-20260102T000000.tar.gz")
 			soon := time.Now().Add(time.Minute)
-			if err := errors.Join(os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, []byte("x"), 0o600),
-				os.Chtimes(kept, soon, soon)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, []byte("x"), 0o600),
+				os.Chtimes(kept, soon, soon)))
 			_, err = store.Open(t.Context(), store.Config{Dir: dir})
 			if err == nil || !strings.Contains(err.Error(), "`fawn restore "+kept+" --force --data "+dir+"`") {
 				t.Errorf("the backup is not named: %v", err)
@@ -70,17 +67,10 @@ func TestADatabaseThatCannotBeOpenedIsKeptAndSaysWhatToDo(t *testing.T) {
 // TestAnEmptyDatabaseWithoutThreadsIsANewOne, as a first start leaves it that was cut off.
 func TestAnEmptyDatabaseWithoutThreadsIsANewOne(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "fawn.db"), nil, 0o600),
-		os.Mkdir(filepath.Join(dir, "threads"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	db, err := store.Open(t.Context(), store.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(filepath.Join(dir, "fawn.db"), nil, 0o600),
+		os.Mkdir(filepath.Join(dir, "threads"), 0o700)))
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: dir}))(t)
+	must.Do(t, db.Close())
 }
 
 // TestAMissingDatabaseBesideThreadsIsNotMadeAnew: what is there stays, and the message tells
@@ -90,10 +80,7 @@ func TestAMissingDatabaseBesideThreadsIsNotMadeAnew(t *testing.T) {
 	path := filepath.Join(dir, "fawn.db")
 	file := filepath.Join(dir, "threads", "t1", "user-data", "workspace", "report.md")
 	for name, content := range map[string]string{file: "report", path + "-wal": "log"} {
-		err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content), 0o600))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content), 0o600)))
 	}
 	refused := func(open func(context.Context, store.Config) (*store.DB, error), wants ...string) {
 		t.Helper()
@@ -119,36 +106,26 @@ func TestAMissingDatabaseBesideThreadsIsNotMadeAnew(t *testing.T) {
 	refused(store.Open, "no copy")
 	refused(store.OpenCopy, "no copy")
 	copied := filepath.Join(dir, "fawn-v3-20260101T000000.000.db")
-	if err := os.WriteFile(copied, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(copied, []byte("x"), 0o600))
 	refused(store.Open, copied, "copy it to fawn.db")
-	if err := os.Rename(filepath.Join(dir, "threads"), filepath.Join(dir, "threads-before")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(filepath.Join(dir, "threads"), filepath.Join(dir, "threads-before")))
 	db, err := store.Open(t.Context(), store.Config{Dir: dir})
 	if err != nil {
 		t.Fatalf("with the folders away: %v", err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
 }
 
 // TestAFreshFolderOpens, also one that the doctor looked at before the first start.
 func TestAFreshFolderOpens(t *testing.T) {
 	for _, threads := range []string{"", "threads", "threads/probe-abcdefghijkl/user-data"} {
 		dir := t.TempDir()
-		if err := os.MkdirAll(filepath.Join(dir, threads), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, threads), 0o700))
 		db, err := store.Open(t.Context(), store.Config{Dir: dir})
 		if err != nil {
 			t.Errorf("%q: %v", threads, err)
 			continue
 		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, db.Close())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/pgtest"
 )
 
@@ -31,10 +32,7 @@ func TestEveryConstantStatementIsPrepared(t *testing.T) {
 // prepareAll leaves out files that are for the other kind of database, by their beginnings.
 func prepareAll(t *testing.T, cfg Config, without ...string) {
 	cfg.Dir, cfg.Log = t.TempDir(), slog.New(slog.DiscardHandler)
-	db, err := Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(Open(t.Context(), cfg))(t)
 	defer db.Close()
 	list := constantStatements(t, without)
 	if len(list) < 150 {
@@ -64,10 +62,7 @@ var statement = regexp.MustCompile(`^\s*((SELECT|INSERT|UPDATE|DELETE|WITH)\s|\{
 func constantStatements(t *testing.T, without []string) map[string]string {
 	t.Helper()
 	fset := token.NewFileSet()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(filepath.Glob("*.go"))(t)
 	var files []*ast.File
 	for _, name := range names {
 		if slices.ContainsFunc(without, func(kind string) bool { return strings.HasPrefix(name, kind) }) {
@@ -76,10 +71,7 @@ func constantStatements(t *testing.T, without []string) map[string]string {
 		if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_windows.go") {
 			continue
 		}
-		f, err := parser.ParseFile(fset, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(fset, name, nil, 0))(t)
 		files = append(files, f)
 	}
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}

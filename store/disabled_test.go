@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -17,19 +18,13 @@ func TestCronsOfADisabledAccountAreNotDue(t *testing.T) {
 		if u.Role == "owner" {
 			add = db.AddFirstUser
 		}
-		if _, err := add(ctx, u); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(add(ctx, u))(t)
 	}
 	at := time.UnixMilli(1_700_000_000_000)
-	if _, err := db.CreateCron(ctx, store.Cron{ID: "c", Owner: "zoe", Kind: store.CronOnce, RunAt: at, NextAt: at,
-		Payload: []byte(`{}`)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.CreateCron(ctx, store.Cron{ID: "c", Owner: "zoe", Kind: store.CronOnce, RunAt: at, NextAt: at,
+		Payload: []byte(`{}`)}))(t)
 	for _, disabled := range []bool{false, true, false} {
-		if _, err := db.ChangeUser(ctx, "zoe", func(u *store.User) { u.Disabled = disabled }); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(db.ChangeUser(ctx, "zoe", func(u *store.User) { u.Disabled = disabled }))(t)
 		due, err := db.DueCrons(ctx, at.Add(time.Hour), 10)
 		next, failed := db.NextCron(ctx)
 		if err := errors.Join(err, failed); err != nil || (len(due) == 0) != disabled || next.IsZero() != disabled {

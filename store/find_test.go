@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -35,10 +36,7 @@ func (s suite) ThreadsAreFoundByTitleAndByWhatWasSaid(t *testing.T) {
 		{"d", "ann", "Old but pinned", `{"deerflow_pinned":true}`, "the heat of the day; a pump"},
 		{"e", "ann", "content type", `{}`, "no"},
 	} {
-		body, err := json.Marshal(map[string]string{"type": "human", "content": c.said})
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Get(json.Marshal(map[string]string{"type": "human", "content": c.said}))(t)
 		commit(t, db, store.Batch{Thread: &store.Thread{ID: c.id, Owner: c.owner, Title: c.title,
 			Metadata: json.RawMessage(c.meta), CreatedAt: at, UpdatedAt: at.Add(time.Duration(-i) * time.Minute)},
 			Messages: []store.MessageRow{{N: 1, ID: "m" + c.id, Body: body}}})
@@ -127,18 +125,12 @@ func (s suite) APageOfFoundThreadsGoesOnWhereItEnded(t *testing.T) {
 			store.Batch{Thread: &store.Thread{ID: fmt.Sprintf("t%03d", i), Title: "x", Metadata: json.RawMessage(meta),
 				CreatedAt: at, UpdatedAt: at.Add(time.Duration(i/3) * time.Second)}})
 	}
-	want, _, err := db.Threads(ctx, store.ThreadQuery{Owner: "default"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want, _ := must.Get2(db.Threads(ctx, store.ThreadQuery{Owner: "default"}))(t)
 	for _, f := range []store.Find{{Limit: 50}, {Limit: 7}, {Limit: n, Within: time.Nanosecond}} {
 		var got []string
 		f.Owner, f.Words, f.Match = "default", []string{"X"}, contentMatch("x")
 		for {
-			page, rest, err := db.FindThreads(ctx, f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			page, rest := must.Get2(db.FindThreads(ctx, f))(t)
 			for _, p := range page {
 				got = append(got, p.ID)
 			}
@@ -175,9 +167,7 @@ func (s suite) ADeletedThreadLeavesTheListAndTheCount(t *testing.T) {
 	if total("default") != 2 || total("") != 2 {
 		t.Fatal("at first")
 	}
-	if err := db.Discard(ctx, "default", "a", at); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Discard(ctx, "default", "a", at))
 	if total("default") != 1 || total("") != 2 {
 		t.Error("after it was deleted")
 	}

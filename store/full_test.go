@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -18,9 +19,7 @@ func TestFullDiskIsToldAndEndsWhenThereIsRoom(t *testing.T) {
 	if fi, err := os.Stat(reserve); err != nil || fi.Size() != 16<<20 {
 		t.Fatalf("reserve: %v %v", fi, err)
 	}
-	if err := db.Limit(ctx, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Limit(ctx, 2))
 	var told []int64
 	l := db.OpenLane("a", func(seq int64) { told = append(told, seq) })
 	l.Append(1, []byte("small"))
@@ -50,9 +49,7 @@ func TestFullDiskIsToldAndEndsWhenThereIsRoom(t *testing.T) {
 	same(t, "told while full", told, []int64{1})
 	same(t, "tail has no hole", texts(t, db), map[string][]string{"a": {"1:small"}})
 
-	if err := db.Limit(ctx, 1000); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Limit(ctx, 1000))
 	status := "error"
 	commit(t, l, store.Batch{ThreadID: "a", Patch: &store.ThreadPatch{Status: &status},
 		Events: []store.Event{{Seq: 1, To: 4}}})

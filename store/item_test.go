@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -15,11 +16,8 @@ func (s suite) ItemsAreFoundByNamespaceAndKey(t *testing.T) {
 	db := s.open(t)
 	put := func(owner, namespace, key, value string) {
 		t.Helper()
-		err := db.PutItem(t.Context(), owner, store.Item{Namespace: strings.Split(namespace, "."), Key: key,
-			Value: json.RawMessage(value)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.PutItem(t.Context(), owner, store.Item{Namespace: strings.Split(namespace, "."), Key: key,
+			Value: json.RawMessage(value)}))
 	}
 	put("", "users.u1", "a", `{"n":1}`)
 	put("", "users.u1.notes", "a", `{"n":2}`)
@@ -43,9 +41,7 @@ func (s suite) ItemsAreFoundByNamespaceAndKey(t *testing.T) {
 			t.Errorf("below %q: %d items, want %d (%v)", prefix, len(found), want, err)
 		}
 	}
-	if err := db.DeleteItem(t.Context(), "", []string{"users", "u1"}, "a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.DeleteItem(t.Context(), "", []string{"users", "u1"}, "a"))
 	if _, err := db.Item(t.Context(), "", []string{"users", "u1"}, "a", false); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("deleted: %v", err)
 	}
@@ -58,11 +54,8 @@ func (s suite) ItemsAreFoundByNamespaceAndKey(t *testing.T) {
 func (s suite) ItemsWithTheHighestScoreComeFirst(t *testing.T) {
 	db := s.open(t)
 	for i := range 5 {
-		err := db.PutItem(t.Context(), "", store.Item{Namespace: []string{"n"}, Key: fmt.Sprint(i),
-			Value: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.PutItem(t.Context(), "", store.Item{Namespace: []string{"n"}, Key: fmt.Sprint(i),
+			Value: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))}))
 	}
 	score := func(key string, value []byte) float64 {
 		if string(value) != `{"n":`+key+`}` {
@@ -74,11 +67,8 @@ func (s suite) ItemsWithTheHighestScoreComeFirst(t *testing.T) {
 		limit, offset int
 		want          string
 	}{{9, 0, "3 4 1 "}, {1, 1, "4 "}, {9, 3, ""}, {9, 99, ""}} {
-		found, err := db.Items(t.Context(), "", store.ItemQuery{Prefix: []string{"n"}, Score: score, Limit: c.limit,
-			Offset: c.offset})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(db.Items(t.Context(), "", store.ItemQuery{Prefix: []string{"n"}, Score: score, Limit: c.limit,
+			Offset: c.offset}))(t)
 		got := ""
 		for _, f := range found {
 			got += f.Key + " "
@@ -92,16 +82,10 @@ func (s suite) ItemsWithTheHighestScoreComeFirst(t *testing.T) {
 func (s suite) ExpiredItemsAreGone(t *testing.T) {
 	db := s.open(t)
 	n := []string{"n"}
-	err := db.PutItem(t.Context(), "", store.Item{Namespace: n, Key: "brief", TTL: time.Nanosecond,
-		Value: json.RawMessage(`{}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = db.PutItem(t.Context(), "",
-		store.Item{Namespace: n, Key: "long", TTL: time.Hour, Value: json.RawMessage(`{}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.PutItem(t.Context(), "", store.Item{Namespace: n, Key: "brief", TTL: time.Nanosecond,
+		Value: json.RawMessage(`{}`)}))
+	must.Do(t, db.PutItem(t.Context(), "",
+		store.Item{Namespace: n, Key: "long", TTL: time.Hour, Value: json.RawMessage(`{}`)}))
 	for { // a millisecond is the least there is
 		_, err := db.Item(t.Context(), "", n, "brief", false)
 		if errors.Is(err, store.ErrNotFound) {
@@ -115,10 +99,8 @@ func (s suite) ExpiredItemsAreGone(t *testing.T) {
 		len(found) != 1 || found[0].Key != "long" || found[0].TTL != time.Hour {
 		t.Errorf("%+v %v", found, err)
 	}
-	if err := db.ExpireItems(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if rows := must(db.Count(t.Context(), "SELECT count(*) FROM item"))(t); rows != 1 {
+	must.Do(t, db.ExpireItems(t.Context()))
+	if rows := must.Get(db.Count(t.Context(), "SELECT count(*) FROM item"))(t); rows != 1 {
 		t.Errorf("%d rows are left", rows)
 	}
 }
@@ -127,11 +109,8 @@ func (s suite) NamespacesAreListedOnce(t *testing.T) {
 	db := s.open(t)
 	for _, n := range []string{"a", "a.b", "a.b.c", "a.d.c", "a-b.x", "e.b.c"} {
 		for _, key := range []string{"1", "2"} {
-			err := db.PutItem(t.Context(), "",
-				store.Item{Namespace: strings.Split(n, "."), Key: key, Value: json.RawMessage(`{}`)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, db.PutItem(t.Context(), "",
+				store.Item{Namespace: strings.Split(n, "."), Key: key, Value: json.RawMessage(`{}`)}))
 		}
 	}
 	for _, c := range []struct {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -17,7 +18,7 @@ import (
 func texts(t testing.TB, db *store.DB) map[string][]string {
 	t.Helper()
 	got := map[string][]string{}
-	for thread, deltas := range must(db.Tail(context.Background()))(t) {
+	for thread, deltas := range must.Get(db.Tail(context.Background()))(t) {
 		for _, d := range deltas {
 			if d.Thread != thread {
 				t.Errorf("delta of %s is listed under %s", d.Thread, thread)
@@ -30,9 +31,7 @@ func texts(t testing.TB, db *store.DB) map[string][]string {
 
 func flush(t testing.TB, l *store.Lane) {
 	t.Helper()
-	if err := l.Flush(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Flush(context.Background()))
 }
 
 func (s suite) UnfoldedDeltasSurviveAndFoldedDoNot(t *testing.T) {
@@ -57,18 +56,16 @@ func (s suite) UnfoldedDeltasSurviveAndFoldedDoNot(t *testing.T) {
 	b.Close()
 
 	db = s.reopen(t, db, dir)
-	same(t, "next of a before the tail is read", must(db.Standing(ctx, "a"))(t).Next, int64(0))
+	same(t, "next of a before the tail is read", must.Get(db.Standing(ctx, "a"))(t).Next, int64(0))
 	same(t, "tail", texts(t, db), map[string][]string{"a": {"6:six"}, "b": {"1:uno", "2:"}})
-	same(t, "next of a", must(db.Standing(ctx, "a"))(t).Next, int64(7))
-	same(t, "last of a", must(db.LastSeq(ctx, "a"))(t), int64(6))
-	same(t, "last of b", must(db.LastSeq(ctx, "b"))(t), int64(2))
+	same(t, "next of a", must.Get(db.Standing(ctx, "a"))(t).Next, int64(7))
+	same(t, "last of a", must.Get(db.LastSeq(ctx, "a"))(t), int64(6))
+	same(t, "last of b", must.Get(db.LastSeq(ctx, "b"))(t), int64(2))
 	commit(t, db, store.Batch{ThreadID: "b", Events: []store.Event{{Seq: 1, To: 2}}})
 	same(t, "tail after b is folded", texts(t, db), map[string][]string{"a": {"6:six"}})
-	if err := db.ClearTail(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.ClearTail(ctx))
 	same(t, "tail after clearing", texts(t, db), map[string][]string{})
-	same(t, "rows after clearing", must(db.FrameRows(ctx))(t), 0)
+	same(t, "rows after clearing", must.Get(db.FrameRows(ctx))(t), 0)
 }
 
 func (s suite) ClearTailKeepsWhatIsNew(t *testing.T) {
@@ -81,9 +78,7 @@ func (s suite) ClearTailKeepsWhatIsNew(t *testing.T) {
 	l = db.OpenLane("a", nil)
 	l.Append(2, []byte("new"))
 	flush(t, l)
-	if err := db.ClearTail(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.ClearTail(ctx))
 	same(t, "tail", texts(t, db), map[string][]string{"a": {"2:new"}})
 }
 
@@ -92,7 +87,7 @@ func (s suite) GarbageOfTheTailIsDeletedWhileOtherLanesAreOpen(t *testing.T) {
 	newThread(t, db, "a")
 	newThread(t, db, "slow")
 	a, slow := db.OpenLane("a", nil), db.OpenLane("slow", nil)
-	rows := func() int64 { return must(db.Count(ctx, "SELECT count(*) FROM tail"))(t) }
+	rows := func() int64 { return must.Get(db.Count(ctx, "SELECT count(*) FROM tail"))(t) }
 	seq := int64(0)
 	step := func(n int) {
 		for range n {
@@ -139,7 +134,7 @@ func (s suite) QuietStoreEmptiesItsTail(t *testing.T) {
 		last = 1
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if rows := must(db.Count(ctx, "SELECT count(*) FROM tail"))(t); rows <= last && int64(db.Remembered()) <= last {
+		if rows := must.Get(db.Count(ctx, "SELECT count(*) FROM tail"))(t); rows <= last && int64(db.Remembered()) <= last {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -161,7 +156,7 @@ func (s suite) DeletedThreadTakesItsDeltasAlong(t *testing.T) {
 	}
 	commit(t, db, store.Batch{ThreadID: "old", Delete: &store.Delete{Thread: true}})
 	newThread(t, db, "old")
-	same(t, "last", must(db.LastSeq(ctx, "old"))(t), int64(0))
+	same(t, "last", must.Get(db.LastSeq(ctx, "old"))(t), int64(0))
 	db = s.reopen(t, db, dir)
 	same(t, "tail", texts(t, db), map[string][]string{"other": {"1:other", "2:late"}})
 	commit(t, db, store.Batch{ThreadID: "other", Delete: &store.Delete{Thread: true}})
@@ -200,9 +195,7 @@ func (s suite) AppendNeverWaitsAndWaitDoes(t *testing.T) {
 		t.Errorf("above the limit: %v", err)
 	}
 	release()
-	if err := l.Wait(ctx, 0); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, l.Wait(ctx, 0))
 	same(t, "frames", len(texts(t, db)["a"]), 100)
 }
 
@@ -259,7 +252,7 @@ func (s suite) GreatQueuesAreSplitInOrder(t *testing.T) {
 			t.Errorf("told %v", told)
 		}
 	}
-	got := must(db.Tail(ctx))(t)["a"]
+	got := must.Get(db.Tail(ctx))(t)["a"]
 	same(t, "frames", len(got), n)
 	for i, d := range got {
 		if d.Seq != int64(i+1) {
@@ -269,10 +262,7 @@ func (s suite) GreatQueuesAreSplitInOrder(t *testing.T) {
 }
 
 func TestDroppedEventsAreCalledDurable(t *testing.T) {
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), NoEvents: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), NoEvents: true}))(t)
 	defer db.Close()
 	newThread(t, db, "a")
 	var durable atomic.Int64
@@ -283,7 +273,7 @@ func TestDroppedEventsAreCalledDurable(t *testing.T) {
 	commit(t, l, store.Batch{ThreadID: "a", Events: []store.Event{{Seq: 8, To: 9}}})
 	same(t, "durable", durable.Load(), int64(9))
 	same(t, "tail", texts(t, db), map[string][]string{})
-	same(t, "events", must(db.Events(t.Context(), "a", 0, 0, 0))(t), []store.Event{})
+	same(t, "events", must.Get(db.Events(t.Context(), "a", 0, 0, 0))(t), []store.Event{})
 }
 
 func (s suite) LanesAndReadersTogether(t *testing.T) {
@@ -333,19 +323,14 @@ func (s suite) LanesAndReadersTogether(t *testing.T) {
 				for range deltas {
 					seq++
 					l.Append(seq, []byte("some text"))
-					if err := l.Wait(ctx, 64); err != nil {
-						t.Error(err)
-					}
+					must.Report(t, l.Wait(ctx, 64))
 				}
 				head := fmt.Sprintf("c%03d", s)
-				err := l.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Head: &head, Touch: true},
+				must.Report(t, l.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Head: &head, Touch: true},
 					Messages: []store.MessageRow{{s + 1, head, []byte(`{}`)}},
 					Checkpoints: []store.Checkpoint{{ID: head, Parent: parent,
 						Card: store.Card{Messages: []store.Range{{1, s + 1}}}}},
-					Events: []store.Event{{Seq: from, To: seq}}})
-				if err != nil {
-					t.Error(err)
-				}
+					Events: []store.Event{{Seq: from, To: seq}}}))
 				if durable.Load() != seq {
 					t.Errorf("durable %d after the step that ends at %d", durable.Load(), seq)
 				}
@@ -364,12 +349,7 @@ func (s suite) LanesAndReadersTogether(t *testing.T) {
 func TestCloseLeavesNoGoroutine(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		db, err := store.Open(context.Background(), store.Config{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		db := must.Get(store.Open(context.Background(), store.Config{Dir: dir}))(t)
+		must.Do(t, db.Close())
 	})
 }

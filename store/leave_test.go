@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -12,18 +13,18 @@ func (s suite) AKeptThreadForgetsWhenItWasLeft(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	now := db.Now()
 	temporary := json.RawMessage(`{"fawn_temporary":true}`)
-	ok(t, db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: "t", Metadata: temporary, CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now},
+	must.Do(t, db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: "t", Metadata: temporary, CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now},
 		NewThread: true}))
-	ok(t, db.SetLeave(ctx, "default", "t", now))
+	must.Do(t, db.SetLeave(ctx, "default", "t", now))
 	left := func() int {
-		return len(must(db.Left(ctx, now.Add(time.Second), time.Hour, time.Time{}))(t))
+		return len(must.Get(db.Left(ctx, now.Add(time.Second), time.Hour, time.Time{}))(t))
 	}
 	if left() != 1 {
 		t.Fatal("it wasn't left")
 	}
 	patch := func(merge string) {
 		t.Helper()
-		ok(t, db.Commit(ctx, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Merge: json.RawMessage(merge)}}))
+		must.Do(t, db.Commit(ctx, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Merge: json.RawMessage(merge)}}))
 	}
 	patch(`{"a":1}`)
 	if left() != 1 {

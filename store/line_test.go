@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -14,19 +15,19 @@ import (
 func lineOf(t *testing.T, db *store.DB) string {
 	t.Helper()
 	var all []string
-	for i, p := range must(db.Line(t.Context(), "t"))(t) {
+	for i, p := range must.Get(db.Line(t.Context(), "t"))(t) {
 		all = append(all, strings.TrimSpace(strings.Join([]string{p.Run, p.Status, p.Wish}, " ")))
 		if i > 0 {
 			continue
 		}
-		if front := must(db.Front(t.Context(), "t"))(t); front != p {
+		if front := must.Get(db.Front(t.Context(), "t"))(t); front != p {
 			t.Errorf("%+v is at the front, want %+v", front, p)
 		}
 	}
 	if _, err := db.Front(t.Context(), "t"); len(all) == 0 && !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the front of an empty line: %v", err)
 	}
-	return strings.Join(all, ", ") + ": " + must(db.Thread(t.Context(), "t"))(t).Status
+	return strings.Join(all, ", ") + ": " + must.Get(db.Thread(t.Context(), "t"))(t).Status
 }
 
 // LinesMoveWithTheirRuns: who is in line and who is first changes with the batches that make and end runs,
@@ -102,7 +103,7 @@ func (s suite) LinesMoveWithTheirRuns(t *testing.T) {
 			t.Errorf("step %d: %s, want %s", i, got, c.want)
 		}
 	}
-	if held := must(db.HeldRuns(t.Context(), "t"))(t); len(held) != 1 || held[0].ID != "h" {
+	if held := must.Get(db.HeldRuns(t.Context(), "t"))(t); len(held) != 1 || held[0].ID != "h" {
 		t.Errorf("held: %+v", held)
 	}
 	checkClean(t, db)
@@ -165,7 +166,7 @@ func (s suite) DueRunsAreFound(t *testing.T) {
 			t.Errorf("until %d: %q and then %v, want %q and %v; %v", c.until, got, next, c.want, c.next, err)
 		}
 	}
-	if list := must(db.DelayedRuns(t.Context(), "t"))(t); len(list) != 4 || list[3].ID != "fourth" {
+	if list := must.Get(db.DelayedRuns(t.Context(), "t"))(t); len(list) != 4 || list[3].ID != "fourth" {
 		t.Errorf("delayed: %+v", list)
 	}
 	checkClean(t, db)
@@ -192,13 +193,11 @@ func TestLinesOfOlderRunsAreMadeUp(t *testing.T) {
 			VALUES ('%s', '%s', 'a', '%s', 'enqueue', '', '', '', '{}', '%s', '{}', 0, 0, 1, %d, 1, '%s', %d);`, r.id,
 			r.thread, r.status, r.kwargs, now+int64(i)-1000, r.parent, strings.Count(r.kwargs, "hold"))
 	}
-	if err := store.MadeBy(t.Context(), dir, 17, script); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.MadeBy(t.Context(), dir, 17, script))
 	db := openAt(t, dir)
 	same(t, "line", lineOf(t, db), "active running, early pending, last pending: busy")
-	same(t, "front of the other", must(db.Front(t.Context(), "u"))(t).Run, "due")
-	late := must(db.DelayedRuns(t.Context(), "t"))(t)
+	same(t, "front of the other", must.Get(db.Front(t.Context(), "u"))(t).Run, "due")
+	late := must.Get(db.DelayedRuns(t.Context(), "t"))(t)
 	if len(late) != 1 || late[0].ID != "later" || late[0].DueAt.Sub(late[0].CreatedAt) != 60_500*time.Millisecond {
 		t.Errorf("delayed: %+v", late)
 	}
@@ -213,23 +212,16 @@ func TestLinesInDisorderAreFoundAndMended(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		commit(t, db, store.Batch{Run: &store.Run{ID: id, ThreadID: "t", Status: "pending"}, NewRun: true})
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	err := store.MadeBy(t.Context(), dir, store.Schema(), `UPDATE run SET status = 'success' WHERE id = 'a'`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
+	must.Do(t, store.MadeBy(t.Context(), dir, store.Schema(), `UPDATE run SET status = 'success' WHERE id = 'a'`))
 	db = openAt(t, dir)
-	found := strings.Join(must(db.Check(t.Context()))(t), "\n")
+	found := strings.Join(must.Get(db.Check(t.Context()))(t), "\n")
 	if !strings.Contains(found, "Run a of thread t is success and stands in line at 1") {
 		t.Errorf("found: %s", found)
 	}
-	if _, err := db.Repair(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.Repair(t.Context()))(t)
 	checkClean(t, db)
-	same(t, "front", must(db.Front(t.Context(), "t"))(t).Run, "b")
+	same(t, "front", must.Get(db.Front(t.Context(), "t"))(t).Run, "b")
 }
 
 // RunsAtTheFrontHaveAServer: the one whose batch brought them there, or that has taken them over.
@@ -240,7 +232,7 @@ func (s suite) RunsAtTheFrontHaveAServer(t *testing.T) {
 		commit(t, db, store.Batch{Run: &store.Run{ID: id, ThreadID: "t", Status: "pending"}, NewRun: true})
 	}
 	nodes := func() (list []int64) {
-		for _, p := range must(db.Line(ctx, "t"))(t) {
+		for _, p := range must.Get(db.Line(ctx, "t"))(t) {
 			list = append(list, p.Node)
 		}
 		return list
@@ -249,12 +241,8 @@ func (s suite) RunsAtTheFrontHaveAServer(t *testing.T) {
 	same(t, "a run that waits has none", nodes(), []int64{me, 0})
 	commit(t, db, store.Batch{Run: &store.Run{ID: "a", ThreadID: "t", Status: "success"}})
 	same(t, "the next one", nodes(), []int64{me})
-	if err := db.GiveAway(ctx, "b", another); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.TakeOver(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.GiveAway(ctx, "b", another))
+	must.Do(t, db.TakeOver(ctx))
 	same(t, "taken over", nodes(), []int64{me})
 	commit(t, db, store.Batch{Run: &store.Run{ID: "b", ThreadID: "t", Status: "success"}})
 	checkClean(t, db)

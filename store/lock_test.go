@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -47,14 +48,9 @@ func TestUnknownSyncIsRefused(t *testing.T) {
 	if _, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Sync: "off"}); err == nil {
 		t.Error("opened")
 	}
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Sync: "full"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), Sync: "full"}))(t)
 	newThread(t, db, "t")
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, db.Close())
 }
 
 func TestMigrationCopiesFirstAndIsAllOrNothing(t *testing.T) {
@@ -91,12 +87,8 @@ func TestMigrationCopiesFirstAndIsAllOrNothing(t *testing.T) {
 func TestNewerDatabaseIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	db := openAt(t, dir)
-	if err := db.Exec(t.Context(), "PRAGMA user_version = 99"); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Exec(t.Context(), "PRAGMA user_version = 99"))
+	must.Do(t, db.Close())
 	_, err := store.Open(t.Context(), store.Config{Dir: dir})
 	if newer, ok := errors.AsType[*store.VersionError](err); !ok || newer.File != 99 || newer.Binary < 1 {
 		t.Errorf("open: %v", err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/pgtest"
 )
 
@@ -18,9 +19,7 @@ func TestOneOwnerLeavesRoomForOthers(t *testing.T) {
 func testOwnersShare(t *testing.T, url string) {
 	db := openAt(t, Config{URL: url, MaxPending: 4})
 	taken := func(owner string) (n int) {
-		if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: owner, Owner: owner}, NewThread: true}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Commit(t.Context(), Batch{Thread: &Thread{ID: owner, Owner: owner}, NewThread: true}))
 		for ; n < 20; n++ {
 			db.pending.at = time.Time{} // as if time had passed
 			err := db.Commit(t.Context(), Batch{ThreadID: owner, NewRun: true, Line: &Line{Strategy: "enqueue"},
@@ -48,9 +47,7 @@ func testOwnersShare(t *testing.T, url string) {
 func TestNewRunsAreRefusedWhereTooManyWait(t *testing.T) {
 	for _, url := range []string{"", pgtest.URL(t)} {
 		db := openAt(t, Config{URL: url, MaxPending: 3})
-		if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}))
 		put := func(id string) error {
 			return db.Commit(t.Context(), Batch{ThreadID: "t", NewRun: true, Line: &Line{Strategy: "enqueue"},
 				Run: &Run{ID: id, ThreadID: "t", Status: "pending"}})
@@ -67,15 +64,9 @@ func TestNewRunsAreRefusedWhereTooManyWait(t *testing.T) {
 		if n < 3 || n > 4 { // the one at the front does not wait
 			t.Errorf("%d runs were taken", n)
 		}
-		if err := db.Commit(t.Context(), Batch{ThreadID: "t", Delete: &Delete{Thread: true}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Commit(t.Context(), Batch{ThreadID: "t", Delete: &Delete{Thread: true}}))
 		db.pending.at = time.Time{}
-		if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := put("again"); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}))
+		must.Report(t, put("again"))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/pgtest"
 )
 
@@ -41,16 +42,11 @@ func TestEverythingMovesThereAndBack(t *testing.T) {
 		db.PutItem(ctx, "", Item{Namespace: []string{"a", "b"}, Key: "k", Value: []byte(`{}`)}),
 		db.PutTrace(ctx, nil, []PromptPart{{Thread: "t", Hash: []byte{1}, Body: []byte{2}}}, time.Now()))
 	lane.Append(5, []byte("growing"))
-	if err := errors.Join(err, lane.Flush(ctx), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, lane.Flush(ctx), db.Close()))
 	if _, err := Move(ctx, first, pg, "there", true); err != nil {
 		t.Fatal("to see whether it would work: ", err)
 	}
-	there, err := Move(ctx, first, pg, "there", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	there := must.Get(Move(ctx, first, pg, "there", false))(t)
 	rows := map[string]int64{}
 	for _, m := range there {
 		rows[m.Name] = m.Rows
@@ -70,12 +66,8 @@ func TestEverythingMovesThereAndBack(t *testing.T) {
 	}
 	inUse(t, pg)
 	// Back to where the rows came from, where threads have files.
-	if err := os.MkdirAll(filepath.Join(first.Dir, "threads", "t"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Move(ctx, pg, first, "back", false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(first.Dir, "threads", "t"), 0o700))
+	must.Get(Move(ctx, pg, first, "back", false))(t)
 	inUse(t, first)
 }
 
@@ -83,10 +75,7 @@ func TestEverythingMovesThereAndBack(t *testing.T) {
 func inUse(t *testing.T, cfg Config) {
 	t.Helper()
 	ctx := t.Context()
-	db, err := Open(ctx, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(Open(ctx, cfg))(t)
 	defer db.Close()
 	if found, err := db.Check(ctx); err != nil || len(found) > 0 {
 		t.Errorf("found %q: %v", found, err)
@@ -110,9 +99,7 @@ func inUse(t *testing.T, cfg Config) {
 	if err != nil || len(before) == 0 {
 		t.Fatalf("audit %v: %v", before, err)
 	}
-	if err := db.Commit(ctx, Batch{Audit: []AuditRow{{Thread: "t", Kind: "more", Body: []byte("{}")}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(ctx, Batch{Audit: []AuditRow{{Thread: "t", Kind: "more", Body: []byte("{}")}}}))
 	after, err := db.Audit(ctx, AuditQuery{})
 	if err != nil || len(after) != len(before)+1 || after[0].ID <= before[0].ID {
 		t.Errorf("audit %v after %v: %v", after, before, err)

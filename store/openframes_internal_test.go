@@ -3,6 +3,8 @@ package store
 import (
 	"fmt"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 // TestFramesThatTheirCommitFoldsAreNotInTheTail: those behind them are, and all of them when the commit's own part
@@ -23,9 +25,7 @@ func TestFramesThatTheirCommitFoldsAreNotInTheTail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, db := t.Context(), openAt(t, Config{})
 			for _, id := range []string{"t", "u"} {
-				if err := db.Commit(ctx, Batch{Thread: &Thread{ID: id}}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, db.Commit(ctx, Batch{Thread: &Thread{ID: id}}))
 			}
 			busy, on := make(chan struct{}), make(chan struct{})
 			began, done := make(chan error, 1), make(chan error, 1)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -20,9 +21,7 @@ func add(t testing.TB, db *store.DB, thread, file string, texts ...string) {
 		list = append(list, store.Passage{File: file, Kind: "page", Page: i + 1, First: 10 * i, Last: 10*i + 9,
 			Heading: "Part", Text: text})
 	}
-	if err := db.AddPassages(t.Context(), thread, file, "whole", list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.AddPassages(t.Context(), thread, file, "whole", list))
 }
 
 // find gives the places of passages as "file/page".
@@ -116,11 +115,9 @@ func (s suite) RemovedPassagesAreGone(t *testing.T) {
 	file := err == nil // else the database's own cleaning decides when what is deleted goes
 	holds := func() (names []string) {
 		t.Helper()
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range must(filepath.Glob(filepath.Join(dir, "*")))(t) {
-			if bytes.Contains(bytes.ToLower(must(os.ReadFile(name))(t)), []byte("xylophonebird")) {
+		must.Do(t, db.Close())
+		for _, name := range must.Get(filepath.Glob(filepath.Join(dir, "*")))(t) {
+			if bytes.Contains(bytes.ToLower(must.Get(os.ReadFile(name))(t)), []byte("xylophonebird")) {
 				names = append(names, filepath.Base(name))
 			}
 		}
@@ -130,9 +127,7 @@ func (s suite) RemovedPassagesAreGone(t *testing.T) {
 	if file && holds() == nil {
 		t.Fatal("the text cannot be found where it must be: this test proves nothing")
 	}
-	if err := db.RemovePassages(t.Context(), "t", "gone.pdf"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.RemovePassages(t.Context(), "t", "gone.pdf"))
 	if got := find(t, db, "t", "xylophonebirds sing"); !slices.Equal(got, []string{"kept.pdf/1"}) {
 		t.Errorf("found %v", got)
 	}
@@ -157,8 +152,8 @@ func (s suite) ALongFileGoesInSmallCommits(t *testing.T) {
 	add(t, db, "t", "long.pdf", pages...)
 	left, commits := int64(len(pages)), 0
 	for more := true; more; commits++ {
-		more = must(db.RemoveSomePassages(t.Context(), "t", "long.pdf"))(t)
-		now := must(db.Count(t.Context(), `SELECT count(*) FROM passage`))(t)
+		more = must.Get(db.RemoveSomePassages(t.Context(), "t", "long.pdf"))(t)
+		now := must.Get(db.Count(t.Context(), `SELECT count(*) FROM passage`))(t)
 		if left-now > 4 || more && now == left {
 			t.Fatalf("%d of %d passages are left of %d", now, len(pages), left)
 		}

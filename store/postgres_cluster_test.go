@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -18,10 +19,7 @@ import (
 // joinCluster opens a database beside others that have it.
 func joinCluster(t *testing.T, url string, lease time.Duration, lost func(error)) *store.DB {
 	t.Helper()
-	db, err := openShared(t, url, true, lease, lost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(openShared(t, url, true, lease, lost))(t)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -36,11 +34,8 @@ func lines(t *testing.T, db *store.DB, crowded bool, threads ...string) {
 	t.Helper()
 	db.Crowded(crowded)
 	for _, id := range threads {
-		err := db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: id}, NewThread: true, NewRun: true,
-			Run: &store.Run{ID: "run of " + id, ThreadID: id, Status: "pending"}, Line: &store.Line{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: id}, NewThread: true, NewRun: true,
+			Run: &store.Run{ID: "run of " + id, ThreadID: id, Status: "pending"}, Line: &store.Line{}}))
 	}
 }
 
@@ -59,9 +54,7 @@ func TestServersShareADatabase(t *testing.T) {
 	}
 	_, err = openShared(t, url, true, longLease, nil)
 	taken(err, "it has the database for itself")
-	if err := alone.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, alone.Close())
 	all := make([]*store.DB, 3)
 	var wg sync.WaitGroup
 	for i := range all {
@@ -101,14 +94,9 @@ func TestAServerOfSeveralThatIsGoneIsEvicted(t *testing.T) {
 	a := joinCluster(t, wire.URL, nodeLease, func(err error) { lost <- err })
 	b := joinCluster(t, url, longLease, nil)
 	lines(t, a, false, "waits", "works", "held")
-	row, err := a.Run(ctx, "run of works")
-	if err != nil {
-		t.Fatal(err)
-	}
+	row := must.Get(a.Run(ctx, "run of works"))(t)
 	row.Status = "running"
-	if err := a.Commit(ctx, store.Batch{ThreadID: "works", Run: &row}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Commit(ctx, store.Batch{ThreadID: "works", Run: &row}))
 	if list, err := b.ClaimWaiting(ctx, 9); err != nil || len(list) > 0 {
 		t.Errorf("claimed from a server that lives: %v, %v", list, err)
 	}
@@ -134,9 +122,7 @@ func TestAServerOfSeveralThatIsGoneIsEvicted(t *testing.T) {
 		t.Errorf("claimed %+v: %v", left, err)
 	}
 	wish := store.Wish{Run: "run of works", Wish: store.WishInterrupt}
-	if err := b.Commit(ctx, store.Batch{Wishes: []store.Wish{wish}}); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.Commit(ctx, store.Batch{Wishes: []store.Wish{wish}}))
 	due, err := b.Duties(ctx)
 	if err != nil || len(due.Fronts) != 3 || due.Orphans || due.Waiting ||
 		!slices.Equal(due.Wishes, []store.Wished{{Thread: "works", Wish: wish}}) {
@@ -202,11 +188,8 @@ func TestClaimsAreSharedBetweenOwners(t *testing.T) {
 		for i := range n {
 			id := fmt.Sprintf("%s%02d", owner, i)
 			owners[id] = owner
-			err := a.Commit(ctx, store.Batch{Thread: &store.Thread{ID: id, Owner: owner}, NewThread: true, NewRun: true,
-				Run: &store.Run{ID: "run of " + id, ThreadID: id, Owner: owner, Status: "pending"}, Line: &store.Line{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Commit(ctx, store.Batch{Thread: &store.Thread{ID: id, Owner: owner}, NewThread: true, NewRun: true,
+				Run: &store.Run{ID: "run of " + id, ThreadID: id, Owner: owner, Status: "pending"}, Line: &store.Line{}}))
 		}
 	}
 	claimed := func(n int) (got map[string]int) {
@@ -282,9 +265,7 @@ func TestOnlyWhatWaitsIsIdle(t *testing.T) {
 func TestAThreadIsHeldByOneServer(t *testing.T) {
 	url, ctx := pgtest.URL(t), t.Context()
 	a, b := joinCluster(t, url, longLease, nil), joinCluster(t, url, longLease, nil)
-	if err := a.Commit(ctx, store.Batch{Thread: &store.Thread{ID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Commit(ctx, store.Batch{Thread: &store.Thread{ID: "t"}}))
 	lines(t, a, true, "busy")
 	for what, got := range map[string][2]error{
 		"free":    {a.HoldThread(ctx, "t"), nil},
@@ -306,12 +287,8 @@ func TestAThreadIsHeldByOneServer(t *testing.T) {
 	if front, failed := b.Front(ctx, "t"); err != nil || failed != nil || !front.Held {
 		t.Errorf("the front is %+v: %v, %v", front, err, failed)
 	}
-	if err := b.LetGo(ctx, "t"); err != nil { // which it does not have
-		t.Error(err)
-	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Report(t, b.LetGo(ctx, "t")) // which it does not have
+	must.Do(t, a.Close())
 	if front, err := b.Front(ctx, "t"); err != nil || front.Held {
 		t.Errorf("the front is %+v: %v", front, err)
 	}

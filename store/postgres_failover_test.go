@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -49,11 +50,8 @@ func (f *failover) join(t *testing.T, log io.Writer, lease time.Duration, lost f
 	t.Helper()
 	wire := pgtest.NewWire(t, f.first.URL)
 	f.wires = append(f.wires, wire)
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: wire.URL, Schema: nodeSchema,
-		Lease: lease, Cluster: true, Lost: lost, Log: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: wire.URL, Schema: nodeSchema,
+		Lease: lease, Cluster: true, Lost: lost, Log: slog.New(slog.NewTextHandler(log, nil))}))(t)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -72,9 +70,7 @@ func (f *failover) happen(t *testing.T) {
 // write stores an event and a message with a number.
 func write(t *testing.T, db *store.DB, thread string, n int64) {
 	t.Helper()
-	if err := tryWrite(t, db, thread, n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tryWrite(t, db, thread, n))
 }
 
 func tryWrite(t *testing.T, db *store.DB, thread string, n int64) error {
@@ -87,9 +83,7 @@ func numbers(t *testing.T, db *store.DB, thread string) (seq, top int64) {
 	t.Helper()
 	seq, err := db.LastSeq(t.Context(), thread)
 	at, failed := db.Standing(t.Context(), thread)
-	if err = errors.Join(err, failed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, failed))
 	return seq, at.Top
 }
 
@@ -110,15 +104,11 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 	lines(t, d, false, "d")
 	for i, db := range []*store.DB{a, b, c, d} {
 		run := store.Run{ID: "run of " + string(rune('a'+i)), ThreadID: string(rune('a' + i)), Status: "running"}
-		if err := db.Commit(t.Context(), store.Batch{ThreadID: run.ThreadID, Run: &run}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Commit(t.Context(), store.Batch{ThreadID: run.ThreadID, Run: &run}))
 		write(t, db, run.ThreadID, 1)
 	}
 	over := store.Run{ID: "run of quiet", ThreadID: "quiet", Status: "success"}
-	if err := a.Commit(t.Context(), store.Batch{ThreadID: "quiet", Run: &over, Line: &store.Line{}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Commit(t.Context(), store.Batch{ThreadID: "quiet", Run: &over, Line: &store.Line{}}))
 	f.standby = f.first.Standby(t)
 	for n := range int64(9) {
 		write(t, a, "a", n+2)
@@ -142,9 +132,7 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 	if err := <-killed; !errors.Is(err, store.ErrFenced) {
 		t.Error(err)
 	}
-	if err := errors.Join(a.Close(), c.Close(), d.Close()); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, errors.Join(a.Close(), c.Close(), d.Close()))
 	taken := map[string]bool{}
 	for end := time.Now().Add(time.Minute); len(taken) < 3; time.Sleep(50 * time.Millisecond) {
 		list, err := b.ClaimOrphans(t.Context(), 10)
@@ -172,30 +160,20 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 	if found, err := b.Check(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("%q, %v", found, err)
 	}
-	if err := b.Close(); err != nil { // while the standby is there
-		t.Error(err)
-	}
+	must.Report(t, b.Close()) // while the standby is there
 }
 
 func TestADatabaseThatKeepsItsTimelineToItselfIsOpened(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	admin, err := pgx.Connect(t.Context(), server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := must.Get(pgx.Connect(t.Context(), server.URL))(t)
 	defer admin.Close(t.Context())
-	if _, err := admin.Exec(t.Context(), `REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC;
-		CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(admin.Exec(t.Context(), `REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC;
+		CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain`))(t)
 	var log said
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(),
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(),
 		URL: strings.Replace(server.URL, "fawn@", "plain@", 1), Schema: nodeSchema, Lease: time.Minute, Cluster: true,
-		Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+		Log: slog.New(slog.NewTextHandler(&log, nil))}))(t)
 	defer db.Close()
 	if _, _, err := db.Threads(t.Context(), store.ThreadQuery{}); err != nil {
 		t.Error(err)

@@ -20,10 +20,7 @@ import (
 func openAt(t *testing.T, cfg Config) *DB {
 	t.Helper()
 	cfg.Dir, cfg.Log, cfg.sayTime = t.TempDir(), slog.New(slog.DiscardHandler), time.Minute
-	db, err := Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(Open(t.Context(), cfg))(t)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -71,9 +68,7 @@ func TestALostConnectionLosesNothing(t *testing.T) {
 	url := pgtest.Start(t).URL
 	db, other := openAt(t, Config{URL: url}), connectTo(t, url)
 	ctx := t.Context()
-	if err := db.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}))
 	const commits = 60
 	for n := range int64(commits) {
 		cut := make(chan error)

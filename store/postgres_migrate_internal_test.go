@@ -49,12 +49,9 @@ func TestServersOfTwoProgramsShareADatabase(t *testing.T) {
 		return Open(t.Context(), Config{Dir: t.TempDir(), URL: url, Cluster: true, migrations: files,
 			Log: slog.New(slog.DiscardHandler)})
 	}
-	must := func(files fs.FS) *DB {
+	opened := func(files fs.FS) *DB {
 		t.Helper()
-		db, err := join(files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := must.Get(join(files))(t)
 		t.Cleanup(func() { db.Close() })
 		return db
 	}
@@ -73,35 +70,29 @@ func TestServersOfTwoProgramsShareADatabase(t *testing.T) {
 	}
 	now := sqlite.Schema()
 	added := "-- additive\nALTER TABLE thread ADD COLUMN mood text NOT NULL DEFAULT 'calm'"
-	first := must(nil)
-	second := must(later(t, added)) // while the first one lives
+	first := opened(nil)
+	second := opened(later(t, added)) // while the first one lives
 	both := func(a, b *DB, id string) {
 		t.Helper()
-		if err := a.Commit(t.Context(), Batch{Thread: &Thread{ID: id, Title: id}}); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, a.Commit(t.Context(), Batch{Thread: &Thread{ID: id, Title: id}}))
 		if got, err := b.Thread(t.Context(), id); err != nil || got.Title != id {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
 	both(first, second, "by-the-older")
 	both(second, first, "by-the-newer")
-	third := must(nil) // an older program also starts beside them
+	third := opened(nil) // an older program also starts beside them
 	both(third, second, "by-another-older")
 
 	dropped := later(t, added, "ALTER TABLE thread DROP COLUMN mood")
 	refused(dropped, fmt.Sprint("have version ", now+1), fmt.Sprint("this program have ", now+2), "Stop it first")
 	both(first, second, "after-a-refusal")
 	for _, db := range []*DB{first, third} { // its own program could go on, only the one that drops cannot be joined
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Close())
 	}
 	refused(dropped, fmt.Sprint("have version ", now+1))
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
-	fourth := must(dropped)
+	must.Do(t, second.Close())
+	fourth := opened(dropped)
 	refused(nil, fmt.Sprint("version ", now+2), fmt.Sprint("this one has ", now), "newer program")
 	both(fourth, fourth, "by-the-newest")
 }
@@ -127,25 +118,19 @@ func TestTablesAreChangedByHand(t *testing.T) {
 	if _, _, err := MigrateTables(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "Stop it first") {
 		t.Error(err)
 	}
-	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}))
 }
 
 // TestNewFormsOfEventsWaitForAllServers: what may be written is what the oldest server reads.
 func TestNewFormsOfEventsWaitForAllServers(t *testing.T) {
 	url := pgtest.Storage(t)
 	old := openAt(t, Config{URL: url, Cluster: true})
-	if _, err := connectTo(t, url).Exec(t.Context(), `UPDATE node SET format = format - 1`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(connectTo(t, url).Exec(t.Context(), `UPDATE node SET format = format - 1`))(t)
 	db := openAt(t, Config{URL: url, Cluster: true, Lease: time.Minute})
 	if n, _ := db.Node(); n.Format != postgres.NodeFormat-1 {
 		t.Errorf("form %d", n.Format)
 	}
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, old.Close())
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		n, _ := db.Node()
 		if n.Format == postgres.NodeFormat {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/pgtest"
 )
 
@@ -37,16 +38,11 @@ func TestTheEvictedWriteNothing(t *testing.T) {
 	other := connectTo(t, url)
 	lane := db.OpenLane("t", nil)
 	lane.Append(1, []byte("before"))
-	if err := errors.Join(db.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}), lane.Flush(ctx)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(db.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}), lane.Flush(ctx)))
 	rows := func() (n int) {
 		t.Helper()
-		err := other.QueryRow(ctx, `SELECT (SELECT count(*) FROM thread) + (SELECT count(*) FROM kv) +
-			(SELECT count(*) FROM tail) + (SELECT count(*) FROM assistant) + (SELECT count(*) FROM message)`).Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, other.QueryRow(ctx, `SELECT (SELECT count(*) FROM thread) + (SELECT count(*) FROM kv) +
+			(SELECT count(*) FROM tail) + (SELECT count(*) FROM assistant) + (SELECT count(*) FROM message)`).Scan(&n))
 		return n
 	}
 	before := rows()
@@ -102,9 +98,7 @@ func TestTheFenceNeedsToSeeWhatWasCommitted(t *testing.T) {
 	url := pgtest.Start(t).URL
 	other := connectTo(t, url)
 	const set = `ALTER ROLE CURRENT_USER %s default_transaction_isolation`
-	if _, err := other.Exec(t.Context(), fmt.Sprintf(set, "SET")+` TO 'repeatable read'`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(other.Exec(t.Context(), fmt.Sprintf(set, "SET")+` TO 'repeatable read'`))(t)
 	t.Cleanup(func() {
 		if _, err := other.Exec(context.Background(), fmt.Sprintf(set, "RESET")); err != nil {
 			t.Error(err)
@@ -120,7 +114,5 @@ func TestTheFenceNeedsToSeeWhatWasCommitted(t *testing.T) {
 	if _, err := other.Exec(t.Context(), `SELECT fence($1)`, db.Self()); err == nil {
 		t.Error("the fence is passed with REPEATABLE READ")
 	}
-	if _, err := other.Exec(t.Context(), `ROLLBACK`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(other.Exec(t.Context(), `ROLLBACK`))(t)
 }

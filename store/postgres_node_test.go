@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -106,11 +107,8 @@ func (c *child) last(after int64) int64 {
 
 func openNode(t *testing.T, url, dir string, lease time.Duration, lost func(error)) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Dir: dir, URL: url, Schema: nodeSchema, Lease: lease,
-		Lost: lost, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: dir, URL: url, Schema: nodeSchema, Lease: lease,
+		Lost: lost, Log: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -125,26 +123,17 @@ func waits(t *testing.T) {
 // leaseLeft is how long the lease of the only server is good, by the database's clock.
 func leaseLeft(t *testing.T, url string) time.Duration {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(t.Context(), url))(t)
 	defer conn.Close(t.Context())
 	var left float64
-	err = conn.QueryRow(t.Context(), `SELECT extract(epoch FROM expires - clock_timestamp())::float8 FROM `+
-		nodeSchema+`.node`).Scan(&left)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.QueryRow(t.Context(), `SELECT extract(epoch FROM expires - clock_timestamp())::float8 FROM `+
+		nodeSchema+`.node`).Scan(&left))
 	return time.Duration(left * float64(time.Second))
 }
 
 func greatest(t *testing.T, db *store.DB) int64 {
 	t.Helper()
-	n, err := db.MaxMessage(t.Context(), "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(db.MaxMessage(t.Context(), "t"))(t)
 	return n
 }
 
@@ -154,9 +143,7 @@ func TestAKilledServerIsReplaced(t *testing.T) {
 	waits(t)
 	url, dir := pgtest.URL(t), t.TempDir()
 	c := startChild(t, url, dir, nodeLease)
-	if err := c.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.cmd.Process.Kill())
 	killed, good := time.Now(), leaseLeft(t, url)
 	db := openNode(t, url, t.TempDir(), longLease, nil)
 	if took := time.Since(killed); good <= 0 || took < good || took > 5*nodeLease {
@@ -165,14 +152,10 @@ func TestAKilledServerIsReplaced(t *testing.T) {
 	if told, have := c.last(20), greatest(t, db); have < told {
 		t.Errorf("message %d was durable, and the last one is %d", told, have)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
 	began := time.Now() // a clean stop leaves nothing to wait for
 	c = startChild(t, url, dir, longLease)
-	if err := c.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.cmd.Process.Kill())
 	c.cmd.Wait()
 	killed = time.Now()
 	openNode(t, url, dir, longLease, nil)
@@ -188,9 +171,7 @@ func TestAServerThatIsCutOffEnds(t *testing.T) {
 	wire := pgtest.NewWire(t, url)
 	db := openNode(t, wire.URL, t.TempDir(), nodeLease, func(err error) { lost <- err })
 	put := func(id string) error { return db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: id}}) }
-	if err := put("t"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, put("t"))
 	wire.Freeze()
 	time.AfterFunc(500*time.Millisecond, wire.Thaw)
 	if err := put("paused"); err != nil {
@@ -213,9 +194,7 @@ func TestAServerThatIsCutOffEnds(t *testing.T) {
 	if err := put("late"); !errors.Is(err, store.ErrFenced) {
 		t.Errorf("after another has taken over: %v", err)
 	}
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, db.Close())
 	for id, want := range map[string]error{"t": nil, "paused": nil, "broken": nil, "late": store.ErrNotFound} {
 		if _, err := next.Thread(t.Context(), id); !errors.Is(err, want) {
 			t.Errorf("thread %s: %v", id, err)
@@ -227,16 +206,11 @@ func TestAServerThatIsCutOffEnds(t *testing.T) {
 func TestAServerOutlivesARestartOfPostgreSQL(t *testing.T) {
 	server := pgtest.Start(t)
 	lost := make(chan error, 1)
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: server.URL, Lease: time.Minute,
-		Log: slog.New(slog.DiscardHandler), Lost: func(err error) { lost <- err }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: server.URL, Lease: time.Minute,
+		Log: slog.New(slog.DiscardHandler), Lost: func(err error) { lost <- err }}))(t)
 	t.Cleanup(func() { db.Close() })
 	ctx := t.Context()
-	if err := db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: "t"}}))
 	const messages = 300
 	done := make(chan error, 1)
 	go func() {

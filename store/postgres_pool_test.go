@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -29,15 +30,8 @@ func TestPooler(t *testing.T) {
 func openPooled(t testing.TB, cfg store.Config) *store.DB {
 	t.Helper()
 	cfg.Addr, cfg.Log = "127.0.0.1:2026", slog.New(slog.DiscardHandler)
-	db, err := store.Open(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := must.Get(store.Open(context.Background(), cfg))(t)
+	t.Cleanup(func() { must.Report(t, db.Close()) })
 	return db
 }
 
@@ -67,10 +61,7 @@ func TestServersShareAPooler(t *testing.T) {
 	for schema, want := range map[string]int{"one": 80, "two": 40} {
 		db := openPooled(t, store.Config{Dir: t.TempDir(), URL: through, ListenURL: direct, Schema: schema,
 			Cluster: true})
-		list, _, err := db.Threads(t.Context(), store.ThreadQuery{Limit: 200})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list, _ := must.Get2(db.Threads(t.Context(), store.ThreadQuery{Limit: 200}))(t)
 		for _, thread := range list {
 			if !strings.HasPrefix(thread.ID, schema) {
 				t.Errorf("schema %s has thread %s", schema, thread.ID)
@@ -134,10 +125,7 @@ func TestAPoolerWithoutAnotherWayIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	cfg.URL, cfg.ListenURL = through, direct
-	r, err := store.Inspect(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(store.Inspect(t.Context(), cfg))(t)
 	if r.Pooler == "" || r.Unfit != nil {
 		t.Errorf("%+v", r)
 	}
@@ -170,14 +158,10 @@ func TestAPoolerThatBacksOffIsWaitedFor(t *testing.T) {
 		return err
 	}
 	const allow = "ALTER DATABASE guarded WITH ALLOW_CONNECTIONS "
-	if err := ask(database.URL, "CREATE DATABASE guarded"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ask(database.URL, "CREATE DATABASE guarded"))
 	through := pgtest.Pooler(t, direct, 2)
-	if err := errors.Join(ask(through, "SELECT 1"), ask(database.URL, allow+"false"), ask(database.URL,
-		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'guarded'")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(ask(through, "SELECT 1"), ask(database.URL, allow+"false"), ask(database.URL,
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'guarded'")))
 	for end := time.Now().Add(time.Minute); ; {
 		err := ask(through, "SELECT 1")
 		if err != nil && strings.Contains(err.Error(), "login has been failing") {
@@ -187,9 +171,7 @@ func TestAPoolerThatBacksOffIsWaitedFor(t *testing.T) {
 			t.Fatalf("the pooler doesn't back off: %v", err)
 		}
 	}
-	if err := ask(database.URL, allow+"true"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ask(database.URL, allow+"true"))
 	if err := ask(through, "SELECT 1"); err == nil {
 		t.Error("the pooler lets everybody in already")
 	}

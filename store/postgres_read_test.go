@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -22,11 +23,8 @@ const readMessages = 60
 // Reads are tried for so long.
 func openRead(t *testing.T, url string, patience time.Duration) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.ReadsFor(store.Config{Dir: t.TempDir(), URL: url, Schema: nodeSchema,
-		Lease: 5 * time.Minute, Log: slog.New(slog.DiscardHandler)}, patience))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.ReadsFor(store.Config{Dir: t.TempDir(), URL: url, Schema: nodeSchema,
+		Lease: 5 * time.Minute, Log: slog.New(slog.DiscardHandler)}, patience)))(t)
 	t.Cleanup(func() { db.Close() })
 	b := store.Batch{Thread: &store.Thread{ID: "t"}, Checkpoints: []store.Checkpoint{{ID: "c",
 		Card: store.Card{Messages: []store.Range{{From: 1, To: readMessages}}}}}}
@@ -35,9 +33,7 @@ func openRead(t *testing.T, url string, patience time.Duration) *store.DB {
 			Body: fmt.Appendf(nil, `"%020000d"`, n)})
 		b.Events = append(b.Events, store.Event{Seq: n, To: n, Run: "r", Kind: "k", Data: []byte("{}")})
 	}
-	if err := db.Commit(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(t.Context(), b))
 	return db
 }
 
@@ -106,10 +102,7 @@ func reading(t *testing.T, db *store.DB) (rounds *atomic.Int64, stop func()) {
 func TestReadsOutliveTheirConnections(t *testing.T) {
 	server := pgtest.Start(t)
 	db := openRead(t, server.URL, 2*time.Minute)
-	other, err := pgx.Connect(t.Context(), server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(pgx.Connect(t.Context(), server.URL))(t)
 	rounds, stop := reading(t, db)
 	defer stop()
 	ended := 0
@@ -118,11 +111,8 @@ func TestReadsOutliveTheirConnections(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		var n int
-		err := other.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-			WHERE application_name LIKE 'fawn/%' AND pid <> pg_backend_pid()`).Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, other.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE application_name LIKE 'fawn/%' AND pid <> pg_backend_pid()`).Scan(&n))
 		ended += n
 	}
 	server.Crash(t)

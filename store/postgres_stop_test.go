@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -38,7 +39,5 @@ func TestAStoppedServerWritesNothing(t *testing.T) {
 
 func signal(t *testing.T, c *child, s os.Signal) {
 	t.Helper()
-	if err := c.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.cmd.Process.Signal(s))
 }

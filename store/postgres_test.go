@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -17,15 +18,8 @@ func TestPostgreSQL(t *testing.T) {
 // openPostgres opens what a folder stands for in a database.
 func openPostgres(t testing.TB, url, dir string) *store.DB {
 	t.Helper()
-	db, err := store.Open(context.Background(), store.Config{Dir: dir, URL: url, Schema: pgtest.Schema(dir),
-		Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := must.Get(store.Open(context.Background(), store.Config{Dir: dir, URL: url, Schema: pgtest.Schema(dir),
+		Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)}))(t)
+	t.Cleanup(func() { must.Report(t, db.Close()) })
 	return db
 }

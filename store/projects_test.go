@@ -6,21 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
 func project(t testing.TB, db *store.DB, p store.Project) {
 	t.Helper()
-	if err := db.CreateProject(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.CreateProject(t.Context(), p))
 }
 
 func notFound(t testing.TB, what string, err error) {
@@ -37,7 +29,7 @@ func (s suite) AProjectIsThereForThoseWhoHaveARoleInIt(t *testing.T) {
 	if err := db.CreateProject(ctx, store.Project{ID: "p", Owner: "bob", Name: "Mine"}); !errors.Is(err, store.ErrExists) {
 		t.Errorf("an id that is taken: %v", err)
 	}
-	got := must(db.ProjectFor(ctx, "ann", "p"))(t)
+	got := must.Get(db.ProjectFor(ctx, "ann", "p"))(t)
 	if got.Name != "Report" || got.Role != store.ProjectOwner || got.Settings.Instructions != "Be brief." ||
 		got.Settings.Skills == nil || got.Settings.Servers != nil || !got.Settings.Writable || got.CreatedAt.IsZero() {
 		t.Errorf("%+v", got)
@@ -49,18 +41,18 @@ func (s suite) AProjectIsThereForThoseWhoHaveARoleInIt(t *testing.T) {
 	notFound(t, "a stranger writes", err)
 	notFound(t, "a stranger shares", db.ShareProject(ctx, "bob", "p", "bob", store.Editor))
 	notFound(t, "a stranger deletes", second(db.DeleteProject(ctx, "bob", "p", true, time.Now())))
-	if list := must(db.Projects(ctx, "bob"))(t); len(list) != 0 {
+	if list := must.Get(db.Projects(ctx, "bob"))(t); len(list) != 0 {
 		t.Errorf("a stranger lists %+v", list)
 	}
 
-	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Viewer))
-	if p := must(db.ProjectFor(ctx, "bob", "p"))(t); p.Role != store.Viewer || p.Role.Writes() {
+	must.Do(t, db.ShareProject(ctx, "ann", "p", "bob", store.Viewer))
+	if p := must.Get(db.ProjectFor(ctx, "bob", "p"))(t); p.Role != store.Viewer || p.Role.Writes() {
 		t.Errorf("a viewer: %+v", p)
 	}
 	_, err = db.ChangeProject(ctx, "bob", "p", rename)
 	notFound(t, "a viewer writes", err)
-	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Editor))
-	if p := must(db.ChangeProject(ctx, "bob", "p", rename))(t); p.Name != "Other" || p.Role != store.Editor {
+	must.Do(t, db.ShareProject(ctx, "ann", "p", "bob", store.Editor))
+	if p := must.Get(db.ChangeProject(ctx, "bob", "p", rename))(t); p.Name != "Other" || p.Role != store.Editor {
 		t.Errorf("an editor: %+v", p)
 	}
 	notFound(t, "an editor deletes", second(db.DeleteProject(ctx, "bob", "p", false, time.Now())))
@@ -71,10 +63,10 @@ func (s suite) AProjectIsThereForThoseWhoHaveARoleInIt(t *testing.T) {
 	}); !errors.Is(err, refused) {
 		t.Errorf("what a change says: %v", err)
 	}
-	if list := must(db.Projects(ctx, "bob"))(t); len(list) != 1 || list[0].Name != "Other" {
+	if list := must.Get(db.Projects(ctx, "bob"))(t); len(list) != 1 || list[0].Name != "Other" {
 		t.Errorf("an editor lists %+v", list)
 	}
-	same(t, "members", must(db.Members(ctx, "p"))(t), []store.Member{{ID: "bob", Role: store.Editor}})
+	same(t, "members", must.Get(db.Members(ctx, "p"))(t), []store.Member{{ID: "bob", Role: store.Editor}})
 }
 
 func (s suite) ChatsMoveInAndOutOfProjects(t *testing.T) {
@@ -86,10 +78,10 @@ func (s suite) ChatsMoveInAndOutOfProjects(t *testing.T) {
 	}
 	in := func(person string, want ...string) {
 		t.Helper()
-		same(t, "chats in it", must(db.ThreadsIn(ctx, person, "p"))(t), want)
+		same(t, "chats in it", must.Get(db.ThreadsIn(ctx, person, "p"))(t), want)
 	}
 	in("ann", "a3")
-	ok(t, db.PutInProject(ctx, "ann", "p", "a1", "a1"))
+	must.Do(t, db.PutInProject(ctx, "ann", "p", "a1", "a1"))
 	in("ann", "a1", "a3")
 	notFound(t, "somebody else's chat", db.PutInProject(ctx, "ann", "p", "a2", "b1"))
 	notFound(t, "into a project that is not theirs", db.PutInProject(ctx, "bob", "p", "b1"))
@@ -106,16 +98,16 @@ func (s suite) ChatsMoveInAndOutOfProjects(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].ID != "a3" {
 		t.Errorf("%+v, %v", found, err)
 	}
-	if p := must(db.ProjectOf(ctx, "a1"))(t); p.ID != "p" || p.Role != store.ProjectOwner {
+	if p := must.Get(db.ProjectOf(ctx, "a1"))(t); p.ID != "p" || p.Role != store.ProjectOwner {
 		t.Errorf("project of a chat: %+v", p)
 	}
-	if p := must(db.Projects(ctx, "ann"))(t); p[0].Chats != 2 {
+	if p := must.Get(db.Projects(ctx, "ann"))(t); p[0].Chats != 2 {
 		t.Errorf("chats: %+v", p)
 	}
-	ok(t, db.PutInProject(ctx, "ann", "", "a1"))
+	must.Do(t, db.PutInProject(ctx, "ann", "", "a1"))
 	in("", "a3")
 	for _, id := range []string{"a1", "nothing"} {
-		if p := must(db.ProjectOf(ctx, id))(t); p.ID != "" {
+		if p := must.Get(db.ProjectOf(ctx, id))(t); p.ID != "" {
 			t.Errorf("project of %s: %+v", id, p)
 		}
 	}
@@ -129,16 +121,16 @@ func (s suite) WhoLeavesAProjectTakesTheirChatsAlong(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	project(t, db, store.Project{ID: "p", Owner: "ann", Name: "A"})
 	for _, person := range []string{"bob", "cem"} {
-		ok(t, db.ShareProject(ctx, "ann", "p", person, store.Viewer))
+		must.Do(t, db.ShareProject(ctx, "ann", "p", person, store.Viewer))
 		commit(t, db, store.Batch{Thread: &store.Thread{ID: person, Owner: person, Project: "p"}, NewThread: true})
 	}
-	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.NoRole))
-	ok(t, db.LeaveProject(ctx, "cem", "p"))
+	must.Do(t, db.ShareProject(ctx, "ann", "p", "bob", store.NoRole))
+	must.Do(t, db.LeaveProject(ctx, "cem", "p"))
 	notFound(t, "leaving again", db.LeaveProject(ctx, "cem", "p"))
 	for _, person := range []string{"bob", "cem"} {
 		_, err := db.ProjectFor(ctx, person, "p")
 		notFound(t, person+" reads", err)
-		if th := must(db.Thread(ctx, person))(t); th.Project != "" {
+		if th := must.Get(db.Thread(ctx, person))(t); th.Project != "" {
 			t.Errorf("the chat of %s: %+v", person, th)
 		}
 	}
@@ -148,26 +140,26 @@ func (s suite) ADeletedProjectKeepsChatsOrDiscardsThem(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	for _, id := range []string{"keep", "drop"} {
 		project(t, db, store.Project{ID: id, Owner: "ann", Name: id})
-		ok(t, db.ShareProject(ctx, "ann", id, "bob", store.Editor))
+		must.Do(t, db.ShareProject(ctx, "ann", id, "bob", store.Editor))
 		for _, person := range []string{"ann", "bob"} {
 			commit(t, db, store.Batch{Thread: &store.Thread{ID: person + id, Owner: person, Project: id}, NewThread: true,
 				KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace, Key: store.ShelfOf(id) + " a.pdf",
 					Body: []byte("{}")}}})
 		}
-		must(db.ChangeMemory(ctx, store.MemoryChange{Owner: store.ProjectMemory("ann", id), At: time.Now(),
+		must.Get(db.ChangeMemory(ctx, store.MemoryChange{Owner: store.ProjectMemory("ann", id), At: time.Now(),
 			Put: []store.Fact{{ID: "f", Content: "likes " + id}}}))(t)
-		must(db.PutTree(ctx, store.ShelfOf(id), store.Tree{Whole: true, Body: []byte("x")}))(t)
+		must.Get(db.PutTree(ctx, store.ShelfOf(id), store.Tree{Whole: true, Body: []byte("x")}))(t)
 	}
 	at := time.Now().Truncate(time.Millisecond)
 	left := store.KV{Owner: store.Global, Space: "left", Key: "keep", Body: []byte("{}")}
-	must(db.DeleteProject(ctx, "ann", "keep", false, at, left))(t)
-	must(db.KV(ctx, store.Global, "left", "keep"))(t)
-	must(db.DeleteProject(ctx, "ann", "drop", true, at))(t)
+	must.Get(db.DeleteProject(ctx, "ann", "keep", false, at, left))(t)
+	must.Get(db.KV(ctx, store.Global, "left", "keep"))(t)
+	must.Get(db.DeleteProject(ctx, "ann", "drop", true, at))(t)
 	for _, id := range []string{"keep", "drop"} {
 		for _, person := range []string{"ann", "bob"} {
 			_, err := db.ProjectFor(ctx, person, id)
 			notFound(t, person+" reads "+id, err)
-			th := must(db.Thread(ctx, person+id))(t)
+			th := must.Get(db.Thread(ctx, person+id))(t)
 			if gone := person == "ann" && id == "drop"; th.Project != "" || th.DeletedAt.IsZero() == gone {
 				t.Errorf("the chat of %s in %s: %+v", person, id, th)
 			}
@@ -176,25 +168,25 @@ func (s suite) ADeletedProjectKeepsChatsOrDiscardsThem(t *testing.T) {
 	for _, query := range []string{`SELECT count(*) FROM project_member`, `SELECT count(*) FROM fact`,
 		`SELECT count(*) FROM memory`, `SELECT count(*) FROM tree`,
 		`SELECT count(*) FROM kv WHERE space = 'thread_document'`} {
-		if n := must(db.Count(ctx, query))(t); n != 0 {
+		if n := must.Get(db.Count(ctx, query))(t); n != 0 {
 			t.Errorf("%s: %d", query, n)
 		}
 	}
-	same(t, "restored", must(db.Restore(ctx, "ann", at, time.Hour))(t), []string{"anndrop"})
+	same(t, "restored", must.Get(db.Restore(ctx, "ann", at, time.Hour))(t), []string{"anndrop"})
 	checkClean(t, db)
 }
 
 func (s suite) RemovedOwnersLeaveProjects(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	project(t, db, store.Project{ID: "p", Owner: "ann", Name: "A"})
-	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Editor))
-	must(db.ChangeMemory(ctx, store.MemoryChange{Owner: store.ProjectMemory("bob", "p"), At: time.Now(),
+	must.Do(t, db.ShareProject(ctx, "ann", "p", "bob", store.Editor))
+	must.Get(db.ChangeMemory(ctx, store.MemoryChange{Owner: store.ProjectMemory("bob", "p"), At: time.Now(),
 		Put: []store.Fact{{ID: "f", Content: "x"}}}))(t)
-	if o := must(db.Owned(ctx, "bob"))(t); o.Facts != 1 || o.Projects != 0 {
+	if o := must.Get(db.Owned(ctx, "bob"))(t); o.Facts != 1 || o.Projects != 0 {
 		t.Errorf("%+v", o)
 	}
-	ok(t, db.RemoveOwned(ctx, "bob"))
-	if n := must(db.Count(ctx, `SELECT (SELECT count(*) FROM project_member) + (SELECT count(*) FROM fact)`))(t); n != 0 {
+	must.Do(t, db.RemoveOwned(ctx, "bob"))
+	if n := must.Get(db.Count(ctx, `SELECT (SELECT count(*) FROM project_member) + (SELECT count(*) FROM fact)`))(t); n != 0 {
 		t.Errorf("%d rows are left", n)
 	}
 }
@@ -205,7 +197,7 @@ func second[T any](_ T, err error) error { return err }
 // PersonalMemoryOfSharedProjects is read only where each person allows it.
 func (s suite) PersonalMemoryOfSharedProjects(t *testing.T) {
 	db, ctx := s.open(t), t.Context()
-	ok(t, db.CreateProject(ctx, store.Project{ID: "p", Owner: "ann", Name: "P"}))
+	must.Do(t, db.CreateProject(ctx, store.Project{ID: "p", Owner: "ann", Name: "P"}))
 	look := func(person string, wantAllowed, wantShared bool) {
 		t.Helper()
 		if allowed, shared, err := db.PersonalMemory(ctx, person, "p"); err != nil || allowed != wantAllowed || shared != wantShared {
@@ -213,19 +205,19 @@ func (s suite) PersonalMemoryOfSharedProjects(t *testing.T) {
 		}
 	}
 	look("ann", true, false)
-	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Editor))
+	must.Do(t, db.ShareProject(ctx, "ann", "p", "bob", store.Editor))
 	look("ann", false, true)
 	look("bob", false, true)
 	notFound(t, "a stranger", db.AllowPersonalMemory(ctx, "eve", "p", true))
-	ok(t, db.AllowPersonalMemory(ctx, "bob", "p", true))
+	must.Do(t, db.AllowPersonalMemory(ctx, "bob", "p", true))
 	look("ann", false, true)
 	look("bob", true, true)
-	ok(t, db.LeaveProject(ctx, "bob", "p"))
-	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Viewer))
+	must.Do(t, db.LeaveProject(ctx, "bob", "p"))
+	must.Do(t, db.ShareProject(ctx, "ann", "p", "bob", store.Viewer))
 	look("bob", false, true)
-	ok(t, db.AllowPersonalMemory(ctx, "bob", "p", true))
-	must(db.DeleteProject(ctx, "ann", "p", false, time.Now()))(t)
-	if n := must(db.Count(ctx, `SELECT count(*) FROM kv WHERE space = 'project_personal'`))(t); n != 0 {
+	must.Do(t, db.AllowPersonalMemory(ctx, "bob", "p", true))
+	must.Get(db.DeleteProject(ctx, "ann", "p", false, time.Now()))(t)
+	if n := must.Get(db.Count(ctx, `SELECT count(*) FROM kv WHERE space = 'project_personal'`))(t); n != 0 {
 		t.Errorf("%d rows are left", n)
 	}
 }
@@ -233,70 +225,70 @@ func (s suite) PersonalMemoryOfSharedProjects(t *testing.T) {
 // ShelvesOfDeletedProjectsAreSettled: what was written about files while their project was deleted goes.
 func (s suite) ShelvesOfDeletedProjectsAreSettled(t *testing.T) {
 	db, ctx := s.open(t), t.Context()
-	ok(t, db.CreateProject(ctx, store.Project{ID: "p", Owner: "ann", Name: "P"}))
+	must.Do(t, db.CreateProject(ctx, store.Project{ID: "p", Owner: "ann", Name: "P"}))
 	put := func() {
 		t.Helper()
-		ok(t, db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace,
+		must.Do(t, db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace,
 			Key: store.ShelfOf("p") + " a.pdf", Body: []byte("{}")}}}))
-		must(db.PutTree(ctx, store.ShelfOf("p"), store.Tree{Whole: true, Body: []byte("x")}))(t)
+		must.Get(db.PutTree(ctx, store.ShelfOf("p"), store.Tree{Whole: true, Body: []byte("x")}))(t)
 	}
 	put()
-	if gone := must(db.SettleShelf(ctx, "p"))(t); gone {
+	if gone := must.Get(db.SettleShelf(ctx, "p"))(t); gone {
 		t.Error("a project that is there is gone")
 	}
-	if v := must(db.TreeVersion(ctx, store.ShelfOf("p")))(t); v == 0 {
+	if v := must.Get(db.TreeVersion(ctx, store.ShelfOf("p")))(t); v == 0 {
 		t.Error("its files are gone")
 	}
-	must(db.DeleteProject(ctx, "ann", "p", false, time.Now()))(t)
+	must.Get(db.DeleteProject(ctx, "ann", "p", false, time.Now()))(t)
 	put()
-	if gone := must(db.SettleShelf(ctx, "p"))(t); !gone {
+	if gone := must.Get(db.SettleShelf(ctx, "p"))(t); !gone {
 		t.Error("a deleted project is there")
 	}
-	if v := must(db.TreeVersion(ctx, store.ShelfOf("p")))(t); v != 0 {
+	if v := must.Get(db.TreeVersion(ctx, store.ShelfOf("p")))(t); v != 0 {
 		t.Errorf("version %d of its files is left", v)
 	}
-	if list := must(db.KVs(ctx, store.Global, store.DocumentSpace, store.ShelfOf("p")))(t); len(list) > 0 {
+	if list := must.Get(db.KVs(ctx, store.Global, store.DocumentSpace, store.ShelfOf("p")))(t); len(list) > 0 {
 		t.Errorf("left is %v", list)
 	}
 }
 
 func (s suite) AnotherRoleLeavesProjects(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
-	must(db.AddFirstUser(ctx, store.User{Email: "first@x.org", Role: "owner"}))(t)
+	must.Get(db.AddFirstUser(ctx, store.User{Email: "first@x.org", Role: "owner"}))(t)
 	for _, person := range []string{"bob", "eve", "joe"} {
-		must(db.AddUser(ctx, store.User{ID: person, Email: person + "@x.org", Role: "admin"}))(t)
+		must.Get(db.AddUser(ctx, store.User{ID: person, Email: person + "@x.org", Role: "admin"}))(t)
 	}
-	ok(t, db.PutTeam(ctx, store.Team{ID: "t", Name: "T", Rules: []byte("{}"), Members: []string{"role:admin"}}))
+	must.Do(t, db.PutTeam(ctx, store.Team{ID: "t", Name: "T", Rules: []byte("{}"), Members: []string{"role:admin"}}))
 	for _, id := range []string{"p", "q"} {
 		project(t, db, store.Project{ID: id, Owner: "ann", Name: id})
-		ok(t, db.ShareProject(ctx, "ann", id, store.GroupMember("t"), store.Editor))
+		must.Do(t, db.ShareProject(ctx, "ann", id, store.GroupMember("t"), store.Editor))
 	}
-	ok(t, db.ShareProject(ctx, "ann", "q", "bob", store.Viewer))
+	must.Do(t, db.ShareProject(ctx, "ann", "q", "bob", store.Viewer))
 	for _, person := range []string{"bob", "eve"} {
 		for _, id := range []string{"p", "q"} {
 			commit(t, db, store.Batch{Thread: &store.Thread{ID: person + id, Owner: person}, NewThread: true})
-			ok(t, db.PutInProject(ctx, person, id, person+id))
-			ok(t, db.AllowPersonalMemory(ctx, person, id, true))
+			must.Do(t, db.PutInProject(ctx, person, id, person+id))
+			must.Do(t, db.AllowPersonalMemory(ctx, person, id, true))
 		}
 	}
 	roles := func(what, person string, want map[string]store.Role) {
 		t.Helper()
-		same(t, what, must(db.ThreadRolesOf(ctx, person))(t), want)
+		same(t, what, must.Get(db.ThreadRolesOf(ctx, person))(t), want)
 	}
 	roles("as an admin", "bob", map[string]store.Role{"bobp": store.Editor, "bobq": store.Editor})
-	must(db.ChangeUser(ctx, "bob", func(u *store.User) { u.Name = "Bob" }))(t)
+	must.Get(db.ChangeUser(ctx, "bob", func(u *store.User) { u.Name = "Bob" }))(t)
 	roles("with a name", "bob", map[string]store.Role{"bobp": store.Editor, "bobq": store.Editor})
-	must(db.ChangeUser(ctx, "bob", func(u *store.User) { u.Role = "user" }))(t)
+	must.Get(db.ChangeUser(ctx, "bob", func(u *store.User) { u.Role = "user" }))(t)
 	roles("as a user", "bob", map[string]store.Role{"bobq": store.Viewer})
 	roles("who kept the role", "eve", map[string]store.Role{"evep": store.Editor, "eveq": store.Editor})
 	personal := func(what string, want int64) {
 		t.Helper()
-		if n := must(db.Count(ctx, `SELECT count(*) FROM kv WHERE space = 'project_personal'`))(t); n != want {
+		if n := must.Get(db.Count(ctx, `SELECT count(*) FROM kv WHERE space = 'project_personal'`))(t); n != want {
 			t.Errorf("%s: %d allow their memory, want %d", what, n, want)
 		}
 	}
 	personal("as a user", 3)
-	ok(t, db.RemoveOwned(ctx, "eve")) // a member by the group alone
+	must.Do(t, db.RemoveOwned(ctx, "eve")) // a member by the group alone
 	personal("without eve", 1)
 }
 
@@ -304,49 +296,49 @@ func (s suite) GroupsHaveRolesInProjects(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	project(t, db, store.Project{ID: "p", Owner: "ann", Name: "A"})
 	project(t, db, store.Project{ID: "other", Owner: "ann", Name: "B"})
-	must(db.AddFirstUser(ctx, store.User{Email: "first@x.org", Role: "owner"}))(t)
-	must(db.AddUser(ctx, store.User{ID: "eve", Email: "eve@x.org", Role: "user"}))(t)
+	must.Get(db.AddFirstUser(ctx, store.User{Email: "first@x.org", Role: "owner"}))(t)
+	must.Get(db.AddUser(ctx, store.User{ID: "eve", Email: "eve@x.org", Role: "user"}))(t)
 	team := store.Team{ID: "t", Name: "T", Rules: []byte("{}"), Members: []string{"bob", "role:user"}}
-	ok(t, db.PutTeam(ctx, team))
-	ok(t, db.ShareProject(ctx, "ann", "p", store.GroupMember("t"), store.Editor))
-	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Viewer))
+	must.Do(t, db.PutTeam(ctx, team))
+	must.Do(t, db.ShareProject(ctx, "ann", "p", store.GroupMember("t"), store.Editor))
+	must.Do(t, db.ShareProject(ctx, "ann", "p", "bob", store.Viewer))
 	for _, person := range []string{"bob", "eve"} { // the greater role counts
-		if p := must(db.ProjectFor(ctx, person, "p"))(t); p.Role != store.Editor {
+		if p := must.Get(db.ProjectFor(ctx, person, "p"))(t); p.Role != store.Editor {
 			t.Errorf("%s: %+v", person, p)
 		}
-		if list := must(db.Projects(ctx, person))(t); len(list) != 1 || list[0].Role != store.Editor {
+		if list := must.Get(db.Projects(ctx, person))(t); len(list) != 1 || list[0].Role != store.Editor {
 			t.Errorf("%s lists %+v", person, list)
 		}
 		commit(t, db, store.Batch{Thread: &store.Thread{ID: person, Owner: person}, NewThread: true})
-		ok(t, db.PutInProject(ctx, person, "p", person))
+		must.Do(t, db.PutInProject(ctx, person, "p", person))
 		notFound(t, "a project of others", db.PutInProject(ctx, person, "other", person))
-		ok(t, db.AllowPersonalMemory(ctx, person, "p", true))
+		must.Do(t, db.AllowPersonalMemory(ctx, person, "p", true))
 	}
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "mine", Owner: "ann", Project: "p"}, NewThread: true})
-	ok(t, db.AllowPersonalMemory(ctx, "ann", "p", true))
-	same(t, "roles", must(db.ThreadRoles(ctx, "", "t"))(t), map[string]store.Role{"bob": store.Editor, "eve": store.Editor})
+	must.Do(t, db.AllowPersonalMemory(ctx, "ann", "p", true))
+	same(t, "roles", must.Get(db.ThreadRoles(ctx, "", "t"))(t), map[string]store.Role{"bob": store.Editor, "eve": store.Editor})
 	in := func(what string, want ...string) {
 		t.Helper()
-		same(t, what, must(db.ThreadsIn(ctx, "", "p"))(t), want)
+		same(t, what, must.Get(db.ThreadsIn(ctx, "", "p"))(t), want)
 		for _, id := range []string{"bob", "eve", "mine"} {
-			if p := must(db.ProjectOf(ctx, id))(t); (p.ID != "") != slices.Contains(want, id) {
+			if p := must.Get(db.ProjectOf(ctx, id))(t); (p.ID != "") != slices.Contains(want, id) {
 				t.Errorf("%s: %s is in %+v", what, id, p)
 			}
 		}
-		if n := must(db.Count(ctx, `SELECT count(*) FROM kv WHERE space = 'project_personal'`))(t); n != int64(len(want)) {
+		if n := must.Get(db.Count(ctx, `SELECT count(*) FROM kv WHERE space = 'project_personal'`))(t); n != int64(len(want)) {
 			t.Errorf("%s: %d allow their memory", what, n)
 		}
 	}
 	in("members", "bob", "eve", "mine")
 	team.Members = []string{"bob"}
-	ok(t, db.PutTeam(ctx, team))
+	must.Do(t, db.PutTeam(ctx, team))
 	in("without eve", "bob", "mine")
-	ok(t, db.LeaveProject(ctx, "bob", "p")) // still there by the group
+	must.Do(t, db.LeaveProject(ctx, "bob", "p")) // still there by the group
 	in("bob by the group", "bob", "mine")
 	notFound(t, "leaving by oneself what a group gives", db.LeaveProject(ctx, "bob", "p"))
-	ok(t, db.DeleteTeam(ctx, "t"))
+	must.Do(t, db.DeleteTeam(ctx, "t"))
 	in("without the group", "mine")
-	if list := must(db.Members(ctx, "p"))(t); len(list) != 0 {
+	if list := must.Get(db.Members(ctx, "p"))(t); len(list) != 0 {
 		t.Errorf("members: %+v", list)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/e2e/gate"
 )
@@ -81,9 +82,9 @@ func (s suite) RowsKeptInMemoryAreThoseOfTheFile(t *testing.T) {
 			db.Rest()
 		}
 	}
-	kept, read := must(db.Snapshot(t.Context(), "t", ""))(t), must(db.Snapshot(t.Context(), "t", ""))(t)
+	kept, read := must.Get(db.Snapshot(t.Context(), "t", ""))(t), must.Get(db.Snapshot(t.Context(), "t", ""))(t)
 	db.ForgetRows()
-	same(t, "rows of the file", must(db.Snapshot(t.Context(), "t", ""))(t), kept)
+	same(t, "rows of the file", must.Get(db.Snapshot(t.Context(), "t", ""))(t), kept)
 	same(t, "rows", read, kept)
 }
 
@@ -95,7 +96,7 @@ func (s suite) RowsOfADeletedThreadAreForgotten(t *testing.T) {
 		commit(t, db,
 			store.Batch{ThreadID: "t", Messages: []store.MessageRow{{1, "a", []byte(body)}, {2, "b", []byte(body)}}})
 		for range 2 {
-			snap := must(db.SnapshotOf(t.Context(), store.Checkpoint{Thread: "t", Card: card}))(t)
+			snap := must.Get(db.SnapshotOf(t.Context(), store.Checkpoint{Thread: "t", Card: card}))(t)
 			same(t, "messages", snap.Messages, []store.MessageRow{{1, "a", []byte(body)}, {2, "b", []byte(body)}})
 		}
 		commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}})
@@ -113,9 +114,7 @@ func TestMessageNumbersAreNeverGivenTwice(t *testing.T) {
 	const script = `INSERT INTO thread(id, status, title, metadata, config, head, created_at, updated_at, state_updated_at)
 		VALUES ('old', 'idle', '', '{}', '{}', '', 1, 1, 1);
 		INSERT INTO message(thread, n, id, body) VALUES ('old', 7, 'm', x'7b7d')`
-	if err := store.MadeBy(t.Context(), dir, 14, script); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.MadeBy(t.Context(), dir, 14, script))
 	db := openAt(t, dir)
 	write := func(thread string, patch *store.ThreadPatch, numbers ...int64) error {
 		b := store.Batch{ThreadID: thread, Patch: patch}
@@ -124,14 +123,12 @@ func TestMessageNumbersAreNeverGivenTwice(t *testing.T) {
 		}
 		return db.Commit(t.Context(), b)
 	}
-	top := func(thread string) int64 { return must(db.Standing(t.Context(), thread))(t).Top }
+	top := func(thread string) int64 { return must.Get(db.Standing(t.Context(), thread))(t).Top }
 	same(t, "counted before", top("old"), int64(7))
 	newThread(t, db, "t")
 	for _, patch := range []*store.ThreadPatch{nil, {Touch: true}} {
 		first := top("t") + 1
-		if err := write("t", patch, first, first+1, first+2); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write("t", patch, first, first+1, first+2))
 		commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{MessagesFrom: first + 1}})
 		if err := write("t", patch, first+1); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("a number that was taken back: %v", err)
@@ -141,11 +138,9 @@ func TestMessageNumbersAreNeverGivenTwice(t *testing.T) {
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "copy"}, NewThread: true, CopyFrom: "t"})
 	same(t, "in a copy", top("copy"), top("t"))
 	checkClean(t, db)
-	if err := db.Exec(t.Context(), "UPDATE thread SET top = 0"); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "findings", len(must(db.Check(t.Context()))(t)), 3)
-	must(db.Repair(t.Context()))(t)
+	must.Do(t, db.Exec(t.Context(), "UPDATE thread SET top = 0"))
+	same(t, "findings", len(must.Get(db.Check(t.Context()))(t)), 3)
+	must.Get(db.Repair(t.Context()))(t)
 	checkClean(t, db)
 }
 
@@ -162,7 +157,7 @@ func (s suite) RowsKeptInMemoryAreBounded(t *testing.T) {
 		}
 		commit(t, db, b)
 		for range 3 {
-			got := len(must(db.SnapshotOf(t.Context(), store.Checkpoint{Thread: id, Card: card}))(t).Messages)
+			got := len(must.Get(db.SnapshotOf(t.Context(), store.Checkpoint{Thread: id, Card: card}))(t).Messages)
 			if got != 6 {
 				t.Fatalf("%d messages, want 6", got)
 			}

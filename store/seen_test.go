@@ -3,17 +3,16 @@ package store_test
 import (
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
 func (s suite) AThreadIsUnseenFromTheEndOfARunUntilItIsLookedAt(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
-	marks := func() store.Mark { return must(db.Marks(ctx, []string{"t", "nothing"}))(t)["t"] }
+	marks := func() store.Mark { return must.Get(db.Marks(ctx, []string{"t", "nothing"}))(t)["t"] }
 	see := func(thread string) {
 		t.Helper()
-		if err := db.See(ctx, thread); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.See(ctx, thread))
 	}
 	run := func(id, status string, last int64) {
 		t.Helper()
@@ -52,7 +51,7 @@ func (s suite) AThreadIsUnseenFromTheEndOfARunUntilItIsLookedAt(t *testing.T) {
 	if m := marks(); !m.Unseen || m.Status != "error" {
 		t.Errorf("the late one: %+v", m)
 	}
-	if got := must(db.Marks(ctx, []string{"nothing"}))(t); len(got) != 0 {
+	if got := must.Get(db.Marks(ctx, []string{"nothing"}))(t); len(got) != 0 {
 		t.Errorf("marks of what is not there: %v", got)
 	}
 }

@@ -8,16 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
 
 func setting(t *testing.T, db *store.DB, name string) store.Setting {
 	t.Helper()
-	list, err := db.Settings(t.Context(), name, "nobody's")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(db.Settings(t.Context(), name, "nobody's"))(t)
 	if len(list) == 0 {
 		return store.Setting{Name: name}
 	}
@@ -68,22 +66,16 @@ func (s suite) SettingsAreSwappedByTheirVersion(t *testing.T) {
 func (s suite) PartsOfSettingsAreNoSettings(t *testing.T) {
 	db, ctx := s.open(t), t.Context()
 	for _, body := range []string{"one", "another"} {
-		if err := db.PutPart(ctx, "ab", []byte(body)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.PutPart(ctx, "ab", []byte(body)))
 	}
-	if err := db.PutPart(ctx, "cd", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.PutPart(ctx, "cd", nil))
 	if b, err := db.Part(ctx, "ab"); err != nil || string(b) != "one" {
 		t.Errorf("%q %v", b, err)
 	}
 	if all, err := db.SettingVersions(ctx); err != nil || len(all) > 0 {
 		t.Errorf("versions are %v, %v", all, err)
 	}
-	if err := db.DropParts(ctx, "ab", "none"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.DropParts(ctx, "ab", "none"))
 	if list, err := db.Parts(ctx); err != nil || !slices.Equal(list, []string{"cd"}) {
 		t.Errorf("parts are %v, %v", list, err)
 	}
@@ -118,16 +110,14 @@ func (s suite) NotesGoWithTheirThread(t *testing.T) {
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "té"}})
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "u"}})
 	soon, past := db.Now().Add(time.Minute), db.Now().Add(-2*time.Hour)
-	if err := db.SwapNotes(ctx, nil, store.Note{Name: "k/1", Body: []byte("about t"), Until: soon, Thread: "té"},
+	must.Do(t, db.SwapNotes(ctx, nil, store.Note{Name: "k/1", Body: []byte("about t"), Until: soon, Thread: "té"},
 		store.Note{Name: "k/2", Body: []byte("about u"), Until: soon, Thread: "u"}, store.Note{Name: "k/3", Body: []byte("x"), Until: soon},
-		store.Note{Name: "k/4", Body: []byte("x"), Until: soon, Thread: "none"}, store.Note{Name: "old", Until: past, Thread: "u"}); err != nil {
-		t.Fatal(err)
-	}
+		store.Note{Name: "k/4", Body: []byte("x"), Until: soon, Thread: "none"}, store.Note{Name: "old", Until: past, Thread: "u"}))
 	checkClean(t, db)
 	commit(t, db, store.Batch{ThreadID: "té", Delete: &store.Delete{Thread: true}})
 	checkClean(t, db)
 	got := map[string]string{}
-	for _, n := range must(db.Notes(ctx, "k/"))(t) {
+	for _, n := range must.Get(db.Notes(ctx, "k/"))(t) {
 		got[n.Name] = string(n.Body)
 	}
 	same(t, "notes", got, map[string]string{"k/1": "", "k/2": "about u", "k/3": "x", "k/4": "x"})
@@ -136,19 +126,17 @@ func (s suite) NotesGoWithTheirThread(t *testing.T) {
 	}
 	names := func(want int64) {
 		t.Helper()
-		same(t, "names of notes", must(db.Count(ctx, "SELECT count(*) FROM kv WHERE space = 'thread_note'"))(t), want)
+		same(t, "names of notes", must.Get(db.Count(ctx, "SELECT count(*) FROM kv WHERE space = 'thread_note'"))(t), want)
 	}
 	names(1) // that of the old one was deleted at once
 	for i, sweep := range []bool{false, true} {
 		if sweep {
 			db.SweepNotes()
 		}
-		if err := db.SwapNotes(ctx, nil, store.Note{Name: "k/2", Until: past, Over: true}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.SwapNotes(ctx, nil, store.Note{Name: "k/2", Until: past, Over: true}))
 		names(int64(1 - i))
 	}
-	same(t, "old notes", must(db.Count(ctx, "SELECT count(*) FROM setting WHERE name IN ('note/old', 'note/k/2')"))(t), int64(0))
+	same(t, "old notes", must.Get(db.Count(ctx, "SELECT count(*) FROM setting WHERE name IN ('note/old', 'note/k/2')"))(t), int64(0))
 }
 
 // TestASettingHasOneWinner when several servers change it at once, and the others are woken up.
@@ -189,9 +177,7 @@ func TestASettingHasOneWinner(t *testing.T) {
 	deadline := time.After(time.Minute)
 	for version := int64(0); ; version++ { // the first ones may not know that somebody else is there
 		one := store.Setting{Name: "last", Version: version, Body: []byte("x")}
-		if err := a.SwapSettings(t.Context(), one); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.SwapSettings(t.Context(), one))
 		select {
 		case <-heard:
 			return

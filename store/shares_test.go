@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -23,9 +24,9 @@ func (s suite) ALinkShowsOneCheckpointUntilItIsTakenBack(t *testing.T) {
 	_, err = db.PutShare(ctx, store.Share{Thread: "t", Owner: "other", Token: "x", Checkpoint: "c1"})
 	gone("a thread of somebody else", err)
 
-	first := must(db.PutShare(ctx, store.Share{Thread: "t", Token: "first", Checkpoint: "c1"}))(t)
-	same(t, "by its token", must(db.ShareByToken(ctx, "first"))(t), first)
-	moved := must(db.PutShare(ctx, store.Share{Thread: "t", Token: "second", Checkpoint: "c2"}))(t)
+	first := must.Get(db.PutShare(ctx, store.Share{Thread: "t", Token: "first", Checkpoint: "c1"}))(t)
+	same(t, "by its token", must.Get(db.ShareByToken(ctx, "first"))(t), first)
+	moved := must.Get(db.PutShare(ctx, store.Share{Thread: "t", Token: "second", Checkpoint: "c2"}))(t)
 	if moved.Token != "first" || moved.Checkpoint != "c2" {
 		t.Errorf("moved: %+v", moved)
 	}
@@ -35,19 +36,15 @@ func (s suite) ALinkShowsOneCheckpointUntilItIsTakenBack(t *testing.T) {
 	gone("a share of somebody else", err)
 
 	deleted := time.Now()
-	if err := db.Discard(ctx, "default", "t", deleted); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Discard(ctx, "default", "t", deleted))
 	_, err = db.ShareByToken(ctx, "first")
 	gone("the link of a deleted thread", err)
-	if back := must(db.Restore(ctx, "default", deleted, time.Hour))(t); len(back) != 1 {
+	if back := must.Get(db.Restore(ctx, "default", deleted, time.Hour))(t); len(back) != 1 {
 		t.Errorf("restored %v", back)
 	}
-	must(db.ShareByToken(ctx, "first"))(t)
+	must.Get(db.ShareByToken(ctx, "first"))(t)
 	checkClean(t, db)
-	if err := db.DeleteShare(ctx, "", "t"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.DeleteShare(ctx, "", "t"))
 	_, err = db.ShareByToken(ctx, "first")
 	gone("a link that was taken back", err)
 	gone("taking it back again", db.DeleteShare(ctx, "", "t"))
@@ -60,20 +57,20 @@ func (s suite) ALinkGoesWithWhatItShows(t *testing.T) {
 	} {
 		commit(t, db, store.Batch{Thread: &store.Thread{ID: name, Head: "c2"},
 			Checkpoints: []store.Checkpoint{{ID: "c1"}, {ID: "c2"}}})
-		must(db.PutShare(ctx, store.Share{Thread: name, Token: name, Checkpoint: "c1"}))(t)
+		must.Get(db.PutShare(ctx, store.Share{Thread: name, Token: name, Checkpoint: "c1"}))(t)
 		commit(t, db, store.Batch{ThreadID: name, Delete: &d})
 		if _, err := db.ShareByToken(ctx, name); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n := must(db.Count(ctx, `SELECT count(*) FROM share`))(t); n != 0 {
+		if n := must.Get(db.Count(ctx, `SELECT count(*) FROM share`))(t); n != 0 {
 			t.Errorf("%s: %d rows are left", name, n)
 		}
 	}
 	// A link to the head outlives the history.
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "h", Head: "c2"},
 		Checkpoints: []store.Checkpoint{{ID: "c1"}, {ID: "c2"}}})
-	must(db.PutShare(ctx, store.Share{Thread: "h", Token: "h", Checkpoint: "c2"}))(t)
+	must.Get(db.PutShare(ctx, store.Share{Thread: "h", Token: "h", Checkpoint: "c2"}))(t)
 	commit(t, db, store.Batch{ThreadID: "h", Delete: &store.Delete{History: true}})
-	must(db.ShareByToken(ctx, "h"))(t)
+	must.Get(db.ShareByToken(ctx, "h"))(t)
 	checkClean(t, db)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -22,9 +23,9 @@ func TestDeletedRowsGiveTheirRoomBack(t *testing.T) {
 func deletedRowsGiveTheirRoomBack(t *testing.T) {
 	dir := t.TempDir()
 	db := openAt(t, dir)
-	same(t, "page size", must(db.Count(t.Context(), "PRAGMA page_size"))(t), int64(8192))
-	same(t, "auto vacuum", must(db.Count(t.Context(), "PRAGMA auto_vacuum"))(t), int64(2))
-	empty := must(db.Room(t.Context()))(t).Used
+	same(t, "page size", must.Get(db.Count(t.Context(), "PRAGMA page_size"))(t), int64(8192))
+	same(t, "auto vacuum", must.Get(db.Count(t.Context(), "PRAGMA auto_vacuum"))(t), int64(2))
+	empty := must.Get(db.Room(t.Context()))(t).Used
 	body := bytes.Repeat([]byte("x"), 10_000)
 	for _, id := range []string{"a", "b"} {
 		var msgs []store.MessageRow
@@ -33,23 +34,21 @@ func deletedRowsGiveTheirRoomBack(t *testing.T) {
 		}
 		commit(t, db, store.Batch{Thread: &store.Thread{ID: id}, Messages: msgs})
 	}
-	before := must(db.Room(t.Context()))(t)
+	before := must.Get(db.Room(t.Context()))(t)
 	commit(t, db, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}})
-	freed := must(db.Shrink(t.Context()))(t)
-	after := must(db.Room(t.Context()))(t)
+	freed := must.Get(db.Shrink(t.Context()))(t)
+	after := must.Get(db.Room(t.Context()))(t)
 	if freed < 1_500_000 || after.Used-empty > (before.Used-empty)*6/10 || after.Free > 1<<20 {
 		t.Errorf("freed %d: %+v, then %+v", freed, before, after)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
 	if fi, err := os.Stat(filepath.Join(dir, "fawn.db")); err != nil || fi.Size() > after.Used+after.Free {
 		t.Errorf("the file has %d bytes, %v", fi.Size(), err)
 	}
 	db = openAt(t, dir)
 	checkClean(t, db)
-	same(t, "message", string(must(db.Message(t.Context(), "b", 200))(t).Body), string(body))
-	same(t, "freed of nothing", must(db.Shrink(t.Context()))(t), int64(0))
+	same(t, "message", string(must.Get(db.Message(t.Context(), "b", 200))(t).Body), string(body))
+	same(t, "freed of nothing", must.Get(db.Shrink(t.Context()))(t), int64(0))
 }
 
 // TestDeletedTextIsGoneFromTheDisk: not in free pages, not in the log.
@@ -68,20 +67,16 @@ func TestDeletedTextIsGoneFromTheDisk(t *testing.T) {
 	l.Append(2, []byte(secret))
 	flush(t, l)
 	l.Close()
-	if err := db.Close(); err != nil { // all of it is in the database file now
-		t.Fatal(err)
-	}
-	if raw := must(os.ReadFile(filepath.Join(dir, "fawn.db")))(t); !bytes.Contains(raw, []byte(secret)) {
+	must.Do(t, db.Close()) // all of it is in the database file now
+	if raw := must.Get(os.ReadFile(filepath.Join(dir, "fawn.db")))(t); !bytes.Contains(raw, []byte(secret)) {
 		t.Fatal("the text cannot be found where it must be: this test proves nothing")
 	}
 	db = openAt(t, dir)
 	commit(t, db, store.Batch{ThreadID: "gone", Delete: &store.Delete{Thread: true}})
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	files := must(filepath.Glob(filepath.Join(dir, "*")))(t)
+	must.Do(t, db.Close())
+	files := must.Get(filepath.Glob(filepath.Join(dir, "*")))(t)
 	for _, name := range files {
-		if raw := must(os.ReadFile(name))(t); bytes.Contains(raw, []byte(secret)) {
+		if raw := must.Get(os.ReadFile(name))(t); bytes.Contains(raw, []byte(secret)) {
 			t.Errorf("%s still has the text", filepath.Base(name))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -118,16 +119,14 @@ func TestStorageGrowsWithContentNotWithSteps(t *testing.T) {
 	db := openAt(t, dir)
 	raw := longThread(t, db, 2000)
 	checkClean(t, db)
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
 	db = openAt(t, dir)
-	total := must(db.Size(t.Context()))(t)
-	free := must(db.Count(t.Context(),
+	total := must.Get(db.Size(t.Context()))(t)
+	free := must.Get(db.Count(t.Context(),
 		"SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size"))(t)
 	state := int64(0)
 	for _, table := range []string{"thread", "message", "field", "checkpoint", "event", "run", "tail"} {
-		n := must(db.Count(t.Context(),
+		n := must.Get(db.Count(t.Context(),
 			"SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ? OR name LIKE 'sqlite_autoindex_' || ? || '_%'", table, table))(t)
 		t.Logf("%-10s %8d bytes", table, n)
 		if table == "message" || table == "field" || table == "checkpoint" {
@@ -139,6 +138,6 @@ func TestStorageGrowsWithContentNotWithSteps(t *testing.T) {
 	if state > 2*raw {
 		t.Errorf("messages, fields and cards take %d bytes for %d bytes of content", state, raw)
 	}
-	snap := must(db.Snapshot(t.Context(), "0197c0de-0000-7000-8000-000000000001", ""))(t)
+	snap := must.Get(db.Snapshot(t.Context(), "0197c0de-0000-7000-8000-000000000001", ""))(t)
 	same(t, "live messages", len(snap.Messages), 2000)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -35,9 +36,7 @@ func (s suite) WhatWasSpentAddsUp(t *testing.T) {
 		if b.Run != nil {
 			b.Run.Owner = "eve"
 		}
-		if err := db.Commit(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Commit(t.Context(), b))
 	}
 	got, err := db.SpentIn(t.Context(), "t", false)
 	want := []store.Spent{
@@ -71,9 +70,7 @@ func (s suite) WhatWasSpentAddsUp(t *testing.T) {
 	if err != nil || sum != 50 {
 		t.Errorf("days: %+v %v", days, err)
 	}
-	if err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(t.Context(), store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}}))
 	if all, err := db.SpentByModel(t.Context(), "eve", time.Unix(0, 0)); err != nil || len(all) != 0 {
 		t.Errorf("after the thread was deleted: %+v %v", all, err)
 	}

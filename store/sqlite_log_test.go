@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -26,12 +27,8 @@ func killed(t *testing.T, change func(log string) error) (dir string) {
 		t.Fatal(err)
 	}
 	newThread(t, db, "old")
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if db, err = store.Open(t.Context(), store.Config{Dir: live, Log: slog.New(slog.DiscardHandler)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
+	db = must.Get(store.Open(t.Context(), store.Config{Dir: live, Log: slog.New(slog.DiscardHandler)}))(t)
 	newThread(t, db, "new")
 	for i := range 20 {
 		err = errors.Join(err, db.Commit(t.Context(), store.Batch{KV: []store.KV{{Space: "s", Key: fmt.Sprint(i),
@@ -41,10 +38,7 @@ func killed(t *testing.T, change func(log string) error) (dir string) {
 		b, readErr := os.ReadFile(filepath.Join(live, name))
 		err = errors.Join(err, readErr, os.WriteFile(filepath.Join(dir, name), b, 0o600))
 	}
-	err = errors.Join(err, db.Close(), change(filepath.Join(dir, "fawn.db-wal")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, db.Close(), change(filepath.Join(dir, "fawn.db-wal"))))
 	return dir
 }
 
@@ -83,15 +77,9 @@ func TestALogThatIsMissingOrDamagedIsTold(t *testing.T) {
 			t.Run(c.name+" beside "+folder, func(t *testing.T) {
 				dir := killed(t, c.change)
 				copied := filepath.Join(dir, "fawn-v3-20260101T000000.000.db")
-				err := errors.Join(os.MkdirAll(filepath.Join(dir, "threads", folder), 0o700),
-					os.WriteFile(copied, []byte("x"), 0o600))
-				if err != nil {
-					t.Fatal(err)
-				}
-				before, err := os.ReadFile(filepath.Join(dir, "fawn.db"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(os.MkdirAll(filepath.Join(dir, "threads", folder), 0o700),
+					os.WriteFile(copied, []byte("x"), 0o600)))
+				before := must.Get(os.ReadFile(filepath.Join(dir, "fawn.db")))(t)
 				var log agenttest.Log
 				cfg := store.Config{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))}
 				db, err := store.Open(t.Context(), cfg)
@@ -104,9 +92,7 @@ func TestALogThatIsMissingOrDamagedIsTold(t *testing.T) {
 					t.Errorf("the log says %q", log.String())
 				}
 				if !refused {
-					if err := db.Close(); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, db.Close())
 					log := agenttest.Log{}
 					cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
 					if db, err = store.Open(t.Context(), cfg); err != nil || log.String() != "" {
@@ -128,11 +114,8 @@ func TestALogThatIsMissingOrDamagedIsTold(t *testing.T) {
 					t.Fatal("it is opened the second time")
 				}
 				if c.name == "missing" { // and another file takes its place
-					err := errors.Join(os.Rename(filepath.Join(dir, "fawn.db"), filepath.Join(dir, "away")),
-						os.WriteFile(filepath.Join(dir, "fawn.db"), before, 0o600))
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, errors.Join(os.Rename(filepath.Join(dir, "fawn.db"), filepath.Join(dir, "away")),
+						os.WriteFile(filepath.Join(dir, "fawn.db"), before, 0o600)))
 				} else if err := os.Remove(filepath.Join(dir, "lock")); err != nil {
 					t.Fatal(err)
 				}
@@ -166,13 +149,8 @@ func TestAFileWithoutItsLogLacksLittle(t *testing.T) {
 			time.Sleep(500 * time.Millisecond)
 		}
 		b, readErr := os.ReadFile(filepath.Join(dir, "fawn.db"))
-		err = errors.Join(err, readErr, os.WriteFile(filepath.Join(alone, "fawn.db"), b, 0o600), db.Close())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if db, err = store.Open(t.Context(), store.Config{Dir: alone, Log: slog.New(slog.DiscardHandler)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, readErr, os.WriteFile(filepath.Join(alone, "fawn.db"), b, 0o600), db.Close()))
+		db = must.Get(store.Open(t.Context(), store.Config{Dir: alone, Log: slog.New(slog.DiscardHandler)}))(t)
 		defer db.Close()
 		if _, err := db.Thread(t.Context(), "t"); err != nil {
 			t.Errorf("the thread of %v ago: %v", 150*time.Second, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -18,25 +19,12 @@ func commit(t testing.TB, db interface {
 	Commit(context.Context, store.Batch) error
 }, b store.Batch) {
 	t.Helper()
-	if err := db.Commit(context.Background(), b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(context.Background(), b))
 }
 
 func newThread(t testing.TB, db *store.DB, id string) {
 	t.Helper()
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: id}, NewThread: true})
-}
-
-// must is for calls whose error would make the rest of a test meaningless.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }
 
 func same(t *testing.T, what string, got, want any) {
@@ -48,7 +36,7 @@ func same(t *testing.T, what string, got, want any) {
 
 func checkClean(t testing.TB, db *store.DB) {
 	t.Helper()
-	for _, s := range must(db.Check(context.Background()))(t) {
+	for _, s := range must.Get(db.Check(context.Background()))(t) {
 		t.Errorf("check: %s", s)
 	}
 }
@@ -63,17 +51,17 @@ func (s suite) TextIsWhatEveryDatabaseTakes(t *testing.T) {
 		Run:      &store.Run{ID: "r\x00", ThreadID: "t\x00", Status: "error", Error: "no\xfe"},
 		Messages: []store.MessageRow{{N: 1, ID: "m\x00", Body: body}},
 		KV:       []store.KV{{Space: "s", Key: "k\xff", Body: body}}})
-	th := must(db.Thread(ctx, "t\x00"))(t)
+	th := must.Get(db.Thread(ctx, "t\x00"))(t)
 	same(t, "thread", []string{th.ID, th.Title, string(th.Metadata)},
 		[]string{"t\uFFFD", "a\uFFFDb\uFFFD", `{"name":"x"}`})
-	run := must(db.Run(ctx, "r\x00"))(t)
+	run := must.Get(db.Run(ctx, "r\x00"))(t)
 	same(t, "run", []string{run.ID, run.ThreadID, run.Error}, []string{"r\uFFFD", "t\uFFFD", "no\uFFFD"})
-	same(t, "message", must(db.Message(ctx, "t\x00", 1))(t), store.MessageRow{N: 1, ID: "m\uFFFD", Body: body})
-	same(t, "value", must(db.KV(ctx, "", "s", "k\xff"))(t), body)
+	same(t, "message", must.Get(db.Message(ctx, "t\x00", 1))(t), store.MessageRow{N: 1, ID: "m\uFFFD", Body: body})
+	same(t, "value", must.Get(db.KV(ctx, "", "s", "k\xff"))(t), body)
 	l := db.OpenLane("t\x00", nil)
 	l.Append(1, []byte("delta"))
 	flush(t, l)
-	same(t, "last", must(db.LastSeq(ctx, "t\uFFFD"))(t), int64(1))
+	same(t, "last", must.Get(db.LastSeq(ctx, "t\uFFFD"))(t), int64(1))
 	same(t, "title given", title, "a\x00b\xff")
 	checkClean(t, db)
 }
@@ -105,32 +93,32 @@ func (s suite) RowsComeBackAsWritten(t *testing.T) {
 		KV:     []store.KV{{"", "s", "k", []byte("v")}, {"", "s", "empty", []byte{}}, {"", "s", "a", []byte("1")}}})
 	db = s.reopen(t, db, dir)
 
-	same(t, "thread", must(db.Thread(ctx, "t1"))(t), th)
-	same(t, "run", must(db.Run(ctx, "r1"))(t), run)
-	same(t, "head", must(db.Checkpoint(ctx, "t1", "", ""))(t), cps[1])
-	same(t, "checkpoint", must(db.Checkpoint(ctx, "t1", "", "c1"))(t), cps[0])
-	same(t, "history", must(db.Checkpoints(ctx, "t1", "", "", 0, nil))(t), []store.Checkpoint{cps[1], cps[0]})
-	same(t, "older", must(db.Checkpoints(ctx, "t1", "", "c2", 5, nil))(t), cps[:1])
+	same(t, "thread", must.Get(db.Thread(ctx, "t1"))(t), th)
+	same(t, "run", must.Get(db.Run(ctx, "r1"))(t), run)
+	same(t, "head", must.Get(db.Checkpoint(ctx, "t1", "", ""))(t), cps[1])
+	same(t, "checkpoint", must.Get(db.Checkpoint(ctx, "t1", "", "c1"))(t), cps[0])
+	same(t, "history", must.Get(db.Checkpoints(ctx, "t1", "", "", 0, nil))(t), []store.Checkpoint{cps[1], cps[0]})
+	same(t, "older", must.Get(db.Checkpoints(ctx, "t1", "", "c2", 5, nil))(t), cps[:1])
 	same(t, "matched",
-		must(db.Checkpoints(ctx, "t1", "", "", 1, func(c store.Checkpoint) bool { return c.Source == "input" }))(t),
+		must.Get(db.Checkpoints(ctx, "t1", "", "", 1, func(c store.Checkpoint) bool { return c.Source == "input" }))(t),
 		cps[:1])
-	snap := must(db.Snapshot(ctx, "t1", ""))(t)
+	snap := must.Get(db.Snapshot(ctx, "t1", ""))(t)
 	same(t, "snapshot", snap, store.Snapshot{Checkpoint: cps[1],
 		Messages: []store.MessageRow{{1, "m1", []byte(`{"n":1}`)}, {3, "m3", []byte(`{"n":3}`)},
 			{2, "m2", []byte(`{"n":2}`)}},
 		Fields: map[string][]byte{"title": []byte(`"b"`)}, Incarnation: snap.Incarnation})
-	same(t, "older snapshot", len(must(db.SnapshotOf(ctx, cps[0]))(t).Messages), 1)
-	same(t, "max message", must(db.MaxMessage(ctx, "t1"))(t), int64(3))
-	same(t, "message", must(db.Message(ctx, "t1", 2))(t), store.MessageRow{2, "m2", []byte(`{"n":2}`)})
-	same(t, "field", must(db.Field(ctx, "t1", "title", 1))(t), []byte(`"a"`))
-	same(t, "versions", must(db.FieldVersions(ctx, "t1"))(t), map[string]int64{"title": 2})
-	same(t, "standing", must(db.Standing(ctx, "t1"))(t),
+	same(t, "older snapshot", len(must.Get(db.SnapshotOf(ctx, cps[0]))(t).Messages), 1)
+	same(t, "max message", must.Get(db.MaxMessage(ctx, "t1"))(t), int64(3))
+	same(t, "message", must.Get(db.Message(ctx, "t1", 2))(t), store.MessageRow{2, "m2", []byte(`{"n":2}`)})
+	same(t, "field", must.Get(db.Field(ctx, "t1", "title", 1))(t), []byte(`"a"`))
+	same(t, "versions", must.Get(db.FieldVersions(ctx, "t1"))(t), map[string]int64{"title": 2})
+	same(t, "standing", must.Get(db.Standing(ctx, "t1"))(t),
 		store.Standing{Head: cps[1].ID, Top: 3, Fields: map[string]int64{"title": 2}, Next: nextAfter(db, 5)})
-	same(t, "events", must(db.Events(ctx, "t1", 0, 0, 0))(t), events)
-	same(t, "last", must(db.LastSeq(ctx, "t1"))(t), int64(5))
-	same(t, "kv", must(db.KV(ctx, "", "s", "k"))(t), []byte("v"))
-	same(t, "empty kv", must(db.KV(ctx, "", "s", "empty"))(t), []byte{})
-	same(t, "keys", must(db.Keys(ctx, "", "s"))(t), []string{"a", "empty", "k"})
+	same(t, "events", must.Get(db.Events(ctx, "t1", 0, 0, 0))(t), events)
+	same(t, "last", must.Get(db.LastSeq(ctx, "t1"))(t), int64(5))
+	same(t, "kv", must.Get(db.KV(ctx, "", "s", "k"))(t), []byte("v"))
+	same(t, "empty kv", must.Get(db.KV(ctx, "", "s", "empty"))(t), []byte{})
+	same(t, "keys", must.Get(db.Keys(ctx, "", "s"))(t), []string{"a", "empty", "k"})
 	checkClean(t, db)
 
 	commit(t, db, store.Batch{KV: []store.KV{{"", "one", "t1", []byte("1")}, {"", "two", "t2", []byte("2")}}})
@@ -186,8 +174,8 @@ func (s suite) WhatIsNotThereIsErrNotFound(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	same(t, "last of nothing", must(db.LastSeq(ctx, "x"))(t), int64(0))
-	same(t, "standing of an empty thread", must(db.Standing(ctx, "empty"))(t),
+	same(t, "last of nothing", must.Get(db.LastSeq(ctx, "x"))(t), int64(0))
+	same(t, "standing of an empty thread", must.Get(db.Standing(ctx, "empty"))(t),
 		store.Standing{Fields: map[string]int64{}, Next: nextAfter(db, 0)})
 	checkClean(t, db)
 }
@@ -221,8 +209,8 @@ func (s suite) RowsAreWrittenOnce(t *testing.T) {
 			t.Errorf("%s twice: %v", name, err)
 		}
 	}
-	same(t, "title after refused batches", must(db.Thread(ctx, "t"))(t).Title, "first")
-	same(t, "keys after refused batches", must(db.Keys(ctx, "", "s"))(t), []string{})
+	same(t, "title after refused batches", must.Get(db.Thread(ctx, "t"))(t).Title, "first")
+	same(t, "keys after refused batches", must.Get(db.Keys(ctx, "", "s"))(t), []string{})
 	if err := db.Healthy(); err != nil {
 		t.Errorf("a refused batch made the store sick: %v", err)
 	}
@@ -239,10 +227,10 @@ func (s suite) PatchKeepsWhatItDoesNotName(t *testing.T) {
 			Patch: &store.ThreadPatch{Head: &head, Title: &empty, Config: json.RawMessage(`{"c":1}`)}})
 	want := store.Thread{ID: "t", Owner: "default", Status: "idle", Head: "h", Metadata: json.RawMessage(`{"a":1}`),
 		Config: json.RawMessage(`{"c":1}`), CreatedAt: at, UpdatedAt: at, StateUpdatedAt: at}
-	same(t, "patched", must(db.Thread(ctx, "t"))(t), want)
+	same(t, "patched", must.Get(db.Thread(ctx, "t"))(t), want)
 	before := time.Now().Truncate(time.Millisecond)
 	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Touch: true, StateTouch: true}})
-	got := must(db.Thread(ctx, "t"))(t)
+	got := must.Get(db.Thread(ctx, "t"))(t)
 	if got.UpdatedAt.Before(before) || got.StateUpdatedAt.Before(before) || !got.CreatedAt.Equal(at) {
 		t.Errorf("times after touch: %v %v %v", got.CreatedAt, got.UpdatedAt, got.StateUpdatedAt)
 	}
@@ -257,7 +245,7 @@ func (s suite) RunsAreListedNewestFirst(t *testing.T) {
 				CreatedAt: at.Add(time.Duration(i) * time.Second)}})
 	}
 	ids := func(runs []store.Run, err error) (ids []string) {
-		for _, r := range must(runs, err)(t) {
+		for _, r := range must.Get(runs, err)(t) {
 			ids = append(ids, r.ID)
 		}
 		return ids
@@ -292,7 +280,7 @@ func (s suite) EventsPageByWhereTheyEnd(t *testing.T) {
 		"nothing":          {12, 0, 0, nil},
 	} {
 		var got []int64
-		for _, e := range must(db.Events(ctx, "t", c.after, c.until, c.limit))(t) {
+		for _, e := range must.Get(db.Events(ctx, "t", c.after, c.until, c.limit))(t) {
 			got = append(got, e.To)
 		}
 		same(t, name, got, c.want)
@@ -315,9 +303,9 @@ func (s suite) RollbackLeavesNoTraceAndReusesNoNumber(t *testing.T) {
 			MessagesFrom: 2, Fields: []store.FieldRow{{Name: "f", Version: 2}}}})
 	checkClean(t, db)
 	for table, want := range map[string]int64{"run": 0, "checkpoint": 1, "message": 1, "field": 1, "event": 1} {
-		same(t, table, must(db.Count(ctx, "SELECT count(*) FROM "+table))(t), want)
+		same(t, table, must.Get(db.Count(ctx, "SELECT count(*) FROM "+table))(t), want)
 	}
-	same(t, "last number", must(db.LastSeq(ctx, "t"))(t), int64(9))
+	same(t, "last number", must.Get(db.LastSeq(ctx, "t"))(t), int64(9))
 }
 
 func (s suite) DeletedThreadLeavesNoRows(t *testing.T) {
@@ -329,7 +317,7 @@ func (s suite) DeletedThreadLeavesNoRows(t *testing.T) {
 	}
 	commit(t, db, store.Batch{ThreadID: "gone", Delete: &store.Delete{Thread: true}})
 	for _, table := range []string{"run", "checkpoint", "message", "field", "event", "thread"} {
-		same(t, table, must(db.Count(ctx, "SELECT count(*) FROM "+table))(t), int64(1))
+		same(t, table, must.Get(db.Count(ctx, "SELECT count(*) FROM "+table))(t), int64(1))
 	}
 	checkClean(t, db)
 }
@@ -389,17 +377,17 @@ func (s suite) CheckNamesEveryBrokenReference(t *testing.T) {
 	want = append(want, content...)
 	want = append(want, "Thread u counts events up to 5 and has one that ends at 18.",
 		"Thread u is busy, and no run of it is open.")
-	same(t, "findings", must(db.Check(ctx))(t), want)
+	same(t, "findings", must.Get(db.Check(ctx))(t), want)
 
-	did := must(db.Repair(ctx))(t)
+	did := must.Get(db.Repair(ctx))(t)
 	if len(did) < 10 {
 		t.Errorf("the repair says %q", did)
 	}
-	same(t, "findings after the repair", must(db.Check(ctx))(t), content)
-	same(t, "head", must(db.Thread(ctx, "t"))(t).Head, "c3")
-	same(t, "status", must(db.Thread(ctx, "u"))(t).Status, "idle")
-	same(t, "last number", must(db.LastSeq(ctx, "u"))(t), int64(18))
-	again := slices.DeleteFunc(must(db.Repair(ctx))(t), func(did string) bool {
+	same(t, "findings after the repair", must.Get(db.Check(ctx))(t), content)
+	same(t, "head", must.Get(db.Thread(ctx, "t"))(t).Head, "c3")
+	same(t, "status", must.Get(db.Thread(ctx, "u"))(t).Status, "idle")
+	same(t, "last number", must.Get(db.LastSeq(ctx, "u"))(t), int64(18))
+	again := slices.DeleteFunc(must.Get(db.Repair(ctx))(t), func(did string) bool {
 		return strings.HasPrefix(did, "a copy from before")
 	})
 	if len(again) != 0 {
@@ -416,9 +404,9 @@ func (s suite) APatchedThreadKeepsItsLastNumber(t *testing.T) {
 			Events: []store.Event{{Thread: "t", Seq: to, To: to}}})
 	}
 	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}})
-	same(t, "last", must(db.LastSeq(ctx, "t"))(t), int64(9))
+	same(t, "last", must.Get(db.LastSeq(ctx, "t"))(t), int64(9))
 	commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{EventsTo: 9}})
-	same(t, "last of what was deleted", must(db.LastSeq(ctx, "t"))(t), int64(9))
+	same(t, "last of what was deleted", must.Get(db.LastSeq(ctx, "t"))(t), int64(9))
 	checkClean(t, db)
 }
 
@@ -439,12 +427,10 @@ func TestWishesOfOlderRunsAreMadeUp(t *testing.T) {
 			VALUES ('%s', 't', 'a', '%s', '%s', '', '', '', '{}', '%s', '{}', 0, 0, 1, %d, 1);`, r.id, r.status,
 			r.multitask, r.kwargs, i)
 	}
-	if err := store.MadeBy(t.Context(), dir, 16, script); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.MadeBy(t.Context(), dir, 16, script))
 	db := openAt(t, dir)
 	got := map[string]string{}
-	for _, r := range must(db.Runs(t.Context(), "t", "", 0, 0))(t) {
+	for _, r := range must.Get(db.Runs(t.Context(), "t", "", 0, 0))(t) {
 		if r.Held {
 			r.Wish += " held"
 		}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -28,25 +29,16 @@ func (s suite) open(t testing.TB) *store.DB { return s.openAt(t, t.TempDir()) }
 
 func (s suite) reopen(t testing.TB, db *store.DB, dir string) *store.DB {
 	t.Helper()
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
 	return s.openAt(t, dir)
 }
 
 // openAt opens a file of SQLite.
 func openAt(t testing.TB, dir string) *store.DB {
 	t.Helper()
-	db, err := store.Open(context.Background(),
-		store.Config{Dir: dir, Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := must.Get(store.Open(context.Background(),
+		store.Config{Dir: dir, Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)}))(t)
+	t.Cleanup(func() { must.Report(t, db.Close()) })
 	return db
 }
 

@@ -60,9 +60,7 @@ func TestTheTailsOfServersAreTheirOwn(t *testing.T) {
 	ctx := t.Context()
 	a, b := openTwo(t, pgtest.URL(t))
 	for _, id := range []string{"of a", "of b", "ended"} {
-		if err := a.Commit(ctx, Batch{Thread: &Thread{ID: id}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Commit(ctx, Batch{Thread: &Thread{ID: id}}))
 	}
 	say := func(db *DB, thread string, seqs ...int64) {
 		t.Helper()
@@ -70,15 +68,11 @@ func TestTheTailsOfServersAreTheirOwn(t *testing.T) {
 		defer l.Close()
 		for _, seq := range seqs {
 			l.Append(seq, []byte("x"))
-			if err := l.Flush(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.Flush(ctx))
 		}
 	}
-	if err := b.Commit(ctx, Batch{ThreadID: "of b", NewRun: true,
-		Run: &Run{ID: "run", ThreadID: "of b", Status: "running"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(ctx, Batch{ThreadID: "of b", NewRun: true,
+		Run: &Run{ID: "run", ThreadID: "of b", Status: "running"}}))
 	say(a, "of a", 1)
 	say(b, "of b", 1, 2)
 	say(b, "ended", 1)
@@ -86,39 +80,26 @@ func TestTheTailsOfServersAreTheirOwn(t *testing.T) {
 	wantSeqs(t, "what a would take up", seqs(t, tail, err), "map[of a:[1]]")
 	tail, err = a.LeftTail(ctx)
 	wantSeqs(t, "what is left while all live", seqs(t, tail, err), "map[]")
-	if err := a.ClearTail(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.ClearTail(ctx))
 
 	number := b.w.node
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Close())
 	tail, err = a.LeftTail(ctx)
 	wantSeqs(t, "what b has left", seqs(t, tail, err), "map[ended:[1] of b:[1 2]]")
 	if last, err := a.LastSeq(ctx, "of b"); err != nil || last != 2 {
 		t.Errorf("last number %d: %v", last, err)
 	}
 	left := func() int64 {
-		n, err := a.Count(ctx, `SELECT count(*) FROM tail WHERE tail_node(id) = ?`, number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(a.Count(ctx, `SELECT count(*) FROM tail WHERE tail_node(id) = ?`, number))(t)
 		return n
 	}
 	before := left()
-	if err := a.ClearTail(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.ClearTail(ctx))
 	if n := left(); n < 3 || n >= before { // the two, and what comes behind
 		t.Errorf("%d of %d rows are left while a run waits to be taken up", n, before)
 	}
-	if err := a.Commit(ctx, Batch{ThreadID: "of b", Events: []Event{{Seq: 1, To: 2}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.ClearTail(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Commit(ctx, Batch{ThreadID: "of b", Events: []Event{{Seq: 1, To: 2}}}))
+	must.Do(t, a.ClearTail(ctx))
 	if n := left(); n > 0 {
 		t.Errorf("%d rows are left that nobody needs", n)
 	}
@@ -151,9 +132,7 @@ func TestEachGroupHasARow(t *testing.T) {
 		},
 		func() error { return db.Commit(ctx, Batch{ThreadID: "t", Delete: &Delete{Thread: true}}) },
 	} {
-		if err := do(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, do())
 	}
 	want := []int64{}
 	for i := range groups.Load() {
@@ -203,9 +182,7 @@ func TestEachGroupHasARow(t *testing.T) {
 func TestARunSaysFromWhereItIsInTheTail(t *testing.T) {
 	ctx := t.Context()
 	a, b := openTwo(t, pgtest.URL(t))
-	if err := a.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}))
 	from := func(db *DB) int64 {
 		t.Helper()
 		n, err := a.Count(ctx, `SELECT tail_from FROM run WHERE id = 'run'`)
@@ -215,24 +192,16 @@ func TestARunSaysFromWhereItIsInTheTail(t *testing.T) {
 		return n
 	}
 	run := Run{ID: "run", ThreadID: "t", Status: "running"}
-	if err := a.Commit(ctx, Batch{ThreadID: "t", NewRun: true, Run: &run}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Commit(ctx, Batch{ThreadID: "t", NewRun: true, Run: &run}))
 	began := from(a)
 	l := a.OpenLane("t", nil)
 	defer l.Close()
 	l.Append(1, []byte("x"))
-	if err := l.Commit(ctx, Batch{ThreadID: "t", Run: &run}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Commit(ctx, Batch{ThreadID: "t", Run: &run}))
 	if n, err := a.Count(ctx, `SELECT max(id) FROM tail`); err != nil || n <= began || from(a) != began {
 		t.Errorf("it began at row %d, spoke at %d, and now begins at %d: %v", began, n, from(a), err)
 	}
-	if err := b.Commit(ctx, Batch{Thread: &Thread{ID: "other"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.GiveAway(context.WithoutCancel(ctx), "run", b.w.node); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(ctx, Batch{Thread: &Thread{ID: "other"}}))
+	must.Do(t, b.GiveAway(context.WithoutCancel(ctx), "run", b.w.node))
 	from(b)
 }

@@ -5,26 +5,21 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
 // Teams are found by account and by role, keep their name to themselves, and lose accounts that are deleted.
 func (s suite) Teams(t *testing.T) {
 	db, ctx := s.open(t), t.Context()
-	if _, err := db.AddFirstUser(ctx, store.User{Email: "ann@x.org", Role: "owner"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.AddUser(ctx, store.User{ID: "zoe", Email: "zoe@x.org", Role: "user"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.AddFirstUser(ctx, store.User{Email: "ann@x.org", Role: "owner"}))(t)
+	must.Get(db.AddUser(ctx, store.User{ID: "zoe", Email: "zoe@x.org", Role: "user"}))(t)
 	for _, team := range []store.Team{
 		{ID: "1", Name: "everybody", Rules: []byte(`{"runs_per_day":3}`), Members: []string{"role:user"}},
 		{ID: "2", Name: "design", Rules: []byte(`{}`), Members: []string{"zoe", "role:user"}},
 		{ID: "3", Name: "nobody", Rules: []byte(`{}`)},
 	} {
-		if err := db.PutTeam(ctx, team); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.PutTeam(ctx, team))
 	}
 	if err := db.PutTeam(ctx, store.Team{ID: "4", Name: "design", Rules: []byte(`{}`)}); !errors.Is(err, store.ErrExists) {
 		t.Errorf("a second team of the same name: %v", err)
@@ -36,16 +31,12 @@ func (s suite) Teams(t *testing.T) {
 	if role, teams, err := db.TeamsOf(ctx, "nobody"); err != nil || role != "" || len(teams) != 0 {
 		t.Errorf("no account: %s %v %v", role, teams, err)
 	}
-	if err := db.DeleteUser(ctx, "zoe"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.DeleteUser(ctx, "zoe"))
 	team, err := db.Team(ctx, "2")
 	if err != nil || len(team.Members) != 1 {
 		t.Errorf("members after the account was deleted: %v %v", team.Members, err)
 	}
-	if err := db.DeleteTeam(ctx, "2"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.DeleteTeam(ctx, "2"))
 	if list, err := db.Teams(ctx); err != nil || len(list) != 2 || list[0].Name != "everybody" {
 		t.Errorf("%v %v", list, err)
 	}
@@ -64,9 +55,7 @@ func (s suite) UsedStays(t *testing.T) {
 				Metadata: []byte(`{}`), Kwargs: []byte(`{}`), CreatedAt: now, UpdatedAt: now,
 				Usage: []byte(`{"total_tokens":30,"by_model":{"m":{"input_tokens":10,"output_tokens":20,"total_tokens":30}}}`)}, NewRun: true,
 			Spending: []store.Spending{{Thread: id, Run: "run " + id, Purpose: "title", Model: "m", Total: 5}}}
-		if err := db.Commit(ctx, b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Commit(ctx, b))
 	}
 	look := func(run string, wantRuns, wantTokens int64) {
 		t.Helper()
@@ -77,9 +66,7 @@ func (s suite) UsedStays(t *testing.T) {
 	}
 	look("", 2, 70)
 	look("run a", 1, 70)
-	if err := db.Commit(ctx, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(ctx, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}}))
 	look("", 2, 70)
 	if runs, _, err := db.Used(ctx, "ann", now.Add(-time.Hour), ""); err != nil || runs != 0 {
 		t.Errorf("somebody else: %d, %v", runs, err)
@@ -87,9 +74,7 @@ func (s suite) UsedStays(t *testing.T) {
 	if runs, _, err := db.Used(ctx, "zoe", now.Add(time.Hour), ""); err != nil || runs != 0 {
 		t.Errorf("since later: %d, %v", runs, err)
 	}
-	if err := db.ForgetUsed(ctx, now.Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.ForgetUsed(ctx, now.Add(time.Minute)))
 	look("", 1, 35)
 }
 
@@ -99,10 +84,8 @@ func (s suite) RunsCountBeforeTheyEnd(t *testing.T) {
 	now := db.Now()
 	run := store.Run{ID: "r", ThreadID: "a", Owner: "zoe", Status: "running", Multitask: "enqueue", Metadata: []byte(`{}`),
 		Kwargs: []byte(`{}`), CreatedAt: now, UpdatedAt: now}
-	if err := db.Commit(ctx, store.Batch{ThreadID: "a", Thread: &store.Thread{ID: "a", Owner: "zoe", Status: "busy", CreatedAt: now,
-		UpdatedAt: now, StateUpdatedAt: now}, NewThread: true, Run: &run, NewRun: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(ctx, store.Batch{ThreadID: "a", Thread: &store.Thread{ID: "a", Owner: "zoe", Status: "busy", CreatedAt: now,
+		UpdatedAt: now, StateUpdatedAt: now}, NewThread: true, Run: &run, NewRun: true}))
 	look := func(want int64) {
 		t.Helper()
 		if runs, tokens, err := db.Used(ctx, "zoe", now.Add(-time.Hour), ""); err != nil || runs != 1 || tokens != want {
@@ -111,19 +94,13 @@ func (s suite) RunsCountBeforeTheyEnd(t *testing.T) {
 	}
 	look(0)
 	for range 2 {
-		if err := db.CountUsed(ctx, "zoe", "r", 20); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.CountUsed(ctx, "zoe", "r", 20))
 	}
 	look(40)
 	run.Status, run.Usage = "success", []byte(`{"total_tokens":50,"by_model":{"m":{"input_tokens":20,"output_tokens":30,"total_tokens":50}}}`)
-	if err := db.Commit(ctx, store.Batch{ThreadID: "a", Run: &run}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(ctx, store.Batch{ThreadID: "a", Run: &run}))
 	look(50)
-	if err := db.Commit(ctx, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(ctx, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}}))
 	look(50)
 }
 
@@ -132,9 +109,7 @@ func (s suite) Announcements(t *testing.T) {
 	db, ctx := s.open(t), t.Context()
 	for _, a := range []store.Announcement{{ID: "old", Text: "over", Level: "info", EndsAt: db.Now().Add(-time.Minute)},
 		{ID: "new", Text: "tonight", Level: "warning", EndsAt: db.Now().Add(time.Hour)}, {ID: "always", Text: "hello", Level: "info"}} {
-		if _, err := db.AddAnnouncement(ctx, a); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(db.AddAnnouncement(ctx, a))(t)
 	}
 	count := func(owner string, want int) {
 		t.Helper()
@@ -144,15 +119,11 @@ func (s suite) Announcements(t *testing.T) {
 	}
 	count("zoe", 2)
 	for range 2 {
-		if err := db.DismissAnnouncement(ctx, "zoe", "new"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.DismissAnnouncement(ctx, "zoe", "new"))
 	}
 	count("zoe", 1)
 	count("ann", 2)
-	if err := db.DeleteAnnouncement(ctx, "always"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.DeleteAnnouncement(ctx, "always"))
 	count("zoe", 0)
 	if list, err := db.Announcements(ctx); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)

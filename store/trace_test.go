@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -21,9 +22,7 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 				b.Thread = &store.Thread{ID: thread, CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now}
 				b.NewThread = true
 			}
-			if err := db.Commit(ctx, b); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, db.Commit(ctx, b))
 		}
 	}
 	put := func(thread, run string, at time.Time, parts ...string) {
@@ -32,11 +31,8 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 		for _, p := range parts {
 			list = append(list, store.PromptPart{Thread: thread, Hash: []byte(p), Body: []byte("body of " + p)})
 		}
-		err := db.PutTrace(ctx, []store.Span{{Thread: thread, Run: run, N: at.UnixMicro(), Body: []byte("{}")}},
-			list, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.PutTrace(ctx, []store.Span{{Thread: thread, Run: run, N: at.UnixMicro(), Body: []byte("{}")}},
+			list, at))
 	}
 	const month = 30 * 24 * time.Hour
 	put("a", "a1", now.Add(-2*month), "old", "shared")
@@ -44,9 +40,9 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 	put("b", "b1", now, "new")
 	put("b", "gone", now)
 	put("gone", "b1", now, "lost")
-	spans := func(thread, run string) int { return len(must(db.Spans(ctx, thread, run))(t)) }
+	spans := func(thread, run string) int { return len(must.Get(db.Spans(ctx, thread, run))(t)) }
 	for more := true; more; {
-		more = must(db.ForgetTraces(ctx, now.Add(-month)))(t)
+		more = must.Get(db.ForgetTraces(ctx, now.Add(-month)))(t)
 	}
 	if spans("a", "a1") != 0 || spans("a", "a2") != 1 || spans("b", "b1") != 1 ||
 		spans("b", "gone")+spans("gone", "b1") != 0 {
@@ -58,13 +54,9 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 			t.Errorf("part %s: %v", part, err)
 		}
 	}
-	if err := db.Commit(ctx, store.Batch{ThreadID: "b", Delete: &store.Delete{Runs: []string{"b1"}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Commit(ctx, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}}); err != nil {
-		t.Fatal(err)
-	}
-	shape := must(db.Shape(ctx))(t)
+	must.Do(t, db.Commit(ctx, store.Batch{ThreadID: "b", Delete: &store.Delete{Runs: []string{"b1"}}}))
+	must.Do(t, db.Commit(ctx, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}}))
+	shape := must.Get(db.Shape(ctx))(t)
 	if shape.Rows["span"] != 0 || shape.Rows["prompt"] != 1 || shape.Rows["thread"] != 1 || shape.Schema < 14 {
 		t.Errorf("in the end: %+v", shape)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -22,10 +23,7 @@ func (s suite) NothingIsWrittenForACallerWhoHasLeft(t *testing.T) {
 		t.Errorf("left: %v", err)
 	}
 	release()
-	err = db.PutItem(t.Context(), "", store.Item{Namespace: []string{"n"}, Key: "after", Value: []byte(`1`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.PutItem(t.Context(), "", store.Item{Namespace: []string{"n"}, Key: "after", Value: []byte(`1`)}))
 	if _, err := db.Item(t.Context(), "", []string{"n"}, "left", false); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an item of a caller who has left: %v", err)
 	}

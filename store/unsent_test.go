@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -27,15 +28,10 @@ func (s suite) WhatWasChosenForAChatNeverSentIsForgotten(t *testing.T) {
 		store.KV{Owner: store.Global, Space: store.DocumentSpace, Key: old + " a.pdf", Body: []byte(`{}`)},
 		store.KV{Owner: "me", Space: "thread_tools_off", Key: old, Body: []byte(`{}`)},
 		store.KV{Owner: store.Global, Space: "other", Key: old, Body: []byte(`{}`)})
-	if err := db.Commit(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(t.Context(), b))
 	keys := func(owner, space string) string {
 		t.Helper()
-		list, err := db.KVs(t.Context(), owner, space, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(db.KVs(t.Context(), owner, space, ""))(t)
 		var out []string
 		for _, kv := range list {
 			out = append(out, kv.Key)
@@ -43,16 +39,11 @@ func (s suite) WhatWasChosenForAChatNeverSentIsForgotten(t *testing.T) {
 		slices.Sort(out)
 		return strings.Join(out, ",")
 	}
-	found, err := db.Check(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(db.Check(t.Context()))(t)
 	if said := strings.Join(found, "\n"); strings.Contains(said, young) || !strings.Contains(said, old) {
 		t.Errorf("fsck takes a chat for broken that was just opened:\n%s", said)
 	}
-	if err := db.DropUnsent(t.Context(), now); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.DropUnsent(t.Context(), now))
 	want := []string{young, sent, "named-by-a-client"}
 	slices.Sort(want)
 	if got := keys(store.Global, "thread_tools_off"); got != strings.Join(want, ",") {

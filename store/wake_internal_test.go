@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/pgtest"
 	"fawn/store/postgres"
 )
@@ -76,12 +77,8 @@ func TestServersWakeEachOther(t *testing.T) {
 	}
 	batch := Batch{Thread: &Thread{ID: "t"}, NewRun: true, Run: &Run{ID: "run", ThreadID: "t", Status: "running"},
 		KV: []KV{{Owner: Global, Space: "space", Key: "key", Body: []byte("{}")}}}
-	if err := a.Commit(ctx, batch); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Commit(ctx, Batch{Wishes: []Wish{{Run: "run", Wish: WishInterrupt}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Commit(ctx, batch))
+	must.Do(t, a.Commit(ctx, Batch{Wishes: []Wish{{Run: "run", Wish: WishInterrupt}}}))
 	a.Say(WakeClaim, 0, "run")
 	a.Say(WakeSetting, a.Self(), "not for b")
 	a.Say(WakeSetting, b.Self(), "for b")
@@ -125,11 +122,8 @@ func TestALostListenerLooksAtEverything(t *testing.T) {
 	e := listenTo(t, b, WakeRuns, 0)
 	e.until(t, "something may have been missed", all)
 	for i := range 5 {
-		_, err := other.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-			WHERE application_name = $1 AND query LIKE 'LISTEN%'`, fmt.Sprintf("fawn/%d", b.Self()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(other.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE application_name = $1 AND query LIKE 'LISTEN%'`, fmt.Sprintf("fawn/%d", b.Self())))(t)
 		e.until(t, "after the connection was lost", all)
 		a.Say(WakeRuns, 0, fmt.Sprint(i))
 		e.until(t, "it hears again", about(fmt.Sprint(i)))
@@ -140,9 +134,7 @@ func TestALostListenerLooksAtEverything(t *testing.T) {
 func TestServersThatPollSayNothing(t *testing.T) {
 	db := openAt(t, Config{URL: pgtest.URL(t), Cluster: true, Wake: WakePoll})
 	e := listenTo(t, db, WakeRuns, 0)
-	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}))
 	e.until(t, "inside", about("t"))
 	if n, err := db.Count(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()
 		AND application_name LIKE 'fawn%'`); err != nil || n > 0 || !db.Polls() {
@@ -168,9 +160,7 @@ func TestHintsThatFailAreMadeUpForByLooking(t *testing.T) {
 	admin := connectTo(t, server.URL)
 	allow := func(sql string) {
 		t.Helper()
-		if _, err := admin.Exec(ctx, sql); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(admin.Exec(ctx, sql))(t)
 	}
 	allow(`CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain;
 		REVOKE EXECUTE ON FUNCTION pg_notify(text, text) FROM PUBLIC`)
@@ -180,17 +170,12 @@ func TestHintsThatFailAreMadeUpForByLooking(t *testing.T) {
 	a.engine.(*postgres.Engine).Lease.Others.Store(1) // as the next renewal would find out
 	e := listenTo(t, b, WakeRuns, 0)
 	e.until(t, "something may have been missed", all)
-	if _, err := b.Duties(ctx); err != nil { // looks once for that
-		t.Fatal(err)
-	}
+	must.Get(b.Duties(ctx))(t) // looks once for that
 	a.Crowded(true)
 	for i := range 20 {
 		id := fmt.Sprint("t", i)
-		err := a.Commit(ctx, Batch{Thread: &Thread{ID: id}, NewThread: true, NewRun: true, Line: &Line{},
-			Run: &Run{ID: "run of " + id, ThreadID: id, Status: "pending"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Commit(ctx, Batch{Thread: &Thread{ID: id}, NewThread: true, NewRun: true, Line: &Line{},
+			Run: &Run{ID: "run of " + id, ThreadID: id, Status: "pending"}}))
 	}
 	if d, err := b.Duties(ctx); err != nil || !d.Waiting {
 		t.Errorf("there is %+v to do: %v", d, err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -18,35 +19,23 @@ var update = flag.Bool("update", false, "write migrations/sqlite.sql")
 // TestTheWholeSchemaIsWhatMigrationsMake: new databases begin as old ones have become.
 func TestTheWholeSchemaIsWhatMigrationsMake(t *testing.T) {
 	old := t.TempDir()
-	if err := store.MadeBy(t.Context(), old, store.Schema(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.MadeBy(t.Context(), old, store.Schema(), ""))
 	want := script(t, old)
 	const path = "migrations/sqlite.sql"
 	if *update {
 		head := fmt.Sprintf("-- %d\n-- What the migrations make: go test ./store -run %s -update\n",
 			store.Schema(), t.Name())
-		if err := os.WriteFile(path, []byte(head+want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(head+want), 0o644))
 		return
 	}
-	has, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	has := must.Get(os.ReadFile(path))(t)
 	if !strings.HasPrefix(string(has), fmt.Sprintf("-- %d\n", store.Schema())) || !strings.HasSuffix(string(has), "\n"+want) {
 		t.Errorf("%s is stale: go test ./store -run %s -update", path, t.Name())
 	}
 	for range 4 { // from the third on, databases of a process are copies
 		fresh := t.TempDir()
-		db, err := store.Open(t.Context(), store.Config{Dir: fresh, Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		db := must.Get(store.Open(t.Context(), store.Config{Dir: fresh, Log: slog.New(slog.DiscardHandler)}))(t)
+		must.Do(t, db.Close())
 		if has := script(t, fresh); has != want {
 			t.Errorf("a new database has\n%s\nwant\n%s", has, want)
 		}
@@ -99,10 +88,7 @@ func rows(t *testing.T, dir string) string {
 
 func raw(t *testing.T, dir string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "fawn.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sql.Open("sqlite", filepath.Join(dir, "fawn.db")))(t)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -119,20 +105,13 @@ func contents(t *testing.T, db *sql.DB, table string) []string {
 
 func column(t *testing.T, db *sql.DB, query string, args ...any) (all []string) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(db.QueryContext(t.Context(), query, args...))(t)
 	defer rows.Close()
 	for rows.Next() {
 		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Scan(&s))
 		all = append(all, s)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, rows.Err())
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads"
 )
 
@@ -71,15 +72,9 @@ func TestStoredFileIsServedInRanges(t *testing.T) {
 		http.ServeContent(w, r, "", info.ModTime(), file)
 	}))
 	defer server.Close()
-	req, err := http.NewRequestWithContext(t.Context(), "GET", server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), "GET", server.URL, nil))(t)
 	req.Header.Set("Range", "bytes=4-6")
-	res, err := server.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(server.Client().Do(req))(t)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads"
 )
 
@@ -15,17 +16,11 @@ func TestFilesAreListedByName(t *testing.T) {
 	dir, host := folder(t)
 	save(t, dir, part("b.txt", "22"), part("a.txt", "1"), part("Ä", ""))
 	for _, name := range []string{".upload-1.part", "b.txt.d"} {
-		if err := os.WriteFile(filepath.Join(host, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(host, name), nil, 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(host, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(host, "folder"), 0o700))
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
-	if err := os.Chtimes(filepath.Join(host, "b.txt"), at, at); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(filepath.Join(host, "b.txt"), at, at))
 	l, err := uploads.Files(dir, thread)
 	var names []string
 	for _, f := range l.Files {
@@ -37,9 +32,7 @@ func TestFilesAreListedByName(t *testing.T) {
 	if f := l.Files[1]; f.Size != 2 || f.Modified != "2026-01-02T03:04:05.678Z" {
 		t.Errorf("%+v", f)
 	}
-	if err := os.RemoveAll(host); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(host))
 	if l, err := uploads.Files(dir, thread); err != nil || l.Count != 0 || l.Files == nil {
 		t.Errorf("without the folder: %+v %v", l, err)
 	}
@@ -48,12 +41,8 @@ func TestFilesAreListedByName(t *testing.T) {
 func TestDelete(t *testing.T) {
 	dir, host := folder(t)
 	save(t, dir, part("a.txt", "1"), part("b.txt", "2"))
-	if err := os.Mkdir(filepath.Join(host, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := uploads.Delete(dir, "a.txt"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(host, "folder"), 0o700))
+	must.Do(t, uploads.Delete(dir, "a.txt"))
 	for name, want := range map[string]error{
 		"a.txt": uploads.ErrNotFound, "folder": uploads.ErrNotFound,
 		"../uploads/b.txt": uploads.ErrName, "..": uploads.ErrName, "": uploads.ErrName, "x/": uploads.ErrName,
@@ -79,9 +68,7 @@ func TestSweepRemovesStaleStagingOnly(t *testing.T) {
 		"old.txt": start.Add(-time.Hour),
 	} {
 		p := filepath.Join(host, name)
-		if err := errors.Join(os.WriteFile(p, nil, 0o600), os.Chtimes(p, at, at)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(p, nil, 0o600), os.Chtimes(p, at, at)))
 	}
 	n, err := uploads.Sweep(t.Context(), dir, start)
 	d := onDisk(t, host)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 	"fawn/uploads"
 )
@@ -26,13 +27,8 @@ const thread = "t-1"
 func folder(t testing.TB) (*files.Files, string) {
 	t.Helper()
 	dirs := files.Dirs{Root: t.TempDir()}
-	if err := dirs.Create(thread); err != nil {
-		t.Fatal(err)
-	}
-	f, err := dirs.Open(thread)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Create(thread))
+	f := must.Get(dirs.Open(thread))(t)
 	t.Cleanup(func() { f.Close() })
 	return f, filepath.Join(dirs.Root, "threads", thread, "user-data", "uploads")
 }
@@ -55,19 +51,13 @@ func form(parts ...string) *multipart.Reader {
 
 func save(t testing.TB, dir uploads.Dir, parts ...string) uploads.Result {
 	t.Helper()
-	r, err := uploads.Save(t.Context(), dir, thread, form(parts...), uploads.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(uploads.Save(t.Context(), dir, thread, form(parts...), uploads.Default()))(t)
 	return r
 }
 
 func onDisk(t testing.TB, host string) map[string]string {
 	t.Helper()
-	entries, err := os.ReadDir(host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(host))(t)
 	all := map[string]string{}
 	for _, e := range entries {
 		b, _ := os.ReadFile(filepath.Join(host, e.Name()))
@@ -79,10 +69,7 @@ func onDisk(t testing.TB, host string) map[string]string {
 func TestSaveAnswersInTheShapeClientsKnow(t *testing.T) {
 	dir, host := folder(t)
 	r := save(t, dir, part("reports/年度 1%.PDF", "abc"), field("note", "ignored"), part("b.txt", ""))
-	got, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(json.Marshal(r))(t)
 	want := `{"success":true,"files":[{"filename":"年度 1%.PDF","size":3,"path":"/mnt/user-data/uploads/年度 1%.PDF",` +
 		`"virtual_path":"/mnt/user-data/uploads/年度 1%.PDF",` +
 		`"artifact_url":"/api/threads/t-1/artifacts/mnt/user-data/uploads/%E5%B9%B4%E5%BA%A6%201%25.PDF",` +
@@ -176,9 +163,7 @@ func TestSameNamesInOneRequestAreNumbered(t *testing.T) {
 func TestOlderFileIsReplacedButNothingElse(t *testing.T) {
 	dir, host := folder(t)
 	save(t, dir, part("a.txt", "old"))
-	if err := os.Mkdir(filepath.Join(host, "folder"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(host, "folder"), 0o755))
 	want := []string{"folder"}
 	if err := os.Symlink("a.txt", filepath.Join(host, "link")); err == nil {
 		want = append(want, "link")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"fawn/agent/agenttest/must"
 	"fawn/views"
 	"fawn/views/markdown"
 )
@@ -99,14 +100,9 @@ func TestFrameIsOneLineOfJSON(t *testing.T) {
 		_, err := io.WriteString(w, "<b>\n&</b>")
 		return err
 	})
-	if err := f.Put(t.Context(), views.SwapOuter, "x", c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Put(t.Context(), views.SwapOuter, "x", c))
 	f.Do(views.SwapRemove, "y", "")
-	b, err := f.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(f.JSON())(t)
 	if want := `{"swap":[{"target":"x","how":"outer","html":"<b>\n&</b>"},{"target":"y","how":"remove"}]}`; string(b) != want {
 		t.Errorf("got %s", b)
 	}

@@ -23,6 +23,7 @@ func imports() map[string][]string {
 		"agent":                   leaf,
 		"agent/access":            {"store"},
 		"agent/agenttest":         {"agent"},
+		"agent/agenttest/must":    leaf, // tests only
 		"agent/browsing":          {"agent", "agent/tools", "sandbox/browser", "sandbox/files"},
 		"agent/channels":          {"agent", "agent/channels/chat", "agent/channels/qrlogin", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/runevent", "agent/clusterstate", "sandbox/files", "store", "uploads"},
 		"agent/channels/chat":     leaf,
@@ -199,7 +200,7 @@ func reserved() []struct{ path, only, why string } {
 		{"github.com/tinylib/msgp/msgp", "store/deerflow", "MessagePack is what LangGraph writes, and nobody else here"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
 		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},
-		{"testing", "agent/agenttest agent/channels/chat/chattest agent/llm/llmtest sandbox/sandboxtest store/objects/objectstest store/pgtest store/storetest web/e2e/gate web/e2e/scriptmodel web/webtest", "test code does not belong into the program"},
+		{"testing", "agent/agenttest agent/agenttest/must agent/channels/chat/chattest agent/llm/llmtest sandbox/sandboxtest store/objects/objectstest store/pgtest store/storetest web/e2e/gate web/e2e/scriptmodel web/webtest", "test code does not belong into the program"},
 	}
 }
 

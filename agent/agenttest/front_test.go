@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 )
 
 // late is a body whose end is looked for only once the answer has begun.
@@ -43,10 +44,7 @@ func TestReadAhead(t *testing.T) {
 		io.WriteString(w, "ended")
 	}))
 	defer behind.Close()
-	to, err := url.Parse(behind.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := must.Get(url.Parse(behind.URL))(t)
 	front := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		agenttest.ReadAhead(r)
@@ -54,14 +52,9 @@ func TestReadAhead(t *testing.T) {
 	}})
 	defer front.Close()
 	defer begin()
-	res, err := http.Post(front.URL, "text/plain", strings.NewReader("a body"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(http.Post(front.URL, "text/plain", strings.NewReader("a body")))(t)
 	defer res.Body.Close()
-	if _, err := io.ReadFull(res.Body, make([]byte, len("begun "))); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(res.Body, make([]byte, len("begun "))))(t)
 	begin()
 	if b, err := io.ReadAll(res.Body); err != nil || string(b) != "ended" {
 		t.Errorf("%q %v", b, err)

@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 )
 
 // failures is a test that only notes what was wrong.
@@ -30,9 +31,7 @@ func steps(t *testing.T, nodes string, patches ...[]*agent.Message) []agenttest.
 	var out []agenttest.Step
 	for i, node := range strings.Fields(nodes) {
 		p := agent.State{Messages: patches[i]}
-		if err := s.Apply(p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Apply(p))
 		out = append(out, agenttest.Step{Node: node, Patch: p, State: s.Clone()})
 	}
 	return out

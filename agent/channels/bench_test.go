@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
@@ -69,9 +70,7 @@ func firstText(b *testing.B) {
 		default:
 		}
 		began = time.Now()
-		if err := client.Typing(b.Context(), chat.Address{Chat: "x"}); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, client.Typing(b.Context(), chat.Address{Chat: "x"}))
 		calls = append(calls, time.Since(began))
 	}
 	client.client.CloseIdleConnections()
@@ -122,10 +121,7 @@ func heap() float64 {
 func acknowledged(b *testing.B) {
 	for _, name := range []string{"slack", "feishu"} {
 		a := apps(b, name)
-		bot, err := a.keys.open(name, a.fake.State().URL)
-		if err != nil {
-			b.Fatal(err)
-		}
+		bot := must.Get(a.keys.open(name, a.fake.State().URL))(b)
 		w := start(b, setup{provider: name, bot: bot})
 		for i := range 1000 {
 			a.fake.Say(chattest.Said{From: strconv.Itoa(i), Name: "p", Text: fmt.Sprint("hello ", i)})
@@ -138,10 +134,7 @@ func acknowledged(b *testing.B) {
 		})
 		figure(b, ms(at(a.fake.State().Acks(), 0.99)), 100, name+"-p99-ms")
 		soon(b, time.Now().Add(2*time.Minute), func() string {
-			open, err := w.open(b.Context())
-			if err != nil {
-				b.Fatal(err)
-			}
+			open := must.Get(w.open(b.Context()))(b)
 			return open
 		})
 		w.close()
@@ -190,10 +183,7 @@ func idle(b *testing.B) {
 	for _, name := range []string{"telegram", "slack", "discord", "feishu", "dingtalk", "wecom", "wechat"} {
 		a := apps(b, name)
 		w := start(b, setup{provider: name, bot: nil, settings: func(s *channels.Settings) { s.Bots = nil }})
-		bot, err := a.keys.open(name, a.fake.State().URL)
-		if err != nil {
-			b.Fatal(err)
-		}
+		bot := must.Get(a.keys.open(name, a.fake.State().URL))(b)
 		kib, routines := heap(), runtime.NumGoroutine()
 		w.hub.Apply(channels.Settings{
 			Bots: []channels.Bot{{Provider: name, Open: func() (chat.Channel, error) { return bot, nil }}},

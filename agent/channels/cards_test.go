@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat/chattest"
 )
 
@@ -27,10 +28,7 @@ func TestAnAnswerIsACard(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := apps(t, c.app)
-			bot, err := a.keys.open(c.app, a.fake.State().URL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			bot := must.Get(a.keys.open(c.app, a.fake.State().URL))(t)
 			w := start(t, setup{provider: "dingtalk", bot: bot})
 			for _, op := range c.fault {
 				a.fake.State().Fail(chattest.Fault{Op: op, Kind: chattest.MessageGone})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/store"
@@ -60,10 +61,7 @@ func TestStrangersAreRefusedOnceAndPairedWithACode(t *testing.T) {
 		}
 		return ""
 	})
-	code, _, err := w.hub.Code(t.Context(), "owner-1", "telegram")
-	if err != nil {
-		t.Fatal(err)
-	}
+	code, _ := must.Get2(w.hub.Code(t.Context(), "owner-1", "telegram"))(t)
 	p.say("ada", "/start "+code)
 	p.await(t, "ada", "Your account is connected. Write to me, or send /help.")
 	p.say("ada", "hi")
@@ -90,10 +88,7 @@ func TestStrangersAreRefusedOnceAndPairedWithACode(t *testing.T) {
 func TestACodeInAGroupIsBurnt(t *testing.T) {
 	p := newPlatform(t)
 	w := start(t, setup{bot: newBot(p.url), settings: func(s *channels.Settings) { s.RequireBound = true }})
-	code, _, err := w.hub.Code(t.Context(), "owner-1", "telegram")
-	if err != nil {
-		t.Fatal(err)
-	}
+	code, _ := must.Get2(w.hub.Code(t.Context(), "owner-1", "telegram"))(t)
 	p.write(chat.Update{Address: chat.Address{Chat: "g", Topic: "1", Group: true}, Sender: chat.Person{ID: "ada"},
 		Text: "/connect " + code})
 	until(t, func() string {
@@ -117,10 +112,7 @@ func TestCommands(t *testing.T) {
 	p.say("ada", "first")
 	p.await(t, "ada", "re: first")
 	w.settled(t)
-	one, err := w.db.ChannelChat(t.Context(), "telegram", "ada", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(w.db.ChannelChat(t.Context(), "telegram", "ada", ""))(t)
 	p.say("ada", "/new")
 	p.await(t, "ada", "re: first", "This is a new conversation.")
 	p.say("ada", "second")
@@ -295,14 +287,8 @@ func TestFilesGoBothWays(t *testing.T) {
 	if !slices.Equal(p.files, []string{"a.txt=made"}) {
 		t.Errorf("sent files: %q", p.files)
 	}
-	c, err := w.db.ChannelChat(t.Context(), "telegram", "ada", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, _, err := w.openFile(c.Thread, "/mnt/user-data/uploads/notes.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(w.db.ChannelChat(t.Context(), "telegram", "ada", ""))(t)
+	r, _ := must.Get2(w.openFile(c.Thread, "/mnt/user-data/uploads/notes.txt"))(t)
 	r.Close()
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/gate"
 )
 
@@ -61,9 +62,7 @@ func TestAKilledServerAnswersEachMessageOnce(t *testing.T) {
 		child := exec.CommandContext(t.Context(), os.Args[0])
 		child.Env = append(os.Environ(), crashDir+"="+dir, crashURL+"="+p.url)
 		child.Stderr = os.Stderr
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, child.Start())
 		for range 4 {
 			who := rand.IntN(chats)
 			sent[who]++

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
@@ -168,10 +169,7 @@ func child(t *testing.T, dir, name, url string) (kill func(), what func() string
 	}
 	return kill, func() string {
 		if address == "" {
-			line, err := bufio.NewReader(out).ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
+			line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
 			address = strings.TrimSpace(line)
 		}
 		res, err := http.Get("http://" + address)
@@ -239,10 +237,7 @@ func killed(t *testing.T, name string, a app, kills int) {
 		kill()
 		state.WaitLeft(conns) // and what is written to the socket of a bot that was killed is lost
 	}
-	bot, err := a.keys.open(name, state.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bot := must.Get(a.keys.open(name, state.URL))(t)
 	w := start(t, setup{dir: dir, provider: provider(name), bot: bot})
 	if a.once { // all that is delivered comes before what was said last
 		sent[0]++

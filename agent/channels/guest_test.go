@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 )
@@ -41,20 +42,11 @@ func (p *platform) awaitLast(t *testing.T, id string, n int, want string) {
 // guestRuns are the runs of a thread that are for guests.
 func (w *world) guestRuns(t *testing.T, chatID string) (guest, all int) {
 	t.Helper()
-	c, err := w.db.ChannelChat(t.Context(), "telegram", chatID, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := w.db.Runs(t.Context(), c.Thread, "", 100, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(w.db.ChannelChat(t.Context(), "telegram", chatID, ""))(t)
+	list := must.Get(w.db.Runs(t.Context(), c.Thread, "", 100, 0))(t)
 	for _, r := range list {
 		all++
-		raw, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(json.Marshal(r))(t)
 		if strings.Contains(string(raw), "channel_guest") {
 			guest++
 		}
@@ -94,14 +86,9 @@ func TestAGroupMaySayItself(t *testing.T) {
 	}})
 	p.inGroup("g", "ada", "/allow")
 	p.awaitCount(t, "g", 1)
-	c, err := w.db.ChannelChat(t.Context(), "telegram", "g", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(w.db.ChannelChat(t.Context(), "telegram", "g", ""))(t)
 	c.Settings = []byte(`{"members": "` + channels.MembersPaired + `"}`)
-	if err := w.db.PutChannelChat(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.PutChannelChat(t.Context(), c))
 	p.inGroup("g", "eve", "hello")
 	p.inGroup("g", "ada", "hi")
 	p.awaitLast(t, "g", 2, "re: [ada] hi")

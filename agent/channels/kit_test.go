@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/runs"
@@ -178,10 +179,7 @@ func start(t testing.TB, s setup) *world {
 	if s.dir == "" {
 		s.dir = t.TempDir()
 	}
-	w, err := open(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(open(t.Context(), s))(t)
 	t.Cleanup(w.close)
 	return w
 }
@@ -245,18 +243,9 @@ func (w *world) openFile(thread, path string) (io.ReadCloser, int64, error) {
 // texts are the messages of the thread of a chat, as "type:text".
 func (w *world) texts(t *testing.T, chatID, topic string) (out []string) {
 	t.Helper()
-	c, err := w.db.ChannelChat(t.Context(), "telegram", chatID, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	snap, err := w.db.Snapshot(t.Context(), c.Thread, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := runs.State(snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(w.db.ChannelChat(t.Context(), "telegram", chatID, topic))(t)
+	snap := must.Get(w.db.Snapshot(t.Context(), c.Thread, ""))(t)
+	st := must.Get(runs.State(snap))(t)
 	for _, m := range st.Messages {
 		out = append(out, m.Type+":"+m.Content.String())
 	}
@@ -267,10 +256,7 @@ func (w *world) texts(t *testing.T, chatID, topic string) (out []string) {
 func (w *world) settled(t testing.TB) {
 	t.Helper()
 	until(t, func() string {
-		open, err := w.open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		open := must.Get(w.open(t.Context()))(t)
 		if n := w.hub.Loads()[w.provider].Open; open == "" && n > 0 { // its rows are settled a moment before its end
 			return fmt.Sprint(n, " deliveries are not over")
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/store"
@@ -50,10 +51,7 @@ func TestEachFailureHasItsTests(t *testing.T) {
 			t.Fatalf("%s: %v", pattern, err)
 		}
 		for _, f := range files {
-			data, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(f))(t)
 			all.Write(data)
 		}
 	}
@@ -101,13 +99,8 @@ func TestADeletedThreadEndsItsAnswerAndTheNextMessageOpensAnother(t *testing.T) 
 	w := start(t, setup{bot: newBot(p.url)})
 	p.say("ada", "hang on")
 	p.await(t, "ada", "re: hang on")
-	c, err := w.db.ChannelChat(t.Context(), "telegram", "ada", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.runs.DeleteThread(t.Context(), c.Thread); err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(w.db.ChannelChat(t.Context(), "telegram", "ada", ""))(t)
+	must.Do(t, w.runs.DeleteThread(t.Context(), c.Thread))
 	w.settled(t)
 	p.say("ada", "hello")
 	until(t, func() string {
@@ -130,15 +123,10 @@ func TestAFullDatabaseConfirmsNothing(t *testing.T) {
 	p.say("ada", "first")
 	p.await(t, "ada", "re: first")
 	w.settled(t)
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "fawn.db")+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sql.Open("sqlite", "file:"+filepath.Join(dir, "fawn.db")+"?_pragma=busy_timeout(10000)"))(t)
 	defer db.Close()
-	if _, err := db.Exec(`CREATE TRIGGER no_room BEFORE INSERT ON channel_in
-		BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.Exec(`CREATE TRIGGER no_room BEFORE INSERT ON channel_in
+		BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`))(t)
 	p.say("ada", "second")
 	until(t, func() string {
 		if s, _ := w.hub.Status("telegram"); !strings.Contains(s.Error, "full") {
@@ -151,9 +139,7 @@ func TestAFullDatabaseConfirmsNothing(t *testing.T) {
 		t.Errorf("%d messages are confirmed, 1 is stored", p.polled)
 	}
 	p.mu.Unlock()
-	if _, err := db.Exec(`DROP TRIGGER no_room`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.Exec(`DROP TRIGGER no_room`))(t)
 	p.await(t, "ada", "re: first", "re: second")
 	until(t, func() string {
 		if s, _ := w.hub.Status("telegram"); !s.Running || s.Error != "" {
@@ -172,10 +158,7 @@ func TestAnUpdateThatCannotBeReadIsKeptAndBlocksNothing(t *testing.T) {
 	p.say("ada", "hello")
 	p.await(t, "ada", "re: hello")
 	w.settled(t)
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "fawn.db")+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sql.Open("sqlite", "file:"+filepath.Join(dir, "fawn.db")+"?mode=ro"))(t)
 	defer db.Close()
 	var state, reason string
 	if err := db.QueryRow(`SELECT state, reason FROM channel_in WHERE id = 'bad'`).Scan(&state, &reason); err != nil ||
@@ -187,9 +170,7 @@ func TestAnUpdateThatCannotBeReadIsKeptAndBlocksNothing(t *testing.T) {
 func TestACodeExpiresByTheClockOnTheWall(t *testing.T) {
 	p := newPlatform(t)
 	w := start(t, setup{bot: newBot(p.url)})
-	if err := w.db.AddChannelCode(t.Context(), "o", "telegram", "late", time.Now().Add(-time.Second), 5); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.AddChannelCode(t.Context(), "o", "telegram", "late", time.Now().Add(-time.Second), 5))
 	c := store.Connection{ID: "1", Provider: "telegram", Account: "7"}
 	if _, err := w.db.Connect(t.Context(), "late", c); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a code of yesterday: %v", err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 	"fawn/store"
@@ -62,10 +63,7 @@ func TestAnAnswerThatMayBeMissingIsNotSentTwiceAndSaid(t *testing.T) {
 // world is a server with the bot of a stand-in.
 func (a app) world(t *testing.T, name string) *world {
 	t.Helper()
-	bot, err := a.keys.open(name, a.fake.State().URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bot := must.Get(a.keys.open(name, a.fake.State().URL))(t)
 	return start(t, setup{provider: name, bot: bot})
 }
 
@@ -137,10 +135,7 @@ func TestTheNextServerSendsNoSecondMessage(t *testing.T) {
 			t.Run(fmt.Sprint(name, n), func(t *testing.T) {
 				t.Parallel()
 				a := apps(t, name)
-				bot, err := a.keys.open(name, a.fake.State().URL)
-				if err != nil {
-					t.Fatal(err)
-				}
+				bot := must.Get(a.keys.open(name, a.fake.State().URL))(t)
 				ends := &leaves{Channel: bot, there: make(chan struct{})}
 				ends.n.Store(n)
 				s := setup{provider: name, bot: ends, dir: t.TempDir()}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 )
@@ -75,17 +76,11 @@ func TestProgressOfALongRunDoesNotSpam(t *testing.T) {
 		"dingtalk cards": 50, "wecom": 0} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := channels.ProviderOf(provider(name))
-			real, err := p.Open(appKeys[name], chat.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			real := must.Get(p.Open(appKeys[name], chat.Options{}))(t)
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				b := &inproc{limits: real.Limits(), say: make(chan chat.Update), begun: time.Now()}
-				w, err := open(t.Context(), setup{dir: dir, bot: b, model: modelOf(longRun)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				w := must.Get(open(t.Context(), setup{dir: dir, bot: b, model: modelOf(longRun)}))(t)
 				b.say <- chat.Update{ID: "u1", Message: "1", Address: chat.Address{Chat: "ada"}, Sender: chat.Person{ID: "ada"}, Text: "work"}
 				time.Sleep(longRuns + time.Minute)
 				w.close()

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/web/e2e/gate"
 )
@@ -77,9 +78,7 @@ func TestAChatEndsTheSameWhateverHappens(t *testing.T) {
 	checks := flag.Lookup("rapid.checks").Value
 	usual := checks.String()
 	t.Cleanup(func() { checks.Set(usual) })
-	if err := checks.Set(strconv.Itoa(gate.Pick(25, 100, 100))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, checks.Set(strconv.Itoa(gate.Pick(25, 100, 100))))
 	rapid.Check(t, func(r *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[a-w]{1,9}[ \n]`), 1, 12)
 		one := &play{pause: map[string]bool{}, at: make(chan struct{}), on: make(chan struct{})}

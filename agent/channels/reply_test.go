@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -22,10 +23,7 @@ func TestAReplyToAResultGoesOnInItsThread(t *testing.T) {
 
 func replied(t *testing.T, name string, toFile bool) {
 	a := apps(t, name)
-	bot, err := a.keys.open(name, a.fake.State().URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bot := must.Get(a.keys.open(name, a.fake.State().URL))(t)
 	w := start(t, setup{provider: name, bot: bot, settings: func(s *channels.Settings) { s.Bots[0].Allowed = nil }})
 	until(t, func() string {
 		if s, _ := w.hub.Status(name); !s.Running {
@@ -50,10 +48,7 @@ func replied(t *testing.T, name string, toFile bool) {
 		})
 		return found
 	}
-	code, _, err := w.hub.Code(t.Context(), pairedOwner, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	code, _ := must.Get2(w.hub.Code(t.Context(), pairedOwner, name))(t)
 	say("/connect "+code, "")
 	shown("Your account is connected")
 	say("hello", "")

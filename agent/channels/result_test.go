@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/runs"
@@ -29,10 +30,7 @@ func paired(t *testing.T, p *platform, s setup) *world {
 func (w *world) connect(t *testing.T, p *platform, who string) {
 	t.Helper()
 	before := len(p.chat(who))
-	code, _, err := w.hub.Code(t.Context(), pairedOwner, w.provider)
-	if err != nil {
-		t.Fatal(err)
-	}
+	code, _ := must.Get2(w.hub.Code(t.Context(), pairedOwner, w.provider))(t)
 	p.say(who, "/connect "+code)
 	until(t, func() string {
 		if got := p.chat(who); len(got) != before+1 || !strings.Contains(got[before], "connected") {
@@ -44,18 +42,11 @@ func (w *world) connect(t *testing.T, p *platform, who string) {
 
 func (w *world) revoke(t *testing.T) {
 	t.Helper()
-	list, err := w.db.Connections(t.Context(), pairedOwner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(w.db.Connections(t.Context(), pairedOwner))(t)
 	for _, c := range list {
-		if err := w.db.Disconnect(t.Context(), pairedOwner, c.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.db.Disconnect(t.Context(), pairedOwner, c.ID))
 	}
-	if err := w.hub.Revoked(t.Context(), w.provider); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.hub.Revoked(t.Context(), w.provider))
 }
 
 func to(chatID string) string {
@@ -65,27 +56,19 @@ func to(chatID string) string {
 // task is a task that is started by hand.
 func (w *world) task(t *testing.T, title, prompt, deliver string, change ...func(*store.Cron)) store.Cron {
 	t.Helper()
-	payload, err := schedule.Payload(prompt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(schedule.Payload(prompt))(t)
 	c := store.Cron{ID: "task-" + agentID() + title, Owner: pairedOwner, Kind: store.CronOnce, Title: title, Task: true,
 		Enabled: true, After: "keep", Overlap: "skip", Timezone: "UTC", Payload: payload, Deliver: deliver}
 	for _, do := range change {
 		do(&c)
 	}
-	if c, err = w.db.CreateCron(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	c = must.Get(w.db.CreateCron(t.Context(), c))(t)
 	return c
 }
 
 func (w *world) trigger(t *testing.T, c store.Cron) store.CronRun {
 	t.Helper()
-	r, err := w.tasks.Trigger(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.tasks.Trigger(t.Context(), c))(t)
 	return r
 }
 
@@ -109,14 +92,8 @@ func (p *platform) reply(who, message, text string) {
 // thread is what a thread says, as "type:text".
 func (w *world) thread(t *testing.T, id string) (out []string) {
 	t.Helper()
-	snap, err := w.db.Snapshot(t.Context(), id, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := runs.State(snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := must.Get(w.db.Snapshot(t.Context(), id, ""))(t)
+	st := must.Get(runs.State(snap))(t)
 	for _, m := range st.Messages {
 		if text := m.Content.String(); text != "" {
 			out = append(out, m.Type+":"+text)
@@ -128,10 +105,7 @@ func (w *world) thread(t *testing.T, id string) (out []string) {
 // failures are the reasons of answers that were given up.
 func (w *world) failures(t *testing.T) (out []string) {
 	t.Helper()
-	list, err := w.db.Undelivered(t.Context(), 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(w.db.Undelivered(t.Context(), 10))(t)
 	for _, o := range list {
 		out = append(out, o.State+": "+o.Error)
 	}
@@ -185,9 +159,7 @@ func TestAResultWaitsForNobodyAndKeepsNobodyWaiting(t *testing.T) {
 	r := w.trigger(t, w.task(t, "Long", "hang on", to("7")))
 	p.say("7", "meanwhile")
 	p.await(t, "7", first, "re: meanwhile")
-	if err := w.runs.Cancel(t.Context(), r.Thread, r.Run, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.runs.Cancel(t.Context(), r.Thread, r.Run, true))
 	p.await(t, "7", first, "re: meanwhile", "The task “Long” was stopped.")
 	w.settled(t)
 }
@@ -231,13 +203,9 @@ func TestAResultIsNotSentToAChatThatIsNoLongerConnected(t *testing.T) {
 	if got := w.failures(t); !slices.Equal(got, []string{"failed: " + channels.NotConnected}) {
 		t.Errorf("given up: %q", got)
 	}
-	if err := w.runs.Cancel(t.Context(), r.Thread, r.Run, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.runs.Cancel(t.Context(), r.Thread, r.Run, true))
 	late := w.trigger(t, w.task(t, "Late", "hello", to("7")))
-	if _, err := w.runs.Wait(t.Context(), late.Run); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.runs.Wait(t.Context(), late.Run))(t)
 	w.settled(t)
 	if got := w.failures(t); len(got) != 2 {
 		t.Errorf("given up: %q", got)
@@ -246,9 +214,7 @@ func TestAResultIsNotSentToAChatThatIsNoLongerConnected(t *testing.T) {
 		t.Errorf("the chat shows %q", got)
 	}
 	w.connect(t, p, "7") // and it's sent again when it's asked for
-	if err := w.hub.Retry(t.Context(), late.Run); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.hub.Retry(t.Context(), late.Run))
 	until(t, func() string {
 		if got := p.chat("7"); got[len(got)-1] != "**Late**\n\nre: hello" {
 			return fmt.Sprintf("the chat shows %q", got)
@@ -273,13 +239,8 @@ func TestRevokingStopsTheAnswerThatIsBeingWritten(t *testing.T) {
 	p.mu.Lock()
 	calls := p.calls["send"] + p.calls["edit"]
 	p.mu.Unlock()
-	c, err := w.db.ChannelChat(t.Context(), "telegram", "7", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.runs.CancelAll(t.Context(), c.Thread); err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(w.db.ChannelChat(t.Context(), "telegram", "7", ""))(t)
+	must.Do(t, w.runs.CancelAll(t.Context(), c.Thread))
 	w.settled(t)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -331,10 +292,7 @@ func TestAGroupGetsTheResultsOfWhoLetTheBotIn(t *testing.T) {
 		return ""
 	})
 	result := p.last("g")
-	code, _, err := w.hub.Code(t.Context(), "bob", w.provider)
-	if err != nil {
-		t.Fatal(err)
-	}
+	code, _ := must.Get2(w.hub.Code(t.Context(), "bob", w.provider))(t)
 	p.say("8", "/connect "+code)
 	until(t, func() string {
 		if len(p.chat("8")) != 1 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/e2e/gate"
 )
@@ -44,9 +45,7 @@ func TestAKilledServerSendsEachResultOnce(t *testing.T) {
 		child := exec.CommandContext(t.Context(), os.Args[0])
 		child.Env = append(os.Environ(), crashDir+"="+dir, crashURL+"="+p.url)
 		child.Stderr = os.Stderr
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, child.Start())
 		if kill%2 == 1 { // a run that was cut off three times is given up
 			until(t, func() string {
 				got := results()
@@ -67,10 +66,7 @@ func TestAKilledServerSendsEachResultOnce(t *testing.T) {
 		if got := results(); !slices.Equal(got, want) {
 			return fmt.Sprintf("the chat shows %q, want %q", got, want)
 		}
-		open, err := last.open(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		open := must.Get(last.open(context.Background()))(t)
 		return open
 	})
 	p.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/clusterstate"
 	"fawn/store/pgtest"
 )
@@ -42,9 +43,7 @@ func started(t *testing.T, url, root string) *clusterstate.Folder {
 			}
 			return list
 		}}
-	if err := f.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Start(t.Context()))
 	return f
 }
 
@@ -55,16 +54,14 @@ func lay(t *testing.T, root, name, text string) {
 	if strings.HasSuffix(name, ".sh") {
 		mode = 0o700
 	}
-	if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), mode)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), mode)))
 }
 
 // content is what lies below a folder, without what was put aside.
 func content(t *testing.T, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	err := filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			if e.Name() == ".replaced" {
 				return fs.SkipDir
@@ -75,10 +72,7 @@ func content(t *testing.T, root string) map[string]string {
 		name, _ := filepath.Rel(root, at)
 		out[filepath.ToSlash(name)] = string(b)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -115,23 +109,17 @@ func TestAFolderIsTheSameOnAllServers(t *testing.T) {
 	}
 	lay(t, rootB, "one/SKILL.md", "changed")
 	lay(t, rootB, "two/new", large[1:])
-	if err := errors.Join(os.Remove(filepath.Join(rootB, "one/assets/large.bin")), b.Push("one", "two")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Remove(filepath.Join(rootB, "one/assets/large.bin")), b.Push("one", "two")))
 	pull(t, a)
 	same(t, "changed by the second", rootA, rootB)
 	if got := content(t, rootA); len(got) != 5 || got["one/SKILL.md"] != "changed" {
 		t.Errorf("%d files", len(got))
 	}
-	if err := errors.Join(os.RemoveAll(filepath.Join(rootA, "two")), a.Push("two")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.RemoveAll(filepath.Join(rootA, "two")), a.Push("two")))
 	pull(t, b)
 	same(t, "deleted by the first", rootA, rootB)
 	lay(t, rootA, "two/again", "x")
-	if err := a.Push("two"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Push("two"))
 	pull(t, b)
 	same(t, "made again", rootA, rootB)
 }
@@ -144,9 +132,7 @@ func TestANewFolderIsThereWhenItIsWhole(t *testing.T) {
 	b, rootB := folder(t, url, nil)
 	lay(t, rootA, "one/SKILL.md", "text")
 	lay(t, rootA, "one/more.bin", string(large))
-	if err := a.Push("one"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Push("one"))
 	sum := sha256.Sum256(large)
 	db := server(t, url, "")
 	if err := db.DropParts(t.Context(), hex.EncodeToString(sum[:])); err != nil {
@@ -158,9 +144,7 @@ func TestANewFolderIsThereWhenItIsWhole(t *testing.T) {
 	if got := content(t, rootB); len(got) != 0 {
 		t.Errorf("it has %v", got)
 	}
-	if err := db.PutPart(t.Context(), hex.EncodeToString(sum[:]), large); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.PutPart(t.Context(), hex.EncodeToString(sum[:]), large))
 	pull(t, b)
 	same(t, "when it was whole", rootA, rootB)
 	entries, err := os.ReadDir(rootB)
@@ -177,9 +161,7 @@ func TestOneOfTwoChangesOfAUnitCounts(t *testing.T) {
 	lay(t, rootA, "one/text", "first")
 	lay(t, rootB, "one/text", "second")
 	lay(t, rootB, "new/text", "second")
-	if err := a.Push("one"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Push("one"))
 	if err := b.Push("one", "new"); !errors.Is(err, clusterstate.ErrChanged) {
 		t.Errorf("the second change: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/clusterstate"
 	"fawn/store"
 	"fawn/store/pgtest"
@@ -25,34 +26,21 @@ const (
 // server is one of those that have the database.
 func server(t *testing.T, url, wake string) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: "shared", Cluster: true,
-		Wake: wake, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: "shared", Cluster: true,
+		Wake: wake, Log: slog.New(slog.DiscardHandler)}))(t)
+	t.Cleanup(func() { must.Report(t, db.Close()) })
 	return db
 }
 
 func rows(t *testing.T, db *store.DB, keys string) *clusterstate.Rows {
 	t.Helper()
-	r, err := tryRows(t, db, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(tryRows(t, db, keys))(t)
 	return r
 }
 
 func tryRows(t *testing.T, db *store.DB, text string) (*clusterstate.Rows, error) {
 	t.Helper()
-	keys, err := clusterstate.ParseKeys(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(clusterstate.ParseKeys(text))(t)
 	return clusterstate.Open(t.Context(), db, keys, slog.New(slog.DiscardHandler))
 }
 
@@ -60,9 +48,7 @@ func put(t *testing.T, r *clusterstate.Rows, name, body string) {
 	t.Helper()
 	d := r.Get(name)
 	d.Body = []byte(body)
-	if err := r.Put(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Put(t.Context(), d))
 }
 
 // run has r look until the test ends.
@@ -89,9 +75,7 @@ func TestAChangeIsSeenByOtherServers(t *testing.T) {
 				if want == "new: 2" {
 					put(t, a, "settings", want)
 				} else if want == "" {
-					if err := a.Put(t.Context(), clusterstate.Doc{Name: "settings", Version: 2}); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, a.Put(t.Context(), clusterstate.Doc{Name: "settings", Version: 2}))
 				}
 				select {
 				case names := <-heard:
@@ -157,10 +141,7 @@ func TestSecretsAreSealed(t *testing.T) {
 	put(t, a, "secrets", "KEY=very-secret")
 	put(t, a, "settings", "headers: very-secret")
 	bodies := func() (all []store.Setting) {
-		all, err := db.Settings(t.Context(), "secrets", "settings")
-		if err != nil {
-			t.Fatal(err)
-		}
+		all = must.Get(db.Settings(t.Context(), "secrets", "settings"))(t)
 		for _, s := range all {
 			if bytes.Contains(s.Body, []byte("very-secret")) {
 				t.Errorf("%s is in plain: %q", s.Name, s.Body)
@@ -209,17 +190,10 @@ func TestWhatWasStoredWithoutAKeyIsSealed(t *testing.T) {
 	plain := rows(t, db, "")
 	put(t, plain, "settings", "url: not-so-public")
 	put(t, plain, "gone", "x")
-	if err := plain.Put(t.Context(), clusterstate.Doc{Name: "gone", Version: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plain.Put(t.Context(), clusterstate.Doc{Name: "gone", Version: 1}))
 	sealing := rows(t, db, oneKey)
-	if err := sealing.Renew(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	list, err := db.Settings(t.Context(), "settings", "gone")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, sealing.Renew(t.Context()))
+	list := must.Get(db.Settings(t.Context(), "settings", "gone"))(t)
 	for _, s := range list {
 		if want := map[string]int64{"settings": 2, "gone": 2}[s.Name]; s.Version != want ||
 			bytes.Contains(s.Body, []byte("not-so-public")) || s.Name == "gone" && s.Body != nil {
@@ -242,13 +216,8 @@ func TestWhatWasStoredWithoutAKeyIsSealed(t *testing.T) {
 func TestARowOpensUnderItsOwnNameOnly(t *testing.T) {
 	db := server(t, pgtest.URL(t), "")
 	put(t, rows(t, db, oneKey), "a", "x")
-	list, err := db.Settings(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.SwapSettings(t.Context(), store.Setting{Name: "b", Body: list[0].Body}); err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(db.Settings(t.Context(), "a"))(t)
+	must.Do(t, db.SwapSettings(t.Context(), store.Setting{Name: "b", Body: list[0].Body}))
 	if _, err := tryRows(t, db, oneKey); err == nil || !strings.Contains(err.Error(), "tampered") {
 		t.Errorf("got %v", err)
 	}

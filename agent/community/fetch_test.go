@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/community"
 )
 
@@ -84,14 +85,8 @@ func TestAPageIsKeptForItsThread(t *testing.T) {
 }
 
 func TestCharsetsAreRead(t *testing.T) {
-	latin, err := charmap.Windows1252.NewEncoder().String("Füchse – “schlau”")
-	if err != nil {
-		t.Fatal(err)
-	}
-	jis, err := japanese.ShiftJIS.NewEncoder().String("きつね")
-	if err != nil {
-		t.Fatal(err)
-	}
+	latin := must.Get(charmap.Windows1252.NewEncoder().String("Füchse – “schlau”"))(t)
+	jis := must.Get(japanese.ShiftJIS.NewEncoder().String("きつね"))(t)
 	for name, c := range map[string]struct{ kind, body, want string }{
 		"header":  {"text/html; charset=windows-1252", story(latin), "Füchse – “schlau”"},
 		"meta":    {"text/html", strings.Replace(story(jis), "<head>", `<head><meta charset="Shift_JIS">`, 1), "きつね"},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 
 	"go.yaml.in/yaml/v4"
@@ -21,10 +22,7 @@ const examplePath, docsPath = "../../config.example.yaml", "../../docs/config.md
 
 func example(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(examplePath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(examplePath))(t)
 	return string(b)
 }
 
@@ -39,10 +37,7 @@ func loadText(t *testing.T, text string) *config.Snapshot {
 	o.LookupEnv = func(name string) (string, bool) {
 		return "set", strings.HasSuffix(name, "_KEY") || strings.HasSuffix(name, "_SECRET")
 	}
-	s, err := config.Load(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(config.Load(o))(t)
 	for _, w := range s.Warnings {
 		if !strings.Contains(w.Message, " has no effect: ") {
 			t.Errorf("warning: %s", w)
@@ -99,9 +94,7 @@ func equal(a, b reflect.Value) bool {
 
 func TestExampleNamesEveryKey(t *testing.T) {
 	var doc map[string]any
-	if err := yaml.Load([]byte(uncommented(example(t))), &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Load([]byte(uncommented(example(t))), &doc))
 	var missing []string
 	walk(reflect.TypeFor[config.File](), []any{doc}, "", &missing)
 	if len(missing) > 0 {
@@ -295,10 +288,7 @@ func ignoredTable() string {
 }
 
 func TestDocsListTheExample(t *testing.T) {
-	b, err := os.ReadFile(docsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(docsPath))(t)
 	const mark = "<!-- the rest is written by go test ./agent/config -run Docs -update -->\n"
 	head, tail, ok := strings.Cut(string(b), mark)
 	if !ok {
@@ -306,9 +296,7 @@ func TestDocsListTheExample(t *testing.T) {
 	}
 	want := keyTables(example(t)) + ignoredTable()
 	if *update {
-		if err := os.WriteFile(docsPath, []byte(head+mark+want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(docsPath, []byte(head+mark+want), 0o644))
 		return
 	}
 	if tail != want {

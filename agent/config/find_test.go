@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 )
 
@@ -49,10 +50,7 @@ func TestDataDirTakesTheFirstPlace(t *testing.T) {
 		if step.unset != "" {
 			t.Setenv(step.unset, "")
 		}
-		want, err := filepath.Abs(step.want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(filepath.Abs(step.want))(t)
 		if got, err := config.DataDir(step.flag); err != nil || got != want {
 			t.Errorf("%s: %q %v, want %q", step.name, got, err, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 )
 
@@ -21,9 +22,7 @@ func setup(t *testing.T, f files, env map[string]string) (config.Options, string
 	t.Helper()
 	root := t.TempDir()
 	write(t, root, f)
-	if err := os.MkdirAll(filepath.Join(root, "data"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(root, "data"), 0o700))
 	o := config.Options{
 		DataDir:   filepath.Join(root, "data"),
 		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
@@ -38,12 +37,8 @@ func write(t *testing.T, root string, f files) {
 	t.Helper()
 	for name, text := range f {
 		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 )
 
@@ -20,9 +21,7 @@ func TestMediaModelsAreSetUpInTheSettings(t *testing.T) {
 		}
 		return strings.Join([]string{m.Model, m.BaseURL, m.Voice, string(m.APIKey)}, " ")
 	}
-	if err := s.ChangeMedia(config.MediaEdit{Kind: "speech", Model: "tts", Voice: "nova", Key: key("sk-own")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.ChangeMedia(config.MediaEdit{Kind: "speech", Model: "tts", Voice: "nova", Key: key("sk-own")}))
 	if got := media("speech"); got != "tts  nova sk-own" {
 		t.Errorf("speech: %q", got)
 	}

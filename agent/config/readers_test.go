@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 )
 
@@ -46,10 +47,7 @@ func readProgram(t *testing.T) *program {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Standard", "../..")
 	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.Output())(t)
 	p := &program{fset: token.NewFileSet(), read: map[string]bool{}, passed: map[string]bool{},
 		copied: map[string]map[string]bool{}, tagged: map[string]bool{}}
 	exports := map[string]string{}
@@ -79,16 +77,11 @@ func (p *program) add(t *testing.T, l listed, imports types.Importer) {
 	t.Helper()
 	var files []*ast.File
 	for _, name := range l.GoFiles {
-		f, err := parser.ParseFile(p.fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(p.fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution))(t)
 		files = append(files, f)
 	}
 	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}}
-	if _, err := (&types.Config{Importer: imports}).Check(l.ImportPath, p.fset, files, info); err != nil {
-		t.Fatal(err)
-	}
+	must.Get((&types.Config{Importer: imports}).Check(l.ImportPath, p.fset, files, info))(t)
 	for _, f := range files {
 		if l.ImportPath == configPath && !consumes(filepath.Base(p.fset.Position(f.Pos()).Filename)) {
 			continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 )
 
@@ -16,10 +17,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	var log strings.Builder
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "model", s.File.Models[0], "key", s.File.Models[0].APIKey,
 		"extra", s.File.Models[0].Extra)
-	body, err := json.Marshal(s.File.Models[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(json.Marshal(s.File.Models[0]))(t)
 	for _, shown := range []string{
 		string(body), log.String(), fmt.Sprintf("%v %+v %#v", s.File.Models, s.File.Models, s.File.Models),
 		fmt.Sprintf("%s %q %x %d", s.File.Models[0].APIKey, s.File.Models[0].APIKey, s.File.Models[0].APIKey, s.File.Models[0].APIKey),

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/config/servers"
 )
@@ -27,26 +28,15 @@ func serverStore(t *testing.T) (*config.Store, string) {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "extensions_config.json")
-	if err := os.WriteFile(file, []byte(someServers), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	s, err := config.Open(config.Options{DataDir: dir}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(someServers), 0o640))
+	s := must.Get(config.Open(config.Options{DataDir: dir}, slog.New(slog.DiscardHandler)))(t)
 	return s, file
 }
 
 func TestServersAreShownWithoutSecrets(t *testing.T) {
 	s, _ := serverStore(t)
-	list, err := s.Servers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(list.Masked())
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(s.Servers())(t)
+	b := must.Get(json.Marshal(list.Masked()))(t)
 	for _, secret := range []string{"K1", "T1", "E1", "P1", "Q1", "H1", "S1", "R1", "X1"} {
 		if strings.Contains(string(b), secret) {
 			t.Errorf("%s is shown in %s", secret, b)
@@ -64,27 +54,14 @@ func TestServersAreShownWithoutSecrets(t *testing.T) {
 // TestMaskedServersComeBackWhole: what was shown can be sent back without losing anything.
 func TestMaskedServersComeBackWhole(t *testing.T) {
 	s, file := serverStore(t)
-	list, err := s.Servers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(list.Masked())
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(s.Servers())(t)
+	b := must.Get(json.Marshal(list.Masked()))(t)
 	var sent config.Servers
-	if err := json.Unmarshal(b, &sent); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &sent))
 	delete(sent["a"], "routing")
 	sent["b"]["description"] = "new"
-	if err := s.EditServers(sent.Restored); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.EditServers(sent.Restored))
+	data := must.Get(os.ReadFile(file))(t)
 	for _, want := range []string{`"K1"`, `"--token=T1"`, `"E1"`, `https://u:P1@h.example/mcp?key=Q1&x`, `"H1"`,
 		`"S1"`, `"R1"`, `"X1"`, `2.50`, `"prefer"`, `"description": "new"`, `"one"`} {
 		if !strings.Contains(string(data), want) {
@@ -101,15 +78,9 @@ func TestMaskedServersComeBackWhole(t *testing.T) {
 
 func TestSecretsAreKeptClearedAndRefused(t *testing.T) {
 	s, _ := serverStore(t)
-	stored, err := s.Servers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := config.Servers{"a": {"url": "https://h.example", "oauth": map[string]any{"token_url": "t",
-		"client_secret": nil, "refresh_token": ""}}}.Restored(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must.Get(s.Servers())(t)
+	got := must.Get(config.Servers{"a": {"url": "https://h.example", "oauth": map[string]any{"token_url": "t",
+		"client_secret": nil, "refresh_token": ""}}}.Restored(stored))(t)
 	o := got["a"]["oauth"].(map[string]any)
 	if _, has := o["refresh_token"]; has || o["client_secret"] != "S1" {
 		t.Errorf("oauth is %v", o)

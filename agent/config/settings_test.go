@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 )
 
@@ -17,10 +18,7 @@ func secret(text string) *config.Secret { return new(config.Secret(text)) }
 
 func text(t *testing.T, root, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(root, "data", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(root, "data", name)))(t)
 	return string(b)
 }
 
@@ -37,12 +35,10 @@ func setting(t *testing.T, s *config.Store, name string) config.ModelSetting {
 
 func TestAddedModelIsInForceAtOnceAndItsKeyApart(t *testing.T) {
 	s, root := open(t, nil, nil)
-	if err := s.AddModel(config.ModelEdit{Name: "my/model.1", Key: secret("sk-very-secret"), Fields: map[string]any{
+	must.Do(t, s.AddModel(config.ModelEdit{Name: "my/model.1", Key: secret("sk-very-secret"), Fields: map[string]any{
 		"use": "openai", "model": "gpt-5", "base_url": "https://x.example/v1", "max_tokens": 8192.0, "temperature": 0.7,
 		"supports_vision": true, "extra_body": map[string]any{"a": []any{"yes", 1.0, nil, "$HOME"}},
-		"headers": map[string]any{"X-A": "b"}}}); err != nil {
-		t.Fatal(err)
-	}
+		"headers": map[string]any{"X-A": "b"}}}))
 	m := setting(t, s, "my/model.1")
 	if m.APIKey.Value() != "sk-very-secret" || m.MaxTokens != 8192 || *m.Temperature != 0.7 || !m.SupportsVision ||
 		m.Headers["X-A"] != "b" || m.Disabled != "" {
@@ -79,9 +75,7 @@ func TestAddedModelIsInForceAtOnceAndItsKeyApart(t *testing.T) {
 	if err := s.AddModel(config.ModelEdit{Name: "my/model.1"}); !errors.Is(err, config.ErrModelExists) {
 		t.Errorf("added twice: %v", err)
 	}
-	if err := s.RemoveModel("my/model.1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.RemoveModel("my/model.1"))
 	if len(s.Current().File.Models) != 0 || strings.Contains(text(t, root, "secrets.env"), "FAWN_MODEL") ||
 		strings.Contains(text(t, root, "settings.yaml"), "model") {
 		t.Error("something is left of it")
@@ -98,11 +92,8 @@ func TestChangeOfAnOwnersModelIsLaidOverIt(t *testing.T) {
 	s, root := open(t,
 		files{"config.yaml": ownersModel, "data/settings.yaml": "# mine\ntitle: {max_words: 3} # short\n"},
 		map[string]string{"BIG_API_KEY": "from-env"})
-	err := s.ChangeModel(config.ModelEdit{Name: "big",
-		Fields: map[string]any{"max_tokens": 200.0, "display_name": "Big"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.ChangeModel(config.ModelEdit{Name: "big",
+		Fields: map[string]any{"max_tokens": 200.0, "display_name": "Big"}}))
 	m := setting(t, s, "big")
 	if m.MaxTokens != 200 || m.DisplayName != "Big" || m.APIKey != "from-env" || !m.InConfig || !m.InSettings {
 		t.Errorf("got %+v", m)
@@ -117,15 +108,11 @@ func TestChangeOfAnOwnersModelIsLaidOverIt(t *testing.T) {
 	if got := text(t, root, "settings.yaml"); !strings.Contains(got, "# mine") || !strings.Contains(got, "# short") {
 		t.Errorf("comments are lost:\n%s", got)
 	}
-	if err := s.ChangeModel(config.ModelEdit{Name: "big", Fields: map[string]any{"max_tokens": nil}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.ChangeModel(config.ModelEdit{Name: "big", Fields: map[string]any{"max_tokens": nil}}))
 	if m := setting(t, s, "big"); m.MaxTokens != 100 || m.DisplayName != "Big" {
 		t.Errorf("taken back: %+v", m.Model)
 	}
-	if err := s.RemoveModel("big"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.RemoveModel("big"))
 	if m := setting(t, s, "big"); m.DisplayName != "" || m.InSettings {
 		t.Errorf("after removal: %+v", m)
 	}
@@ -226,16 +213,12 @@ func TestBrokenSettingsAreToldNotWrittenOver(t *testing.T) {
 
 func TestDefaultModelComesFirst(t *testing.T) {
 	s, _ := open(t, files{"config.yaml": ownersModel}, map[string]string{"BIG_API_KEY": "k"})
-	if err := s.SetDefaultModel("small"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SetDefaultModel("small"))
 	got := s.Current().UsableModels()
 	if got[0].Name != "small" || got[1].Name != "big" || !setting(t, s, "small").Default {
 		t.Errorf("order: %v", got)
 	}
-	if err := s.SetDefaultModel(""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SetDefaultModel(""))
 	if got := s.Current().UsableModels(); got[0].Name != "big" {
 		t.Errorf("order: %v", got)
 	}
@@ -246,10 +229,7 @@ func TestEditsAtOnceAllCount(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			err := s.AddModel(config.ModelEdit{Name: fmt.Sprintf("m-%d", i), Key: secret(fmt.Sprintf("key-%d", i))})
-			if err != nil {
-				t.Error(err)
-			}
+			must.Report(t, s.AddModel(config.ModelEdit{Name: fmt.Sprintf("m-%d", i), Key: secret(fmt.Sprintf("key-%d", i))}))
 		})
 	}
 	wg.Wait()
@@ -263,13 +243,9 @@ func TestEditsAtOnceAllCount(t *testing.T) {
 func TestKeysOfLikeNamesAreApart(t *testing.T) {
 	s, _ := open(t, nil, nil)
 	for _, name := range []string{"a.b", "a-b", "a b"} {
-		if err := s.AddModel(config.ModelEdit{Name: name, Key: secret("key of " + name)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.AddModel(config.ModelEdit{Name: name, Key: secret("key of " + name)}))
 	}
-	if err := s.RemoveModel("a-b"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.RemoveModel("a-b"))
 	for _, name := range []string{"a.b", "a b"} {
 		if m := setting(t, s, name); m.APIKey.Value() != "key of "+name {
 			t.Errorf("%s lost its key", name)
@@ -279,16 +255,12 @@ func TestKeysOfLikeNamesAreApart(t *testing.T) {
 
 func TestVariableOfAProviderCanBeNamed(t *testing.T) {
 	s, root := open(t, nil, map[string]string{"OPENAI_API_KEY": "real"})
-	if err := s.AddModel(config.ModelEdit{Name: "x", Key: secret("$OPENAI_API_KEY")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddModel(config.ModelEdit{Name: "x", Key: secret("$OPENAI_API_KEY")}))
 	if m := setting(t, s, "x"); m.APIKey != "real" || m.Origins["api_key"].Variable != "OPENAI_API_KEY" ||
 		strings.Contains(text(t, root, "settings.yaml"), "real") {
 		t.Errorf("got %+v", m.Origins)
 	}
-	if err := s.ChangeModel(config.ModelEdit{Name: "x", Key: secret("")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.ChangeModel(config.ModelEdit{Name: "x", Key: secret("")}))
 	if m := setting(t, s, "x"); m.HasKey {
 		t.Error("the key is still there")
 	}

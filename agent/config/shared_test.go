@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/clusterstate"
 	"fawn/agent/config"
 	"fawn/agent/config/extensions"
@@ -24,24 +25,13 @@ const sealKey = "a key that is long enough for sealing"
 // member is one of several servers that have a database: its configuration, and what it shares.
 func member(t *testing.T, url, key string, f files) (*config.Store, *clusterstate.Rows, string) {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: "config", Cluster: true,
-		Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: "config", Cluster: true,
+		Log: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { db.Close() })
-	keys, err := clusterstate.ParseKeys(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := clusterstate.Open(t.Context(), db, keys, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(clusterstate.ParseKeys(key))(t)
+	rows := must.Get(clusterstate.Open(t.Context(), db, keys, slog.New(slog.DiscardHandler)))(t)
 	s, root := open(t, f, nil)
-	if err := s.Share(t.Context(), rows); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Share(t.Context(), rows))
 	ctx, stop := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	work.Go(func() { rows.Run(ctx) })
@@ -77,17 +67,13 @@ func TestServersShareSettings(t *testing.T) {
 	if _, ok := b.Current().Env("OTHER"); ok {
 		t.Error("the second server goes on with its own secrets")
 	}
-	if err := a.AddModel(config.ModelEdit{Name: "new", Key: secret("sk-very-secret"),
-		Fields: map[string]any{"use": "openai", "headers": map[string]any{"X-Auth": "header-secret"}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.AddModel(config.ModelEdit{Name: "new", Key: secret("sk-very-secret"),
+		Fields: map[string]any{"use": "openai", "headers": map[string]any{"X-Auth": "header-secret"}}}))
 	eventually(t, "the other server has the new model", func() bool { _, ok := b.Current().Model("new"); return ok })
 	if m := setting(t, b, "new"); m.APIKey != "sk-very-secret" || m.Headers["X-Auth"] != "header-secret" {
 		t.Errorf("the other server has %+v", m)
 	}
-	if err := b.RemoveModel("old"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.RemoveModel("old"))
 	eventually(t, "the first server has lost it", func() bool { _, ok := a.Current().Model("old"); return !ok })
 	left := string(rowsA.Get("secrets.env").Body)
 	if _, ok := a.Current().Env("FAWN_MODEL_OLD_KEY"); ok || strings.Contains(left, "imported") {
@@ -113,22 +99,14 @@ func TestEditsOnTwoServersAtOnceAllCount(t *testing.T) {
 		wg.Go(func() {
 			for n := range 4 {
 				name := fmt.Sprintf("m-%d-%d", i, n)
-				if err := s.AddModel(config.ModelEdit{Name: name, Key: secret("key of " + name)}); err != nil {
-					t.Error(err)
-				}
-				err := s.EditServers(func(list config.Servers) (config.Servers, error) {
+				must.Report(t, s.AddModel(config.ModelEdit{Name: name, Key: secret("key of " + name)}))
+				must.Report(t, s.EditServers(func(list config.Servers) (config.Servers, error) {
 					list[name] = map[string]any{"url": "https://example.org/mcp"}
 					return list, nil
-				})
-				if err != nil {
-					t.Error(err)
-				}
-				err = s.Extensions().Edit(func(o extensions.Object) (extensions.Object, error) {
+				}))
+				must.Report(t, s.Extensions().Edit(func(o extensions.Object) (extensions.Object, error) {
 					return o.With("x"+name, []byte("1")), nil
-				}, nil)
-				if err != nil {
-					t.Error(err)
-				}
+				}, nil))
 			}
 		})
 	}
@@ -191,9 +169,7 @@ func TestAChangeOfAModelIsNotLaidOverAnother(t *testing.T) {
 	url := pgtest.URL(t)
 	a, _, _ := member(t, url, sealKey, nil)
 	b, _, _ := member(t, url, sealKey, nil)
-	if err := a.AddModel(config.ModelEdit{Name: "m", Key: secret("one")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.AddModel(config.ModelEdit{Name: "m", Key: secret("one")}))
 	eventually(t, "the other server has the model", func() bool { _, ok := b.Current().Model("m"); return ok })
 	var lost, won int
 	var wg sync.WaitGroup

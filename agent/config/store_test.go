@@ -13,16 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 )
 
 func open(t *testing.T, f files, env map[string]string) (*config.Store, string) {
 	t.Helper()
 	o, root := setup(t, f, env)
-	s, err := config.Open(o, slog.New(slog.NewTextHandler(io.Discard, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(config.Open(o, slog.New(slog.NewTextHandler(io.Discard, nil))))(t)
 	return s, root
 }
 
@@ -75,9 +73,7 @@ func TestEveryFileIsWatched(t *testing.T) {
 			t.Fatalf("%s: not seen; problem %q", step.name, s.Problem())
 		}
 	}
-	if err := os.Remove(filepath.Join(root, "data", "settings.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(root, "data", "settings.yaml")))
 	if !s.Poll() || s.Current().File.Title.MaxChars != 80 {
 		t.Error("the removed settings are still in force")
 	}
@@ -86,15 +82,11 @@ func TestEveryFileIsWatched(t *testing.T) {
 func TestAMissingFileKeepsTheLastConfiguration(t *testing.T) {
 	s, root := open(t, files{"config.yaml": "title: {max_words: 4}\n"}, nil)
 	path := filepath.Join(root, "config.yaml")
-	if err := os.Rename(path, path+"~"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(path, path+"~"))
 	if s.Poll() || words(s) != 4 || !strings.Contains(s.Problem(), "is missing") {
 		t.Errorf("got %d, problem %q", words(s), s.Problem())
 	}
-	if err := os.Rename(path+"~", path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(path+"~", path))
 	s.Poll()
 	if words(s) != 4 || s.Problem() != "" {
 		t.Errorf("back again: %d, problem %q", words(s), s.Problem())
@@ -167,9 +159,7 @@ func TestReadersSeeWholeSnapshotsWhilePolling(t *testing.T) {
 	for i := 2; i < 20; i++ {
 		write(t, root,
 			files{"config.tmp": "title: {max_words: " + strconv.Itoa(i) + ", max_chars: " + strconv.Itoa(i+10) + "}\n"})
-		if err := os.Rename(filepath.Join(root, "config.tmp"), filepath.Join(root, "config.yaml")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(filepath.Join(root, "config.tmp"), filepath.Join(root, "config.yaml")))
 		if !s.Poll() {
 			t.Errorf("edit %d not seen", i)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 )
 
@@ -13,10 +14,8 @@ import (
 // them, and config.yaml's words count again once they are taken back.
 func TestWebServicesAreSetUpInTheSettings(t *testing.T) {
 	s, root := open(t, files{"config.yaml": "web: {fallback: false, ports: [3000]}\ndisabled_tools: [image_search]\n"}, nil)
-	if err := s.ChangeWeb(config.WebEdit{Order: []string{"brave", "tavily"}, Fallback: new(true),
-		SearXNG: new("http://127.0.0.1:8888"), Keys: map[string]config.Secret{"TAVILY_API_KEY": "tvly-secret"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.ChangeWeb(config.WebEdit{Order: []string{"brave", "tavily"}, Fallback: new(true),
+		SearXNG: new("http://127.0.0.1:8888"), Keys: map[string]config.Secret{"TAVILY_API_KEY": "tvly-secret"}}))
 	w := s.Current().File.Web
 	if fmt.Sprintln(w.Order, w.Fallback, w.SearXNGURL, w.Ports, w.Enabled) != "[brave tavily] true http://127.0.0.1:8888 [3000] true\n" {
 		t.Errorf("%+v", w)
@@ -27,9 +26,7 @@ func TestWebServicesAreSetUpInTheSettings(t *testing.T) {
 	if strings.Contains(text(t, root, "settings.yaml"), "tvly-secret") || !strings.Contains(text(t, root, "secrets.env"), "tvly-secret") {
 		t.Error("the key is in the wrong file")
 	}
-	if err := s.ChangeWeb(config.WebEdit{Keys: map[string]config.Secret{"TAVILY_API_KEY": ""}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.ChangeWeb(config.WebEdit{Keys: map[string]config.Secret{"TAVILY_API_KEY": ""}}))
 	if _, ok := s.Current().Env("TAVILY_API_KEY"); ok || len(s.Current().File.Web.Order) != 2 {
 		t.Error("the key was not forgotten, or more than it")
 	}
@@ -45,9 +42,7 @@ func TestWebServicesAreSetUpInTheSettings(t *testing.T) {
 		on   bool
 		want string
 	}{{"bash", false, "[image_search bash]"}, {"image_search", true, "[bash]"}, {"bash", true, "[]"}} {
-		if err := s.SwitchTool(step.name, step.on); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.SwitchTool(step.name, step.on))
 		if got := fmt.Sprint(s.Current().File.DisabledTools); got != step.want {
 			t.Errorf("%s %v: %s, want %s", step.name, step.on, got, step.want)
 		}

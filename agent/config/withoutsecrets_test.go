@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 )
 
@@ -24,10 +25,7 @@ sandbox:
 		"extensions_config.json": `{"mcpServers": {"a": {"command": "npx", "env": {"TOKEN": "secret", "B": "$B"}, "url": "https://e.org/<x>",
 			"oauth": {"client_secret": "secret", "client_id": "me"}, "n": 12345678901234567890}}}`,
 	} {
-		b, err := config.WithoutSecrets(name, []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(config.WithoutSecrets(name, []byte(text)))(t)
 		got := string(b)
 		if strings.Contains(strings.ToLower(strings.ReplaceAll(got, config.NotInBackup, "")), "sk-secret") ||
 			strings.Contains(got, ": secret") || strings.Contains(got, `"secret"`) ||

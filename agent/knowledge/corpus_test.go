@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/knowledge"
 	"fawn/sandbox/files"
 	"fawn/store"
@@ -144,15 +145,8 @@ func read(t testing.TB, dir string, e knowledge.Embedder, change ...func(*knowle
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	data := t.TempDir()
-	db, err := store.Open(t.Context(), store.Config{Dir: data, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: data, Log: log}))(t)
+	t.Cleanup(func() { must.Report(t, db.Close()) })
 	conf := knowledge.Config{DB: db, Dirs: files.Dirs{Root: data}, Log: log, Folders: func() []string { return []string{dir} },
 		Embedder: func() knowledge.Embedder { return e }}
 	for _, f := range change {
@@ -177,16 +171,10 @@ func read(t testing.TB, dir string, e knowledge.Embedder, change ...func(*knowle
 		<-ended
 	})
 	for {
-		list, err := db.Sources(t.Context(), c.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(db.Sources(t.Context(), c.ID))(t)
 		ready := !slices.ContainsFunc(list, func(s store.Source) bool { return s.State == store.SourcePending })
 		if ready && e != nil {
-			left, err := db.Unembedded(t.Context(), c.ID, e.Model())
-			if err != nil {
-				t.Fatal(err)
-			}
+			left := must.Get(db.Unembedded(t.Context(), c.ID, e.Model()))(t)
 			ready = len(left) == 0
 		}
 		if ready {
@@ -216,10 +204,7 @@ func kept(t testing.TB, all map[string]string) string {
 func (s *shelf) judge(t testing.TB, list []question) (ndcg, recall float64) {
 	t.Helper()
 	for _, q := range list {
-		hits, err := s.Search(t.Context(), []store.Collection{s.in}, q.text, nil, 40)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits := must.Get(s.Search(t.Context(), []store.Collection{s.in}, q.text, nil, 40))(t)
 		var names []string
 		for _, h := range hits {
 			if !slices.Contains(names, h.Document.Name) && len(names) < 10 {
@@ -312,9 +297,7 @@ func BenchmarkCollection(b *testing.B) {
 				return fmt.Sprintf(l.question, l.products[i%len(l.products)], l.aspects[i%len(l.aspects)].word)
 			}
 			for i := range 3 { // vectors come into memory
-				if _, err := s.Search(b.Context(), []store.Collection{s.in}, query(i), nil, 10); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(s.Search(b.Context(), []store.Collection{s.in}, query(i), nil, 10))(b)
 			}
 			i := 0
 			spent = cpuTime()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/knowledge"
 	"fawn/agent/llm/llmerr"
 	"fawn/sandbox/files"
@@ -42,10 +43,7 @@ func TestAFailingModelLeavesTheWords(t *testing.T) {
 	s := read(t, kept(t, map[string]string{"a.md": "The price is high.", "b.md": "The weather is fine."}), m)
 	find := func(query string) string {
 		t.Helper()
-		hits, err := s.Search(t.Context(), []store.Collection{s.in}, query, nil, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits := must.Get(s.Search(t.Context(), []store.Collection{s.in}, query, nil, 1))(t)
 		if len(hits) == 0 {
 			return ""
 		}
@@ -66,10 +64,7 @@ func TestPassagesThatAreGoneAreNotFoundByMeaning(t *testing.T) {
 	s := read(t, kept(t, map[string]string{"a.md": "The price is high.", "b.md": "The price is low."}), knowing{nil, 64})
 	search := func() (names []string) {
 		t.Helper()
-		hits, err := s.Search(t.Context(), []store.Collection{s.in}, "price", nil, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits := must.Get(s.Search(t.Context(), []store.Collection{s.in}, "price", nil, 10))(t)
 		for _, h := range hits {
 			names = append(names, h.Document.Name)
 		}
@@ -122,19 +117,14 @@ func TestDocumentsWithoutRoomAreReadWhenThereIsSome(t *testing.T) {
 	s := read(t, kept(t, map[string]string{"a.md": "The price is high."}), nil, func(c *knowledge.Config) { c.Most = most.Load })
 	state := func() store.Document {
 		t.Helper()
-		d, err := s.db.CollectionDocumentNamed(t.Context(), s.in.ID, "a.md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(s.db.CollectionDocumentNamed(t.Context(), s.in.ID, "a.md"))(t)
 		return d
 	}
 	if d := state(); d.Reason != knowledge.Full {
 		t.Fatalf("%+v", d)
 	}
 	most.Store(100)
-	if err := s.Update(t.Context(), "ann", s.in.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Update(t.Context(), "ann", s.in.ID, ""))
 	for end := time.Now().Add(20 * time.Second); state().State != "converted"; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%+v", state())
@@ -209,9 +199,7 @@ func TestWhatIsSavedAgainMeansTheSame(t *testing.T) {
 func TestAccountsAreNotFoundOutByTrying(t *testing.T) {
 	t.Parallel()
 	s := read(t, t.TempDir(), nil)
-	if err := s.db.PutTeam(t.Context(), store.Team{ID: "t", Name: "Secret", Rules: []byte("{}")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.db.PutTeam(t.Context(), store.Team{ID: "t", Name: "Secret", Rules: []byte("{}")}))
 	var bad *knowledge.Invalid
 	if err := s.Share(t.Context(), s.in, false, "", "Secret", store.Viewer); !errors.As(err, &bad) || bad.Field != "group" {
 		t.Errorf("a group of others: %v", err)
@@ -248,18 +236,13 @@ func TestACollectionThatIsDeletedDuringAnUpload(t *testing.T) {
 	var dirs files.Dirs
 	s := read(t, t.TempDir(), nil, func(c *knowledge.Config) { dirs = c.Dirs })
 	form := &beginning{strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"a.md\"\r\n\r\ntext\r\n--b--\r\n"), func() {
-		if err := s.db.DeleteCollection(t.Context(), "ann", s.in.ID); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, s.db.DeleteCollection(t.Context(), "ann", s.in.ID))
 	}}
 	_, err := s.Save(t.Context(), "ann", s.in.ID, multipart.NewReader(form, "b"), uploads.Default())
 	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the upload: %v", err)
 	}
-	at, err := dirs.Folder(store.CollectionShelf(s.in.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(dirs.Folder(store.CollectionShelf(s.in.ID)))(t)
 	if _, err := os.Stat(at); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("its folder: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 	"fawn/store"
 )
@@ -34,9 +35,7 @@ func TestAnErrorThatMayPassLeavesWhatWasRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := filepath.Join(dir, "a.md")
-	if err := os.WriteFile(at, []byte("The price is high."), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(at, []byte("The price is high."), 0o600))
 	stamp := 0
 	take := func(open error) error {
 		t.Helper()
@@ -61,10 +60,7 @@ func TestAnErrorThatMayPassLeavesWhatWasRead(t *testing.T) {
 	}
 	want := func(what, state, reason, text string, stamped bool) {
 		t.Helper()
-		d, err := db.CollectionDocumentNamed(ctx, c.ID, "a.md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(db.CollectionDocumentNamed(ctx, c.ID, "a.md"))(t)
 		got, err := db.DocumentText(ctx, d.ID)
 		if err != nil || d.State != state || d.Reason != reason || got != text || (d.Stamp != "") != stamped {
 			t.Errorf("%s: %+v %q %v", what, d, got, err)

@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/llm/llmerr"
@@ -131,11 +132,8 @@ func TestCompactByHand(t *testing.T) {
 	w.say(t, "question", "")
 	compact := func(s *agent.State) agent.State {
 		t.Helper()
-		p, err := w.b.Compact(t.Context(), s,
-			lead.Wish{Force: true, Keep: middleware.Amount{Type: "messages", Value: 2}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(w.b.Compact(t.Context(), s,
+			lead.Wish{Force: true, Keep: middleware.Amount{Type: "messages", Value: 2}}))(t)
 		return p
 	}
 	s := w.state(t)

@@ -6,6 +6,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/profile"
@@ -15,15 +16,10 @@ import (
 // library is a setup with these custom agents of the one owner.
 func library(t *testing.T, list ...profile.Agent) setup {
 	t.Helper()
-	l, err := profile.Open(t.TempDir(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(profile.Open(t.TempDir(), "default"))(t)
 	t.Cleanup(func() { l.Close() })
 	for _, a := range list {
-		if err := l.Create("default", a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Create("default", a))
 	}
 	return func(_ *config.File, o *lead.Options) { o.Agents = l }
 }
@@ -66,9 +62,7 @@ func TestASmallModelIsToldTheSoulInShort(t *testing.T) {
 		library(t, profile.Agent{Name: "long", Soul: "Begin. " + strings.Repeat("soul ", 2000)}),
 		func(f *config.File, o *lead.Options) {
 			f.Models[0].ContextWindow = 4096
-			if err := o.Agents.SetUser("default", "Ada. "+strings.Repeat("user ", 2000)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, o.Agents.SetUser("default", "Ada. "+strings.Repeat("user ", 2000)))
 		})
 	w.say(t, "hi", `{"agent_name":"long"}`)
 	system := w.request(t, 0).System

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/llm/llmerr"
@@ -192,9 +193,7 @@ func TestWaitsAreWhatTheProviderAsksFor(t *testing.T) {
 				model := &agenttest.Script{Replies: []agenttest.Reply{{Err: c.err}, agenttest.Say("Here.")}}
 				a := &agent.Agent{Model: model, Chain: []agent.Middleware{stage}}
 				start := time.Now()
-				if _, err := a.Run(t.Context(), turn); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(a.Run(t.Context(), turn))(t)
 				if took := time.Since(start); took < c.from || took > c.to {
 					t.Errorf("waited %s, want %s to %s", took, c.from, c.to)
 				}
@@ -207,10 +206,7 @@ func TestWaitsAreWhatTheProviderAsksFor(t *testing.T) {
 func llmErrors(t *testing.T) agent.Middleware {
 	t.Helper()
 	b, _ := builder(t, nil)
-	a, err := b.Build(t.Context(), runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(b.Build(t.Context(), runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{}}))(t)
 	for _, m := range a.Chain {
 		if m.Name == "llm_errors" {
 			return m
@@ -223,24 +219,16 @@ func llmErrors(t *testing.T) agent.Middleware {
 // failure is what readers of a failed run are told.
 func (w *world) failure(t *testing.T, run string) runevent.Failure {
 	t.Helper()
-	r, err := w.m.Follow(t.Context(), run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.m.Follow(t.Context(), run))(t)
 	var f runevent.Failure
 	for after := int64(0); ; {
-		evs, err := r.Next(t.Context(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		evs := must.Get(r.Next(t.Context(), after))(t)
 		if evs == nil {
 			return f
 		}
 		for _, e := range evs {
 			if e.Kind == runevent.KindError {
-				if err := json.Unmarshal(e.Data, &f); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(e.Data, &f))
 			}
 		}
 		after = evs[len(evs)-1].To

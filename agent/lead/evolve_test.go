@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/skills"
@@ -22,10 +23,7 @@ func evolving(closed bool) setup {
 func TestAnAgentWritesSkills(t *testing.T) {
 	const text = "---\nname: tea\ndescription: Makes tea\n---\nBoil <water>.\n"
 	args := func(v map[string]any) string {
-		b, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(json.Marshal(v))(t)
 		return string(b)
 	}
 	create := args(map[string]any{"action": "create", "name": "tea", "content": text})

@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
@@ -42,13 +43,8 @@ func TestRunsOfGuestsHaveNoCommandsServersMemoryOrHelpers(t *testing.T) {
 	run := func(guest bool) []string {
 		turn := agenttest.Turn("go", &agenttest.Sink{})
 		turn.Options.Guest, turn.Options.Subagents = guest, true
-		a, err := b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: "r", Options: &turn.Options})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := a.Run(t.Context(), turn); err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: "r", Options: &turn.Options}))(t)
+		must.Get(a.Run(t.Context(), turn))(t)
 		return toolNames(a)
 	}
 	all := run(false)

@@ -15,6 +15,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
@@ -119,30 +120,19 @@ func TestChainOverSeveralTurns(t *testing.T) {
 	turn := agenttest.Turn("", sink)
 	turn.State = agent.State{}
 	up := filepath.Join(dirs.Root, "threads", turn.ThreadID, "user-data", "uploads")
-	if err := os.MkdirAll(up, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(up, 0o700))
 	known := map[string]bool{}
 	var before *agent.Request
 	for i, text := range []string{"work on <b>this</b>", "thanks", "again"} {
-		if err := os.WriteFile(filepath.Join(up, []string{"a b.txt", "second.txt", "third.txt"}[i]),
-			[]byte("line one\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(up, []string{"a b.txt", "second.txt", "third.txt"}[i]),
+			[]byte("line one\n"), 0o600))
 		in := &agent.Message{ID: fmt.Sprint("h", i), Type: agent.TypeHuman, Content: agent.Text(text)}
 		known[in.ID] = true
-		if err := turn.State.Apply(agent.State{Messages: []*agent.Message{in}}); err != nil {
-			t.Fatal(err)
-		}
-		a, err := b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: fmt.Sprint("r", i),
-			Options: &turn.Options})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, turn.State.Apply(agent.State{Messages: []*agent.Message{in}}))
+		a := must.Get(b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: fmt.Sprint("r", i),
+			Options: &turn.Options}))(t)
 		a.Model = script
-		if _, err := a.Run(t.Context(), turn); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(a.Run(t.Context(), turn))(t)
 	}
 	noRewrites(t, sink.Steps(), known)
 	for _, req := range script.Requests() {
@@ -197,19 +187,14 @@ func samePrefix(t *testing.T, before, after *agent.Request) {
 func TestToolsMakeFoldersTheyNeed(t *testing.T) {
 	b, _ := builder(t, nil)
 	o := agent.Options{}
-	a, err := b.Build(t.Context(), runs.Spec{ThreadID: "t1", Options: &o})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(b.Build(t.Context(), runs.Spec{ThreadID: "t1", Options: &o}))(t)
 	a.Chain = nil
 	a.Model = &agenttest.Script{
 		Replies: []agenttest.Reply{agenttest.Call("c1", "ls", `{"path":"/mnt/user-data/workspace"}`),
 			agenttest.Call("c2", "write_file", `{"path":"x.txt","content":"x"}`)},
 	}
 	turn := agenttest.Turn("go", &agenttest.Sink{})
-	if _, err := a.Run(context.Background(), turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(context.Background(), turn))(t)
 	for _, m := range turn.State.Messages {
 		if m.Type == agent.TypeTool && m.Status != "success" {
 			t.Errorf("%s: %s", m.ToolCallID, m.Content.Text)
@@ -223,26 +208,17 @@ func TestNoLimitMeansNoLimit(t *testing.T) {
 	file.Sandbox.ReadFileOutputMaxChars, file.Sandbox.LsOutputMaxChars = 0, 0
 	dirs := files.Dirs{Root: t.TempDir()}
 	b := lead.New(config.Fixed(&config.Snapshot{File: file}).Current, dirs, slog.New(slog.DiscardHandler))
-	if err := dirs.Create("t1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Create("t1"))
 	long := strings.Repeat("a line of the file\n", 10_000)
-	if err := os.WriteFile(filepath.Join(dirs.Root, "threads", "t1", "user-data", "workspace", "long.txt"),
-		[]byte(long), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dirs.Root, "threads", "t1", "user-data", "workspace", "long.txt"),
+		[]byte(long), 0o600))
 	turn := agenttest.Turn("go", &agenttest.Sink{})
-	a, err := b.Build(t.Context(), runs.Spec{ThreadID: "t1", Options: &turn.Options})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(b.Build(t.Context(), runs.Spec{ThreadID: "t1", Options: &turn.Options}))(t)
 	a.Model = &agenttest.Script{
 		Replies: []agenttest.Reply{agenttest.Call("c1", "read_file", `{"path":"long.txt"}`, "c2", "ls",
 			`{"path":"/mnt/user-data/workspace"}`)},
 	}
-	if _, err := a.Run(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), turn))(t)
 	if got := turn.State.Messages[2].Content.Text; len(got) < len(long)-1 {
 		t.Errorf("%d of %d characters were read", len(got), len(long))
 	}

@@ -16,6 +16,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/tools"
@@ -178,10 +179,7 @@ func TestPicturesAreMadeAndEdited(t *testing.T) {
 	if got := fmt.Sprint(s.Artifacts); got != "[/mnt/user-data/outputs/a-red-square-flat.png /mnt/user-data/outputs/a-red-square-flat-2.png /mnt/user-data/outputs/blue.png]" {
 		t.Error(got)
 	}
-	f, err := w.dirs.Open("t1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(w.dirs.Open("t1"))(t)
 	defer f.Close()
 	for _, at := range s.Artifacts {
 		if info, err := f.Stat(at); err != nil || info.Size() != int64(len(redPNG())) {

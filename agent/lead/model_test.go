@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/llm/llmerr"
@@ -27,9 +28,7 @@ func pair(scripts map[string]*agenttest.Script) setup {
 func metadata(t *testing.T, raw json.RawMessage) map[string]any {
 	t.Helper()
 	var m map[string]any
-	if err := json.Unmarshal(raw, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &m))
 	return m
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
@@ -26,11 +27,8 @@ func TestTheStagesStandInTheirOrder(t *testing.T) {
 		o.Tools = []*agent.Tool{hidden}
 		o.Skills = shelf(t, nil)
 	})
-	a, err := w.b.Build(t.Context(),
-		runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{PlanMode: true, Subagents: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(w.b.Build(t.Context(),
+		runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{PlanMode: true, Subagents: true}}))(t)
 	for _, m := range a.Chain {
 		got = append(got, m.Name)
 	}
@@ -75,17 +73,10 @@ func sharedPrefix(tb testing.TB) float64 {
 	for i := range 20 {
 		in := &agent.Message{ID: fmt.Sprint("h", i), Type: agent.TypeHuman,
 			Content: agent.Text(fmt.Sprint("question <", i, "> "))}
-		if err := turn.State.Apply(agent.State{Messages: []*agent.Message{in}}); err != nil {
-			tb.Fatal(err)
-		}
-		a, err := builder.Build(tb.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: fmt.Sprint("r", i),
-			Options: &turn.Options})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if _, err := a.Run(tb.Context(), turn); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, turn.State.Apply(agent.State{Messages: []*agent.Message{in}}))
+		a := must.Get(builder.Build(tb.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: fmt.Sprint("r", i),
+			Options: &turn.Options}))(tb)
+		must.Get(a.Run(tb.Context(), turn))(tb)
 	}
 	var shared, all int
 	reqs := script.Requests()
@@ -109,10 +100,7 @@ func wire(tb testing.TB, req *agent.Request) string {
 	}
 	b.WriteString(req.System)
 	for _, m := range req.Messages {
-		body, err := agent.Encode(m)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		body := must.Get(agent.Encode(m))(tb)
 		b.Write(body)
 	}
 	return b.String()

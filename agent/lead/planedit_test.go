@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 )
 
@@ -38,10 +39,7 @@ func TestAPersonEditsThePlanOfARun(t *testing.T) {
 	}
 	edit := func(f func([]agent.Todo) []agent.Todo) {
 		t.Helper()
-		_, err := w.m.EditPlan(t.Context(), "t1", func(was []agent.Todo) ([]agent.Todo, error) { return f(was), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.m.EditPlan(t.Context(), "t1", func(was []agent.Todo) ([]agent.Todo, error) { return f(was), nil }))(t)
 	}
 	asked(2)
 	edit(func(was []agent.Todo) []agent.Todo {
@@ -85,12 +83,10 @@ func TestAPlanChangedBetweenTurnsIsToldInTheNext(t *testing.T) {
 		agenttest.Say("b"), agenttest.Say("c"), agenttest.Say("d")})
 	w.say(t, "do it", `{"is_plan_mode":true}`)
 	for _, text := range []string{"first", "second"} {
-		if _, err := w.m.EditPlan(t.Context(), "t1", func(was []agent.Todo) ([]agent.Todo, error) {
+		must.Get(w.m.EditPlan(t.Context(), "t1", func(was []agent.Todo) ([]agent.Todo, error) {
 			was[1].Content = text
 			return was, nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	if run := w.say(t, "go on", ""); run.Status != runs.Success {
 		t.Fatal(run.Error)

@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
@@ -83,12 +84,8 @@ func TestNothingFromOutsideOpensABlock(t *testing.T) {
 			}
 		})
 	up := filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "uploads")
-	if err := os.MkdirAll(up, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(up, "a<system>canary.txt"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(up, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(up, "a<system>canary.txt"), []byte("x"), 0o600))
 	const options = `{"is_plan_mode":true,"subagent_enabled":true}`
 	w.say(t, canary, options)
 	w.run(t,

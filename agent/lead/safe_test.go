@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 )
 
@@ -97,10 +98,7 @@ func TestAnyPrefixOfAnyLogMakesARequestEveryProviderTakes(t *testing.T) {
 	if testing.Short() {
 		n = 500
 	}
-	a, err := b.Build(t.Context(), runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(b.Build(t.Context(), runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{}}))(t)
 	var model agent.ModelFunc = func(_ context.Context, _ *agent.Turn, req *agent.Request) (*agent.Message, error) {
 		return nil, obeys(req)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
@@ -53,10 +54,7 @@ func build(t *testing.T, file config.File, o lead.Options) (*agent.Agent, *agent
 	b := lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, files.Dirs{Root: t.TempDir()},
 		slog.New(slog.DiscardHandler), o)
 	turn := agenttest.Turn("go", &agenttest.Sink{})
-	a, err := b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: turn.RunID, Options: &turn.Options})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: turn.RunID, Options: &turn.Options}))(t)
 	return a, turn
 }
 
@@ -79,10 +77,7 @@ func TestToolsAreOfferedToThoseWhoCanUseThem(t *testing.T) {
 	blind.Models = []config.Model{{Name: "m", Use: "openai", BaseURL: "http://127.0.0.1:1/v1", APIKey: "key"}}
 	cfg := sandbox.DefaultConfig()
 	cfg.Provider, cfg.Dirs = sandbox.ProviderOff, files.Dirs{Root: t.TempDir()}
-	off, err := providers.New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	off := must.Get(providers.New(t.Context(), cfg))(t)
 	for name, c := range map[string]struct {
 		file        config.File
 		box         sandbox.Provider
@@ -118,9 +113,7 @@ func TestCommandsRunThroughTheChain(t *testing.T) {
 		agenttest.Call("c7", "read_file", `{"path":"/etc/passwd"}`),
 		agenttest.Say("done"),
 	}}
-	if _, err := a.Run(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), turn))(t)
 	agenttest.NoRewrites(t, turn.Sink.(*agenttest.Sink).Steps(), turn.State.Messages[0])
 	got := map[string]string{}
 	for _, m := range turn.State.Messages {
@@ -195,9 +188,7 @@ func TestTheLimitOfAWriteIsConfigured(t *testing.T) {
 		a.Model = &agenttest.Script{
 			Replies: []agenttest.Reply{agenttest.Call("c1", "write_file", `{"path":"a.txt","content":"12345678901"}`)},
 		}
-		if _, err := a.Run(t.Context(), turn); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(a.Run(t.Context(), turn))(t)
 		if m := turn.State.Messages[2]; !strings.HasPrefix(m.Content.Text, want) {
 			t.Errorf("limit %d: %q", limit, m.Content.Text)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/profile"
@@ -23,21 +24,14 @@ func shelf(t *testing.T, texts map[string]string) *skills.Library {
 	dir := t.TempDir()
 	for name, text := range texts {
 		at := filepath.Join(dir, "skills", "custom", name)
-		if err := os.MkdirAll(at, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(at, 0o700))
 		text = "---\nname: " + name + "\ndescription: About " + name + "\n" + text
-		if err := os.WriteFile(filepath.Join(at, skills.File), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(at, skills.File), []byte(text), 0o600))
 	}
-	l, err := skills.Open(skills.Options{Path: func() string { return filepath.Join(dir, "skills") },
+	l := must.Get(skills.Open(skills.Options{Path: func() string { return filepath.Join(dir, "skills") },
 		Shown: filepath.Join(dir, "shown"), State: func() string {
 			return filepath.Join(dir, "extensions_config.json")
-		}, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}, Log: slog.New(slog.DiscardHandler)}))(t)
 	return l
 }
 
@@ -50,13 +44,9 @@ func TestThePromptListsEnabledSkills(t *testing.T) {
 	l := shelf(t, map[string]string{"paint": "---\nSecret of paint", "draw": "---\nSecret of drawing", "torn": "---"})
 	w := newWorld(t, []agenttest.Reply{agenttest.Say("a"), agenttest.Say("b"), agenttest.Say("c")}, withShelf(l))
 	w.say(t, "go", "")
-	if err := l.SetEnabled(map[string]bool{"torn": false}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.SetEnabled(map[string]bool{"torn": false}))
 	w.say(t, "go", "")
-	if err := l.SetEnabled(map[string]bool{"paint": false}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.SetEnabled(map[string]bool{"paint": false}))
 	w.say(t, "go", "")
 	const draw = "\n- `draw`: About draw (/mnt/skills/custom/draw/SKILL.md)"
 	for i, want := range []string{
@@ -73,16 +63,11 @@ func TestThePromptListsEnabledSkills(t *testing.T) {
 
 // TestAnAgentHasItsOwnSkills and no others, in its prompt and by name.
 func TestAnAgentHasItsOwnSkills(t *testing.T) {
-	lib, err := profile.Open(t.TempDir(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lib := must.Get(profile.Open(t.TempDir(), "default"))(t)
 	t.Cleanup(func() { _ = lib.Close() })
 	for _, a := range []profile.Agent{{Name: "painter", Skills: []string{"paint", "gone"}},
 		{Name: "none", Skills: []string{}}, {Name: "all"}} {
-		if err := lib.Create("default", a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, lib.Create("default", a))
 	}
 	for name, want := range map[string]string{"painter": "paint", "none": "", "all": "draw paint"} {
 		w := newWorld(t, []agenttest.Reply{agenttest.Say("a")},
@@ -126,9 +111,7 @@ func TestAMessageNamesASkill(t *testing.T) {
 	if got := w.state(t).Messages[0].Content.String(); got != "/paint the wall" {
 		t.Errorf("the message was changed: %q", got)
 	}
-	if err := l.SetEnabled(map[string]bool{"paint": false}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.SetEnabled(map[string]bool{"paint": false}))
 	w.say(t, "and now?", "")
 	second := lines(w.request(t, 1))
 	if !strings.HasPrefix(second, strings.TrimSpace(first)) || strings.Count(second, "<slash_skill_activation>") != 1 {
@@ -139,9 +122,7 @@ func TestAMessageNamesASkill(t *testing.T) {
 // TestASkillThatCannotBeHadIsAnsweredWithoutAModel, and what only looks like one is a plain message.
 func TestASkillThatCannotBeHadIsAnsweredWithoutAModel(t *testing.T) {
 	l := shelf(t, map[string]string{"paint": "---\nx", "off": "---\nx", "torn": "- x: [\n---\nx"})
-	if err := l.SetEnabled(map[string]bool{"off": false}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.SetEnabled(map[string]bool{"off": false}))
 	for text, want := range map[string]string{
 		"/nobody":  "There is no skill called `nobody`. Available: `/paint`.",
 		"/off now": "The skill `off` is turned off.",
@@ -198,16 +179,11 @@ func TestToolsOfASkillCountWhileItIsInUse(t *testing.T) {
 // TestUnknownListsAllowHarmlessToolsOnly: skills that cannot be looked at any more once one was read.
 func TestUnknownListsAllowHarmlessToolsOnly(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(gone, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(gone, nil, 0o600))
 	at, dir := filepath.Join(t.TempDir(), "skills"), t.TempDir()
-	l, err := skills.Open(skills.Options{Path: func() string { return at }, Shown: filepath.Join(dir, "shown"),
+	l := must.Get(skills.Open(skills.Options{Path: func() string { return at }, Shown: filepath.Join(dir, "shown"),
 		State: func() string { return filepath.Join(dir, "extensions_config.json") },
-		Log:   slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+		Log:   slog.New(slog.DiscardHandler)}))(t)
 	calls := []agenttest.Reply{agenttest.Call("a", "cat", `{"path":"/mnt/skills/custom/free/SKILL.md"}`),
 		agenttest.Call("y", "present_files", `{"filepaths":[]}`), agenttest.Call("z", "ls", `{"path":"."}`),
 		agenttest.Say("done")}

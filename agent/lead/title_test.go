@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
@@ -121,9 +122,7 @@ func TestALateTitleIsStoredWhenTheThreadIsIdle(t *testing.T) {
 		})
 	w.say(t, "paint it", "")
 	before := w.head(t)
-	if err := w.m.Retitle(t.Context(), "t1", "paint it", "Red"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Retitle(t.Context(), "t1", "paint it", "Red"))
 	head := w.head(t)
 	s := w.state(t)
 	if *s.Title != "Red" || head.Parent != before.ID || head.Source != "update" ||
@@ -151,16 +150,11 @@ func TestATitleWaitsForTheRunInTheWay(t *testing.T) {
 		f.Title.Enabled, f.Title.ModelName = true, lead.OfflineModel
 	})
 	w.say(t, "paint it", "")
-	run, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: []byte(`{"messages":"more"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: []byte(`{"messages":"more"}`)}))(t)
 	done := make(chan error, 1)
 	go func() { done <- w.m.Retitle(t.Context(), "t1", "paint it", "Red") }()
 	close(open)
-	if _, err := w.m.Wait(t.Context(), run.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.m.Wait(t.Context(), run.ID))(t)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

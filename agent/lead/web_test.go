@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/profile"
@@ -21,20 +22,15 @@ import (
 func TestEntriesChooseWebServices(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(at, []byte(`
+	must.Do(t, os.WriteFile(at, []byte(`
 tools:
   - {name: web_search, group: web, use: "deerflow.community.ddg_search.tools:web_search_tool", max_results: 7, region: de-de, safesearch: strict}
   - {name: web_fetch, use: jina, api_key: k, base_url: "http://127.0.0.1:1", timeout: 1.5, allow_private_addresses: true}
   - {name: image_search, use: "deerflow.community.serper.tools:image_search_tool", api_key: $NOT_SET_ANYWHERE}
 web: {searxng_url: "http://127.0.0.1:2", allow_private: [10.1.0.0/16, 10.2.0.1, nonsense], ports: [3000], fallback: false}
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := config.Open(config.Options{DataDir: t.TempDir(), Config: at, Classes: lead.Classes()},
-		slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+`), 0o600))
+	c := must.Get(config.Open(config.Options{DataDir: t.TempDir(), Config: at, Classes: lead.Classes()},
+		slog.New(slog.DiscardHandler)))(t)
 	s := lead.WebSettings(c.Current())
 	got := fmt.Sprintf("%+v", s.Search)
 	if got != "{Provider:duckduckgo Key: Base: Most:7 Time:0s Region:de-de SafeSearch:strict Public:false}" {

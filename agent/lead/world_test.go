@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
@@ -52,15 +53,11 @@ func newWorld(t *testing.T, replies []agenttest.Reply, change ...setup) *world {
 	w.dirs = files.Dirs{Root: dir}
 	w.b = lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, w.dirs, log, o)
 	w.m = runs.New(runs.Config{DB: w.db, Build: w.b.Build, Log: log})
-	if err := w.m.Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Recover(t.Context()))
 	t.Cleanup(func() {
 		w.m.Close()
 		w.b.Close()
-		if err := w.db.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, w.db.Close())
 		if t.Failed() {
 			t.Logf("log:\n%s", w.log)
 		}
@@ -71,10 +68,7 @@ func newWorld(t *testing.T, replies []agenttest.Reply, change ...setup) *world {
 // say sends a message to thread t1 with options of the run, and waits for the end.
 func (w *world) say(t *testing.T, text, options string) store.Run {
 	t.Helper()
-	in, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"type": "human", "content": text}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(json.Marshal(map[string]any{"messages": []any{map[string]any{"type": "human", "content": text}}}))(t)
 	return w.run(t, in, options)
 }
 
@@ -84,38 +78,23 @@ func (w *world) run(t *testing.T, input json.RawMessage, options string) store.R
 	if options == "" {
 		options = "{}"
 	}
-	started, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: input, Context: json.RawMessage(options)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended, err := w.m.Wait(t.Context(), started.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	started := must.Get(w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: input, Context: json.RawMessage(options)}))(t)
+	ended := must.Get(w.m.Wait(t.Context(), started.ID))(t)
 	return ended
 }
 
 // state is the thread as it is stored.
 func (w *world) state(t *testing.T) agent.State {
 	t.Helper()
-	snap, err := w.db.Snapshot(t.Context(), "t1", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := runs.State(snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := must.Get(w.db.Snapshot(t.Context(), "t1", ""))(t)
+	s := must.Get(runs.State(snap))(t)
 	return s
 }
 
 // head is the newest checkpoint of the thread.
 func (w *world) head(t *testing.T) store.Checkpoint {
 	t.Helper()
-	cp, err := w.db.Checkpoint(t.Context(), "t1", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cp := must.Get(w.db.Checkpoint(t.Context(), "t1", "", ""))(t)
 	return cp
 }
 
@@ -132,16 +111,10 @@ func (w *world) request(t *testing.T, n int) *agent.Request {
 // events are the custom events of a run, in order.
 func (w *world) events(t *testing.T, run string) []string {
 	t.Helper()
-	r, err := w.m.Follow(t.Context(), run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.m.Follow(t.Context(), run))(t)
 	var out []string
 	for after := int64(0); ; {
-		evs, err := r.Next(t.Context(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		evs := must.Get(r.Next(t.Context(), after))(t)
 		if evs == nil {
 			return out
 		}

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm"
 	"fawn/agent/llm/llmtest"
 	"fawn/agent/llm/openai"
@@ -42,10 +43,7 @@ type transcriptConfig struct {
 
 func readTranscript(t *testing.T, path string) *transcript {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(path))(t)
 	tr := &transcript{t: t, sections: map[string]string{}}
 	for part := range strings.SplitSeq("\n"+string(raw), "\n== ") {
 		name, body, ok := strings.Cut(part, "\n")
@@ -54,9 +52,7 @@ func readTranscript(t *testing.T, path string) *transcript {
 			tr.order = append(tr.order, name)
 		}
 	}
-	if err := json.Unmarshal([]byte(tr.sections["config"]), &tr.config); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(tr.sections["config"]), &tr.config))
 	return tr
 }
 
@@ -85,9 +81,7 @@ func (tr *transcript) write(path string) {
 		"request 3"} {
 		fmt.Fprintf(&b, "== %s\n%s", name, tr.sections[name])
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		tr.t.Fatal(err)
-	}
+	must.Do(tr.t, os.WriteFile(path, []byte(b.String()), 0o600))
 }
 
 // provider answers calls with the recorded answers and keeps what it was sent.
@@ -126,10 +120,7 @@ func TestTranscriptsOfEveryDialect(t *testing.T) {
 			cfg := llm.Config{Name: name, Use: c.Use, Model: c.Model, BaseURL: c.BaseURL, APIKey: llmtest.Key,
 				MaxTokens: c.MaxTokens, SupportsThinking: c.Thinking, SupportsReasoningEffort: c.Effort,
 				Dialect: c.Dialect, Client: &http.Client{Transport: p}}
-			m, err := llm.New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(llm.New(cfg))(t)
 			options := agent.ModelOptions{Thinking: c.Thinking, Effort: "high"}
 			tools := []*agent.Tool{
 				{Name: "ls", Description: "List a folder.",
@@ -141,11 +132,8 @@ func TestTranscriptsOfEveryDialect(t *testing.T) {
 			}
 			call := func(n int, o agent.ModelOptions) *agent.Message {
 				s := agent.State{Messages: history}
-				got, err := agent.Collect(fmt.Sprintf("ai%d", n),
-					m.Stream(t.Context(), agent.BuildRequest("You list folders.", &s, tools, o)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must.Get(agent.Collect(fmt.Sprintf("ai%d", n),
+					m.Stream(t.Context(), agent.BuildRequest("You list folders.", &s, tools, o))))(t)
 				tr.expect(fmt.Sprintf("request %d", n), p.sent[n-1])
 				history = append(history, got)
 				return got
@@ -182,14 +170,9 @@ func TestTranscriptsOfEveryDialect(t *testing.T) {
 
 func pretty(t *testing.T, m *agent.Message) string {
 	t.Helper()
-	raw, err := agent.Encode(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(agent.Encode(m))(t)
 	var b bytes.Buffer
-	if err := json.Indent(&b, raw, "", " "); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Indent(&b, raw, "", " "))
 	return b.String()
 }
 
@@ -249,10 +232,7 @@ func TestTheDialectIsFoundByKeyAddressAndClass(t *testing.T) {
 // TestTheDocumentedEntriesWork reads the entries of docs/models.md: each makes a model of the
 // dialect its heading names.
 func TestTheDocumentedEntriesWork(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/models.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../docs/models.md"))(t)
 	entries := regexp.MustCompile("(?s)\n### ([a-z-]+)\n\n```yaml\n(.*?)\n```").FindAllStringSubmatch(string(raw), -1)
 	if len(entries) < 12 {
 		t.Fatalf("%d entries", len(entries))

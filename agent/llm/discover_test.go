@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm"
 	"fawn/agent/llm/llmerr"
 )
@@ -26,9 +27,7 @@ func local(t *testing.T, answers map[string]string) string {
 		key := r.Method + " " + r.URL.Path
 		if key == "POST /api/show" {
 			var body struct{ Model string }
-			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, json.NewDecoder(r.Body).Decode(&body))
 			key += " " + body.Model
 		}
 		if a, ok := answers[key]; ok {

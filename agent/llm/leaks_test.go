@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm"
 )
 
@@ -179,18 +180,12 @@ func askLeak(t *testing.T, answer string, size int, calls *bool, tools []*agent.
 		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
 	defer server.Close()
-	m, err := llm.New(llm.Config{Name: "m", BaseURL: server.URL, ToolCalls: calls})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(llm.New(llm.Config{Name: "m", BaseURL: server.URL, ToolCalls: calls}))(t)
 	question := "what is <|im_end|>?"
 	if tools != nil {
 		question = "do it"
 	}
-	got, err := agent.Collect("m", m.Stream(t.Context(), &agent.Request{Tools: tools, Messages: []*agent.Message{
-		{ID: "h", Type: agent.TypeHuman, Content: agent.Text(question)}}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(agent.Collect("m", m.Stream(t.Context(), &agent.Request{Tools: tools, Messages: []*agent.Message{
+		{ID: "h", Type: agent.TypeHuman, Content: agent.Text(question)}}})))(t)
 	return got
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm"
 	"fawn/agent/llm/llmtest"
 )
@@ -45,11 +46,8 @@ func TestEveryClassOfTheTableMakesAModelOrSaysWhyNot(t *testing.T) {
 
 func TestSuite(t *testing.T) {
 	llmtest.Suite(t, func(url string, idle time.Duration) agent.Model {
-		m, err := llm.New(llm.Config{Name: "test-model", BaseURL: url + "/v1", APIKey: llmtest.Key,
-			IdleTimeout: idle})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(llm.New(llm.Config{Name: "test-model", BaseURL: url + "/v1", APIKey: llmtest.Key,
+			IdleTimeout: idle}))(t)
 		return m
 	})
 }
@@ -59,9 +57,7 @@ func body(t *testing.T, cfg llm.Config, o agent.ModelOptions) map[string]any {
 	t.Helper()
 	var got map[string]any
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, json.NewDecoder(r.Body).Decode(&got))
 		got["authorization"] = r.Header.Get("Authorization")
 		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
@@ -73,16 +69,10 @@ func body(t *testing.T, cfg llm.Config, o agent.ModelOptions) map[string]any {
 		t.Setenv("OPENAI_BASE_URL", s.URL)
 		cfg.BaseURL = ""
 	}
-	m, err := llm.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = agent.Collect("m",
+	m := must.Get(llm.New(cfg))(t)
+	must.Get(agent.Collect("m",
 		m.Stream(t.Context(),
-			&agent.Request{Messages: []*agent.Message{{Type: agent.TypeHuman, Content: agent.Text("hi")}}, Options: o}))
-	if err != nil {
-		t.Fatal(err)
-	}
+			&agent.Request{Messages: []*agent.Message{{Type: agent.TypeHuman, Content: agent.Text("hi")}}, Options: o})))(t)
 	return got
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm"
 )
 
@@ -31,9 +32,7 @@ func native(t *testing.T) (url string, head *http.Header, body *map[string]any) 
 		switch r.URL.Path {
 		case "/v1/messages":
 			*body = nil
-			if err := json.NewDecoder(r.Body).Decode(body); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, json.NewDecoder(r.Body).Decode(body))
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, nativeAnswer)
 		case "/v1/models":
@@ -51,10 +50,7 @@ func TestNativeModelsAreSetUpAsInDeerFlow(t *testing.T) {
 	ask := func(cfg llm.Config, o agent.ModelOptions) {
 		t.Helper()
 		cfg.Name, cfg.Use, cfg.BaseURL = "claude-test-1", "langchain_anthropic:ChatAnthropic", url
-		m, err := llm.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(llm.New(cfg))(t)
 		got, err := agent.Collect("m",
 			m.Stream(t.Context(),
 				&agent.Request{System: "s",

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm"
 )
 
@@ -234,10 +235,7 @@ func TestStrictServersAreSpokenToAsTheyWant(t *testing.T) {
 						t.Parallel()
 						asked, why := 0, ""
 						url := listenStrict(t, server, &asked, &why)
-						m, err := llm.New(llm.Config{Name: "m", BaseURL: url, Dialect: dialect, ToolCalls: calls})
-						if err != nil {
-							t.Fatal(err)
-						}
+						m := must.Get(llm.New(llm.Config{Name: "m", BaseURL: url, Dialect: dialect, ToolCalls: calls}))(t)
 						for range 2 {
 							got, err := agent.Collect("m", m.Stream(t.Context(), &agent.Request{System: "Be kind.", Messages: conversation,
 								Tools: tools}))

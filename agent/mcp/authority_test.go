@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp"
 )
 
@@ -136,9 +137,7 @@ func (a *authority) metadata(oidc bool) http.HandlerFunc {
 
 func (a *authority) register(w http.ResponseWriter, r *http.Request) {
 	var m map[string]any
-	if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
-		a.t.Error(err)
-	}
+	must.Report(a.t, json.NewDecoder(r.Body).Decode(&m))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	id := fmt.Sprintf("client-%d", len(a.clients)+1)
@@ -150,10 +149,7 @@ func (a *authority) register(w http.ResponseWriter, r *http.Request) {
 // consent is a person who agrees: it gives what the browser brings back.
 func (a *authority) consent(to mcp.Consent) mcp.LoginAnswer {
 	a.t.Helper()
-	u, err := url.Parse(to.URL)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	u := must.Get(url.Parse(to.URL))(a.t)
 	q := u.Query()
 	if u.Scheme+"://"+u.Host+u.Path != a.base+"/authorize" || q.Get("response_type") != "code" ||
 		q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" || q.Get("state") != to.State ||
@@ -168,9 +164,7 @@ func (a *authority) consent(to mcp.Consent) mcp.LoginAnswer {
 }
 
 func (a *authority) token(w http.ResponseWriter, r *http.Request) {
-	if err := r.ParseForm(); err != nil {
-		a.t.Error(err)
-	}
+	must.Report(a.t, r.ParseForm())
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := r.PostForm

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 // TestSchemasThatLeadBackEnd, and those that double with each reference.
@@ -41,9 +43,7 @@ func TestCopiesOfSchemasAreBounded(t *testing.T) {
 		raw += fmt.Sprintf(`"p%d":{"$ref":"#/t"},`, i)
 	}
 	root := map[string]any{}
-	if err := json.Unmarshal([]byte(strings.TrimSuffix(raw, ",")+"}}"), &root); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(strings.TrimSuffix(raw, ",")+"}}"), &root))
 	m := &mender{root: root}
 	m.schema(root, 0)
 	out, err := json.Marshal(root["properties"])
@@ -57,10 +57,7 @@ func TestLinesOfServersAreReadOnce(t *testing.T) {
 	const message = `{"jsonrpc":"2.0","method":"x"}`
 	read := func(in string) (out string, logged int) {
 		m := newMessages(io.NopCloser(strings.NewReader(in)), 4<<20, func(string) { logged++ })
-		b, err := io.ReadAll(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(io.ReadAll(m))(t)
 		return string(b), logged
 	}
 	if out, n := read("log: " + strings.Repeat(message, 1<<15) + " end\n" + message + "\n"); out != message+"\n" || n != 1 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/mcptest"
 )
@@ -43,9 +44,7 @@ func TestHungStartEnds(t *testing.T) {
 		t.Errorf("the status: %+v", st)
 	}
 	w.Await(t.Context()) // it has had its time
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	s.StartTimeout = 2 * patience
 	next := worldIn(t, w.dir, s)
 	soon, cancel := context.WithTimeout(t.Context(), patience)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp/ask"
 )
 
@@ -36,10 +37,7 @@ func (w *world) asked(ctx context.Context, thread string) (*ask.Question, <-chan
 // questions are the open ones of a thread.
 func (w *world) questions(thread string) []*ask.Question {
 	w.t.Helper()
-	open, err := w.Questions(w.t.Context(), thread)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	open := must.Get(w.Questions(w.t.Context(), thread))(w.t)
 	return open
 }
 
@@ -67,10 +65,7 @@ func TestServerAsksThePerson(t *testing.T) {
 		t.Errorf("another thread answers: %v", err)
 	}
 	good := ask.Reply{Action: ask.Accept, Content: map[string]any{"size": "m", "gift": true}}
-	err := w.Answer(t.Context(), "t", q.ID, good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Answer(t.Context(), "t", q.ID, good))
 	if r := <-done; r.Content.Text != "accept m 2 true" {
 		t.Errorf("the call ends with %q", r.Content.Text)
 	}
@@ -80,9 +75,7 @@ func TestServerAsksThePerson(t *testing.T) {
 	for _, no := range []string{ask.Decline, ask.Cancel} {
 		q, done := w.asked(t.Context(), "t")
 		refused := ask.Reply{Action: no, Content: map[string]any{"size": "m"}}
-		if err := w.Answer(t.Context(), "t", q.ID, refused); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Answer(t.Context(), "t", q.ID, refused))
 		if r := <-done; !strings.HasPrefix(r.Content.Text, no+" <nil>") {
 			t.Errorf("%s: the call ends with %q", no, r.Content.Text)
 		}

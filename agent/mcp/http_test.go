@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp"
 )
 
@@ -83,9 +84,7 @@ func TestStreamThatNeverBegins(t *testing.T) {
 	s.StartTimeout = 100 * time.Millisecond
 	w := newWorld(t, s)
 	w.state("h", mcp.StateFailed)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 }
 
 func TestRefusalTellsNoSecret(t *testing.T) {
@@ -97,10 +96,7 @@ func TestRefusalTellsNoSecret(t *testing.T) {
 	s.Headers = map[string]string{"X-Key": "Bearer " + canary}
 	w := newWorld(t, s)
 	st := w.state("h", mcp.StateFailed)
-	b, err := json.Marshal(w.Status())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(w.Status()))(t)
 	if !strings.Contains(st.Error, "Forbidden") || strings.Contains(string(b)+w.logs.String(), canary) {
 		t.Errorf("the status is %s, the log\n%s", b, w.logs)
 	}
@@ -175,9 +171,7 @@ type provider struct {
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := r.ParseForm(); err != nil {
-		p.t.Error(err)
-	}
+	must.Report(p.t, r.ParseForm())
 	p.asked = append(p.asked, r.PostForm)
 	if p.refresh != "" && r.PostForm.Get("refresh_token") != p.refresh {
 		w.WriteHeader(http.StatusBadRequest)
@@ -244,9 +238,7 @@ func TestRefreshTokenRotates(t *testing.T) {
 	if p.count() < 2 {
 		t.Errorf("a token was asked for %d times", p.count())
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	info, err := os.Stat(filepath.Join(dir, "mcp", "known.json"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file with the token: %v, %v", info, err)

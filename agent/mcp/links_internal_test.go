@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 // TestLinksOfAKilledServerAreRemoved at the next start: those into its own threads, and nothing else.
@@ -16,15 +18,11 @@ func TestLinksOfAKilledServerAreRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", temp)
 	threads := filepath.Join(t.TempDir(), "threads")
 	deep := filepath.Join(threads, "a-thread-with-a-name-that-is-long", "user-data", "workspace", filepath.FromSlash(tempFolder))
-	if err := os.MkdirAll(deep, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(deep, 0o700))
 	link := func(name, to string) string {
 		t.Helper()
 		at := filepath.Join(temp, name)
-		if err := os.Symlink(to, at); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, at))
 		return at
 	}
 	there := func(at string) bool {

@@ -10,16 +10,14 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp"
 )
 
 // login is one from beginning to end.
 func (w *world) login(a *authority) {
 	w.t.Helper()
-	to, err := w.Login(w.t.Context(), "h", callback)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	to := must.Get(w.Login(w.t.Context(), "h", callback))(w.t)
 	if name, err := w.FinishLogin(w.t.Context(), a.consent(to)); err != nil || name != "h" {
 		w.t.Fatalf("the login at %q: %v", name, err)
 	}
@@ -28,10 +26,7 @@ func (w *world) login(a *authority) {
 // noCanary: nobody sees a token.
 func (w *world) noCanary() {
 	w.t.Helper()
-	b, err := json.Marshal(w.Status())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(w.Status()))(w.t)
 	if strings.Contains(string(b)+w.logs.String(), canary) {
 		w.t.Errorf("a secret is seen in the status %s or in the log\n%s", b, w.logs)
 	}
@@ -72,16 +67,12 @@ func TestLogin(t *testing.T) {
 	if got := w.says("t", "h_echo", "renewed"); got != "renewed" {
 		t.Errorf("echo says %q", got)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	next := worldIn(t, dir, a.server())
 	if got := next.says("t", "h_echo", "after a restart"); got != "after a restart" {
 		t.Errorf("echo says %q", got)
 	}
-	if err := next.Logout("h"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, next.Logout("h"))
 	if st := next.state("h", mcp.StateLogin); st.Login != mcp.LoginOut {
 		t.Errorf("after the logout: %+v", st)
 	}
@@ -242,14 +233,9 @@ func TestLoginsThatFail(t *testing.T) {
 func TestLoginAnswersCountOnce(t *testing.T) {
 	a := newAuthority(t)
 	w := newWorld(t, a.server())
-	to, err := w.Login(t.Context(), "h", callback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := must.Get(w.Login(t.Context(), "h", callback))(t)
 	answer := a.consent(to)
-	if _, err := w.FinishLogin(t.Context(), answer); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.FinishLogin(t.Context(), answer))(t)
 	if _, err := w.FinishLogin(t.Context(), answer); err != mcp.ErrLoginGone {
 		t.Errorf("the second time: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp"
 )
 
@@ -287,9 +288,7 @@ func TestSchemasAreMended(t *testing.T) {
 		if got := string(w.has("s_fine").Schema); got != c.want {
 			t.Errorf("%s\nbecomes %s\nwant    %s", c.in, got, c.want)
 		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, w.Close())
 	}
 }
 
@@ -339,9 +338,7 @@ func TestAWithdrawnToolIsTold(t *testing.T) {
 	if st := w.status("s"); len(w.names()) != 0 || len(st.Skipped) != 1 || !strings.Contains(st.Skipped[0], "400: it is odd") {
 		t.Errorf("offered %v, left out %q", w.names(), st.Skipped)
 	}
-	if err := w.Reconnect("s"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Reconnect("s"))
 	w.has("s_fine")
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp"
 )
 
@@ -135,9 +136,7 @@ func TestToolsSurviveRestart(t *testing.T) {
 	dir := t.TempDir()
 	w := worldIn(t, dir, stdio("s", "good"))
 	w.has("s_echo")
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	next := worldIn(t, dir, stdio("s", "good"))
 	if !slices.Contains(next.names(), "s_echo") { // no waiting
 		t.Error("the tools are not there right after a start")
@@ -198,18 +197,14 @@ func TestListChanged(t *testing.T) {
 func TestChangedToolsAreWithheld(t *testing.T) {
 	w := newWorld(t, stdio("s", "changes"))
 	w.has("s_count")
-	if err := w.Reconnect("s"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Reconnect("s"))
 	until(t, "the tool's being withheld", func() bool {
 		return len(w.status("s").Withheld) == 1 && !slices.Contains(w.names(), "s_echo")
 	})
 	if w.status("s").Withheld[0].Name != "echo" {
 		t.Errorf("offered: %v, status %+v", w.names(), w.status("s"))
 	}
-	if err := w.Approve("s"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Approve("s"))
 	w.has("s_echo")
 	if err := w.Approve("none"); !errors.Is(err, mcp.ErrUnknown) {
 		t.Errorf("approving an unknown server: %v", err)
@@ -256,9 +251,7 @@ func TestStubbornServerIsKilled(t *testing.T) {
 	w := newWorld(t, stdio("s", "stubborn", gone.addr))
 	w.has("s_echo")
 	gone.await()
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	gone.ended()
 }
 
@@ -268,26 +261,17 @@ func TestKilledHostLeavesNobody(t *testing.T) {
 	}
 	gone := connections(t, 2)
 	cmd := exec.Command(os.Args[0], serverArg, "host", gone.addr)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	dir, err := bufio.NewReader(out).ReadString('\n')
 	gone.await()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
 	if err != nil {
 		t.Fatal(err)
 	}
 	gone.ended()
-	if err := os.RemoveAll(strings.TrimSpace(dir)); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, os.RemoveAll(strings.TrimSpace(dir)))
 }
 
 // held are connections of processes, which end with them.
@@ -301,10 +285,7 @@ type held struct {
 
 func connections(t *testing.T, n int) *held {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	h := &held{t: t, addr: l.Addr().String(), conns: make(chan net.Conn, 16), n: n}
 	t.Cleanup(func() { l.Close() })
 	go func() {
@@ -334,9 +315,7 @@ func (h *held) await() {
 // ended waits for the end of all.
 func (h *held) ended() {
 	for _, c := range h.all {
-		if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
-			h.t.Fatal(err)
-		}
+		must.Do(h.t, c.SetReadDeadline(time.Now().Add(patience)))
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) {
 			h.t.Logf("the connection ended with %v", err)
 		} else if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -350,12 +329,8 @@ func (h *held) ended() {
 func TestALinkOfTheThreadLeadsNoServerOutside(t *testing.T) {
 	w := newWorld(t, stdio("s", "good"))
 	outside, work := t.TempDir(), filepath.Join(w.dir, "threads/t1/user-data/workspace")
-	if err := os.MkdirAll(work, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, filepath.Join(work, ".mcp")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(work, 0o700))
+	must.Do(t, os.Symlink(outside, filepath.Join(work, ".mcp")))
 	if r := w.call("t1", "s_count", ""); !r.IsError {
 		t.Errorf("the server starts: %q", r.Content.Text)
 	}

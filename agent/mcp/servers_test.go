@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/clusterstate"
 	"fawn/agent/mcp"
 	"fawn/store"
@@ -18,24 +19,11 @@ import (
 func among(t *testing.T, url string, servers ...mcp.Server) *world {
 	t.Helper()
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), store.Config{Dir: filepath.Join(dir, "db"), URL: url, Schema: "mcp",
-		Cluster: true, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	keys, err := clusterstate.ParseKeys("a key of all servers that is long enough")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := clusterstate.Open(t.Context(), db, keys, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: filepath.Join(dir, "db"), URL: url, Schema: "mcp",
+		Cluster: true, Log: slog.New(slog.DiscardHandler)}))(t)
+	t.Cleanup(func() { must.Report(t, db.Close()) })
+	keys := must.Get(clusterstate.ParseKeys("a key of all servers that is long enough"))(t)
+	rows := must.Get(clusterstate.Open(t.Context(), db, keys, slog.New(slog.DiscardHandler)))(t)
 	w := &world{t: t, dir: dir, logs: &buffer{}}
 	o := optionsIn(dir, slog.New(slog.NewTextHandler(w.logs, nil)))
 	o.Rows = rows
@@ -44,9 +32,7 @@ func among(t *testing.T, url string, servers ...mcp.Server) *world {
 	var run sync.WaitGroup
 	run.Go(func() { rows.Run(ctx) })
 	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, w.Close())
 		stop()
 		run.Wait()
 	})
@@ -62,10 +48,7 @@ func TestALoginIsEndedAtAnotherServer(t *testing.T) {
 	one, two := among(t, url, a.server()), among(t, url, a.server())
 	one.state("h", mcp.StateLogin)
 	two.state("h", mcp.StateLogin)
-	to, err := one.Login(t.Context(), "h", callback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := must.Get(one.Login(t.Context(), "h", callback))(t)
 	answer := a.consent(to)
 	var ends sync.WaitGroup
 	var mu sync.Mutex
@@ -115,9 +98,7 @@ func TestALoginIsEndedAtAnotherServer(t *testing.T) {
 	}
 	a.mu.Unlock()
 
-	if err := one.Logout("h"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, one.Logout("h"))
 	one.state("h", mcp.StateLogin)
 	two.state("h", mcp.StateLogin)
 	one.noCanary()
@@ -140,9 +121,7 @@ func TestToolsAreApprovedAtAnotherServer(t *testing.T) {
 			return len(w.status("h").Withheld) == 1 && !slices.Contains(w.names(), "h_grown")
 		})
 	}
-	if err := two.Approve("h"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, two.Approve("h"))
 	for _, w := range []*world{two, one} {
 		if got := w.has("h_grown").Description; got != "as it is now" {
 			t.Errorf("the tool is described as %q", got)

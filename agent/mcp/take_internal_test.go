@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 // TestWhatIsOfferedIsWhatIsKnown, also where a server lists its tools while its owner approves others.
@@ -21,11 +23,7 @@ func TestWhatIsOfferedIsWhatIsKnown(t *testing.T) {
 		work.Go(func() {
 			s.accept([]listed{{Name: "a", Description: fmt.Sprint(i), Schema: json.RawMessage(`{}`)}}, s.conf)
 		})
-		work.Go(func() {
-			if err := p.Approve("s"); err != nil {
-				t.Error(err)
-			}
-		})
+		work.Go(func() { must.Report(t, p.Approve("s")) })
 		work.Wait()
 		k := p.memory.get("s")
 		var offered, withheld []listed

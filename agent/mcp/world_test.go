@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp"
 	"fawn/sandbox/netguard"
 )
@@ -53,11 +54,7 @@ func worldIn(t *testing.T, dir string, servers ...mcp.Server) *world {
 	t.Helper()
 	w := &world{t: t, dir: dir, logs: &buffer{}}
 	w.Pool = poolIn(dir, slog.New(slog.NewTextHandler(w.logs, nil)))
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Report(t, w.Close()) })
 	w.Set(servers)
 	return w
 }
@@ -177,10 +174,7 @@ func (s *sink) Step(context.Context, agent.Step) error    { return nil }
 func (w *world) callIn(ctx context.Context, thread, name string, args any, to *sink) (agent.Result, error) {
 	w.t.Helper()
 	tool := w.has(name)
-	raw, err := json.Marshal(args)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(args))(w.t)
 	turn := &agent.Turn{ThreadID: thread, RunID: "r", Sink: to, Log: slog.New(slog.DiscardHandler),
 		Options: agent.Options{Vision: true}}
 	return tool.Run(ctx, turn, agent.ToolCall{ID: "c", Name: name, Args: raw})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/command"
 	"fawn/agent/middleware"
 	"fawn/sandbox/files"
@@ -80,9 +81,7 @@ func TestACallWithoutACommandIsTheToolsBusiness(t *testing.T) {
 func TestEveryRefusedPathLeavesARow(t *testing.T) {
 	b, rows := auditBench(t)
 	b.put("workspace/a.txt", "x")
-	if err := os.Symlink("/etc", filepath.Join(b.host, "workspace", "link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("/etc", filepath.Join(b.host, "workspace", "link")))
 	for _, c := range []struct {
 		tool   string
 		args   any

@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/tools"
 	"fawn/sandbox/files"
 	"fawn/uploads"
@@ -33,9 +34,7 @@ func newBench(t *testing.T, build func(open func(string) (*files.Files, error)) 
 	t.Helper()
 	dirs := files.Dirs{Root: t.TempDir()}
 	b := &bench{t: t, turn: agenttest.Turn("go", &agenttest.Sink{}), tools: map[string]agent.ToolFunc{}}
-	if err := dirs.Create(b.turn.ThreadID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Create(b.turn.ThreadID))
 	b.host = filepath.Join(dirs.Root, "threads", b.turn.ThreadID, "user-data")
 	for _, tool := range tools.Builtin(dirs.Open, tools.DefaultLimits(), uploads.NoDocuments{}) {
 		b.tools[tool.Name] = tool.Run
@@ -56,10 +55,7 @@ func (b *bench) try(ctx context.Context, name string, args any) (agent.ToolCall,
 	b.t.Helper()
 	raw, ok := args.(string)
 	if !ok {
-		body, err := json.Marshal(args)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		body := must.Get(json.Marshal(args))(b.t)
 		raw = string(body)
 	}
 	b.calls++
@@ -81,20 +77,11 @@ func (b *bench) call(name string, args any) agent.Result {
 	if err != nil {
 		b.t.Fatalf("%s(%s): %v", name, args, err)
 	}
-	raw, err := agent.Encode(r.Message("t"+c.ID, c))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	stored, err := agent.ParseMessage(raw)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	raw := must.Get(agent.Encode(r.Message("t"+c.ID, c)))(b.t)
+	stored := must.Get(agent.ParseMessage(raw))(b.t)
 	caller := &agent.Message{ID: "a" + c.ID, Type: agent.TypeAI, ToolCalls: []agent.ToolCall{c}}
-	err = errors.Join(b.turn.State.Apply(agent.State{Messages: []*agent.Message{caller, stored}}),
-		b.turn.State.Apply(r.Patch))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, errors.Join(b.turn.State.Apply(agent.State{Messages: []*agent.Message{caller, stored}}),
+		b.turn.State.Apply(r.Patch)))
 	return r
 }
 
@@ -126,17 +113,12 @@ func (b *bench) request(ctx context.Context) (*agent.Request, error) {
 func (b *bench) put(name, content string) {
 	b.t.Helper()
 	p := filepath.Join(b.host, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(content), 0o644)); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(content), 0o644)))
 }
 
 func (b *bench) content(name string) string {
 	b.t.Helper()
-	data, err := os.ReadFile(filepath.Join(b.host, name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(b.host, name)))(b.t)
 	return string(data)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/middleware"
 )
 
@@ -15,11 +16,8 @@ func ask(t testing.TB, args string) agent.Result {
 	t.Helper()
 	stage := middleware.Clarification()
 	turn := agenttest.Turn("x", &agenttest.Sink{})
-	r, err := stage.WrapTool(nil)(t.Context(), turn,
-		agent.ToolCall{ID: "c1", Name: "ask_clarification", Args: json.RawMessage(args)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(stage.WrapTool(nil)(t.Context(), turn,
+		agent.ToolCall{ID: "c1", Name: "ask_clarification", Args: json.RawMessage(args)}))(t)
 	return r
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/middleware"
 )
 
@@ -75,34 +76,24 @@ func TestCompactionKeepsItsPromises(t *testing.T) {
 				{Upload: agent.Upload{Filename: "a b.txt", Path: "/mnt/user-data/uploads/a b.txt", Size: 10}},
 			}
 			for round := range 3 {
-				log, err := agent.Encode(s.Messages)
-				if err != nil {
-					t.Fatal(err)
-				}
+				log := must.Get(agent.Encode(s.Messages))(t)
 				before := chars(&s)
-				must := r.IntN(2) == 0
-				patch, err := rules.Compact(t.Context(), &s, must)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Apply(patch); err != nil {
-					t.Fatal(err)
-				}
+				forced := r.IntN(2) == 0
+				patch := must.Get(rules.Compact(t.Context(), &s, forced))(t)
+				must.Do(t, s.Apply(patch))
 				after, _ := agent.Encode(s.Messages)
 				if string(after) != string(log) {
 					t.Fatalf("%s %d: the log changed", name, seed)
 				}
 				checkCompacted(t, fmt.Sprintf("%s seed %d round %d", name, seed, round), &s, patch.View)
-				if patch.View != nil && !must && chars(&s) > before {
+				if patch.View != nil && !forced && chars(&s) > before {
 					t.Errorf("%s %d: %d characters became %d", name, seed, before, chars(&s))
 				}
 				more := longState(r, 2)
 				for _, m := range more.Messages {
 					m.ID = fmt.Sprintf("%s-%d", m.ID, round)
 				}
-				if err := s.Apply(agent.State{Messages: more.Messages}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.Apply(agent.State{Messages: more.Messages}))
 			}
 		}
 	}
@@ -190,16 +181,12 @@ func TestTheNextSummaryKnowsTheOneBefore(t *testing.T) {
 		if err != nil || patch.View == nil || patch.SummaryText == nil {
 			t.Fatalf("%+v %v", patch.View, err)
 		}
-		if err := s.Apply(patch); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Apply(patch))
 		more := longState(r, 8)
 		for _, m := range more.Messages {
 			m.ID += "-later"
 		}
-		if err := s.Apply(agent.State{Messages: more.Messages}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Apply(agent.State{Messages: more.Messages}))
 	}
 	last := prompts[len(prompts)-1]
 	if !slices.ContainsFunc(prompts[1:], func(p string) bool {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // TestAMessageIsMarkedOnce: what stands behind the stage knows messages by their address, in every
@@ -24,9 +25,7 @@ func TestAMessageIsMarkedOnce(t *testing.T) {
 			return nil, nil
 		})
 		turn := &agent.Turn{State: agent.State{Messages: []*agent.Message{m}}}
-		if _, err := ask(t.Context(), turn, &agent.Request{Messages: []*agent.Message{m}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(ask(t.Context(), turn, &agent.Request{Messages: []*agent.Message{m}}))(t)
 		return got
 	}
 	first := asked(m)

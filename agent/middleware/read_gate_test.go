@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/middleware"
 	"fawn/agent/tools"
 	"fawn/sandbox/files"
@@ -75,9 +76,7 @@ func TestWhatTheGateCannotJudgePasses(t *testing.T) {
 		t.Errorf("a failed read left %v", r.Kwargs)
 	}
 	b.put("workspace/large.bin", "")
-	if err := os.Truncate(filepath.Join(b.host, "workspace/large.bin"), 64<<20+1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(filepath.Join(b.host, "workspace/large.bin"), 64<<20+1))
 	b.wants("OK", "write_file", arg{"path": "large.bin", "content": "x"})
 	broken := newBench(t, func(func(string) (*files.Files, error)) []agent.Middleware {
 		return []agent.Middleware{
@@ -97,11 +96,8 @@ func TestWhatTheModelNoLongerSeesIsUnread(t *testing.T) {
 		b := gateBench(t)
 		b.put("workspace/a.txt", "x")
 		b.call("read_file", arg{"path": "a.txt"})
-		err := b.turn.State.Apply(agent.State{Messages: []*agent.Message{{ID: "atail", Type: agent.TypeHuman}},
-			View: &view})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.turn.State.Apply(agent.State{Messages: []*agent.Message{{ID: "atail", Type: agent.TypeHuman}},
+			View: &view}))
 		t.Run(name, func(t *testing.T) {
 			b.t = t
 			b.wants(unread, "write_file", arg{"path": "a.txt", "content": "y"})
@@ -110,9 +106,7 @@ func TestWhatTheModelNoLongerSeesIsUnread(t *testing.T) {
 	b := gateBench(t)
 	b.put("workspace/a.txt", "x")
 	b.call("read_file", arg{"path": "a.txt"})
-	if err := b.turn.State.Apply(agent.State{View: &agent.View{From: "gone"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.turn.State.Apply(agent.State{View: &agent.View{From: "gone"}}))
 	b.wants("OK", "write_file", arg{"path": "a.txt", "content": "y"})
 }
 
@@ -125,10 +119,7 @@ func TestEditsOfOneAnswerAllCount(t *testing.T) {
 	run := func(answer, id, tool, args string) string {
 		t.Helper()
 		c := agent.ToolCall{ID: id, Name: tool, Args: []byte(args)}
-		r, err := b.chain[0].WrapTool(b.tools[tool])(t.Context(), b.turn, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(b.chain[0].WrapTool(b.tools[tool])(t.Context(), b.turn, c))(t)
 		return r.Content.Text
 	}
 	b.turn.State.Messages = append(b.turn.State.Messages, &agent.Message{ID: "answer", Type: agent.TypeAI,

@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/llmerr"
 	"fawn/agent/middleware"
 )
@@ -75,9 +76,7 @@ func TestAMessageThatIsRefusedIsTold(t *testing.T) {
 	turn.State.Messages[0].Content = agent.Content{Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"go"}`),
 		json.RawMessage(`{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}`),
 		json.RawMessage(`{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AAAA"}}`)}}
-	if _, err := a.Run(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), turn))(t)
 	all := script.Requests()
 	if len(all) != 3 || notes[middleware.BlindKey] == "" {
 		t.Fatalf("%d calls, notes %v", len(all), notes)

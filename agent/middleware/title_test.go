@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/middleware"
 	"fawn/sandbox/files"
 )
@@ -36,11 +37,9 @@ func TestTitleIsTheFirstWords(t *testing.T) {
 
 func TestTitleIsWrittenOnceAndOnlyForPeople(t *testing.T) {
 	d := newDesk(t, title)
-	if err := d.turn.State.Apply(agent.State{Messages: []*agent.Message{
+	must.Do(t, d.turn.State.Apply(agent.State{Messages: []*agent.Message{
 		{ID: "s", Type: agent.TypeHuman, Name: "summary", Content: agent.Text("earlier")},
-		{ID: "n", Type: agent.TypeHuman, Kwargs: map[string]any{"hide_from_ui": true}, Content: agent.Text("hidden")}}}); err != nil {
-		t.Fatal(err)
-	}
+		{ID: "n", Type: agent.TypeHuman, Kwargs: map[string]any{"hide_from_ui": true}, Content: agent.Text("hidden")}}}))
 	d.goOn()
 	if d.turn.State.Title != nil {
 		t.Errorf("title = %q though nobody wrote anything", *d.turn.State.Title)
@@ -51,9 +50,7 @@ func TestTitleIsWrittenOnceAndOnlyForPeople(t *testing.T) {
 	if *d.turn.State.Title != "first" {
 		t.Errorf("title = %q", *d.turn.State.Title)
 	}
-	if err := d.turn.State.Apply(agent.State{Title: &mine}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.turn.State.Apply(agent.State{Title: &mine}))
 	d.ask("third")
 	if *d.turn.State.Title != mine {
 		t.Errorf("title = %q", *d.turn.State.Title)
@@ -85,12 +82,9 @@ func TestTitleSurvivesCancel(t *testing.T) {
 	} {
 		d := newDesk(t, title)
 		d.model.Replies = []agenttest.Reply{c.reply}
-		err := d.turn.State.Apply(agent.State{
+		must.Do(t, d.turn.State.Apply(agent.State{
 			Messages: []*agent.Message{{ID: "h", Type: agent.TypeHuman, Content: agent.Text("name me")}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		d.turn.Sink = stopSink{d.sink, cancel}

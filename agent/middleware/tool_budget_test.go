@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/middleware"
 	"fawn/sandbox/files"
 )
@@ -165,15 +166,10 @@ func TestOldLongResultsAreCutInRequestsOnly(t *testing.T) {
 		{ID: "t2", Type: agent.TypeTool, Name: "read_file", ToolCallID: "c2", Content: agent.Text(long)},
 		{ID: "h", Type: agent.TypeHuman, Content: agent.Text(long)},
 	}}
-	if err := b.turn.State.Apply(state); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.turn.State.Apply(state))
 	var first string
 	for range 2 {
-		req, err := b.request(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must.Get(b.request(t.Context()))(t)
 		got := req.Messages[len(req.Messages)-3:]
 		n := len(got[0].Content.Text)
 		if n > 30_000 || !strings.Contains(got[0].Content.Text, "omitted from mcp_tool output") ||
@@ -245,9 +241,7 @@ func FuzzPreviewIsBounded(f *testing.F) {
 		f.Add(s, 20)
 	}
 	dirs := files.Dirs{Root: f.TempDir()}
-	if err := dirs.Create("t1"); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, dirs.Create("t1"))
 	f.Fuzz(func(t *testing.T, piece string, limit int) {
 		if limit < 1 || limit > 20_000 || len(piece) == 0 {
 			return
@@ -259,10 +253,7 @@ func FuzzPreviewIsBounded(f *testing.F) {
 			agent.ToolCall) (agent.Result, error) {
 			return agent.TextResult(text), nil
 		})
-		r, err := run(t.Context(), agenttest.Turn("x", &agenttest.Sink{}), agent.ToolCall{Name: "tool"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(run(t.Context(), agenttest.Turn("x", &agenttest.Sink{}), agent.ToolCall{Name: "tool"}))(t)
 		n := utf8.RuneCountInString(text)
 		if n <= limit && r.Content.Text != text || n > limit && utf8.RuneCountInString(r.Content.Text) > limit+6000 {
 			t.Fatalf("%d characters of %d, limit %d", utf8.RuneCountInString(r.Content.Text), n, limit)

@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/middleware"
 	"fawn/sandbox/files"
 	"fawn/uploads"
@@ -42,9 +43,7 @@ func newDesk(t *testing.T, stages ...func(files.Dirs) agent.Middleware) *desk {
 	for _, s := range stages {
 		d.chain = append(d.chain, s(d.dirs))
 	}
-	if err := d.dirs.Create(d.turn.ThreadID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.dirs.Create(d.turn.ThreadID))
 	return d
 }
 
@@ -52,17 +51,12 @@ func newDesk(t *testing.T, stages ...func(files.Dirs) agent.Middleware) *desk {
 func (d *desk) put(name string, size int) {
 	d.t.Helper()
 	p := filepath.Join(d.dirs.Root, "threads", d.turn.ThreadID, "user-data", "uploads", name)
-	if err := os.WriteFile(p, make([]byte, size), 0o600); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, os.WriteFile(p, make([]byte, size), 0o600))
 }
 
 func (d *desk) remove(name string) {
 	d.t.Helper()
-	err := os.Remove(filepath.Join(d.dirs.Root, "threads", d.turn.ThreadID, "user-data", "uploads", name))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, os.Remove(filepath.Join(d.dirs.Root, "threads", d.turn.ThreadID, "user-data", "uploads", name)))
 }
 
 // ask runs a turn with a message which names files, and returns the request the model got.
@@ -77,17 +71,13 @@ func (d *desk) ask(text string, all ...string) *agent.Request {
 		}
 		m.Kwargs = map[string]any{"files": list}
 	}
-	if err := d.turn.State.Apply(agent.State{Messages: []*agent.Message{m}}); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, d.turn.State.Apply(agent.State{Messages: []*agent.Message{m}}))
 	return d.goOn()
 }
 
 func (d *desk) goOn() *agent.Request {
 	d.t.Helper()
-	if _, err := (&agent.Agent{Model: d.model, Chain: d.chain}).Run(d.t.Context(), d.turn); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Get((&agent.Agent{Model: d.model, Chain: d.chain}).Run(d.t.Context(), d.turn))(d.t)
 	reqs := d.model.Requests()
 	return reqs[len(reqs)-1]
 }
@@ -177,9 +167,7 @@ func TestTheStateShowsTheFilesOfItsTurn(t *testing.T) {
 		return out
 	}
 	post := func(all ...agent.Upload) {
-		if err := d.turn.State.Apply(agent.State{UploadedFiles: append([]agent.Upload{}, all...)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.turn.State.Apply(agent.State{UploadedFiles: append([]agent.Upload{}, all...)}))
 	}
 	last := func(r *agent.Request) string { list := sent(r); return list[len(list)-1] }
 	d.put("a.txt", 10)
@@ -249,13 +237,10 @@ func TestUploadsWhileAnAnswerIsCutOffComeBehind(t *testing.T) {
 	d := newDesk(t, plainUploads)
 	d.put("a.txt", 1)
 	first := sent(d.ask("one"))
-	err := d.turn.State.Apply(agent.State{
+	must.Do(t, d.turn.State.Apply(agent.State{
 		Messages: []*agent.Message{{ID: "cut", Type: agent.TypeAI, Content: agent.Text("half"),
 			Meta: map[string]any{"finish_reason": "interrupted"}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	d.put("b.txt", 1)
 	second := sent(d.goOn())
 	if second[0] != first[0] || !strings.Contains(second[len(second)-1], "- b.txt") ||
@@ -272,9 +257,7 @@ func TestUploadsWhileAnAnswerIsCutOffComeBehind(t *testing.T) {
 
 func TestUploadsNeedNeitherFilesNorFolders(t *testing.T) {
 	d := newDesk(t, plainUploads)
-	if err := d.dirs.Remove(d.turn.ThreadID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.dirs.Remove(d.turn.ThreadID))
 	if got := sent(d.ask("hi")); got[0] != "hi" || d.turn.State.UploadedFiles != nil || d.turn.State.Notes != nil {
 		t.Errorf("sent %q, notes %v", got, d.turn.State.Notes)
 	}
@@ -284,15 +267,10 @@ func TestUploadsNeedNeitherFilesNorFolders(t *testing.T) {
 
 func TestThreadDataMakesFoldersAndTellsTheirNamesOnce(t *testing.T) {
 	d := newDesk(t, eager)
-	if err := d.dirs.Remove(d.turn.ThreadID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.dirs.Remove(d.turn.ThreadID))
 	for range 2 {
 		d.ask("hi")
-		f, err := d.dirs.Open(d.turn.ThreadID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(d.dirs.Open(d.turn.ThreadID))(t)
 		f.Close()
 	}
 	n := 0

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/middleware"
 	"fawn/sandbox/files"
 )
@@ -35,9 +36,7 @@ func shown(t *testing.T, m *agent.Message) []string {
 			Type, Text string
 			Image      struct{ URL string } `json:"image_url"`
 		}
-		if err := json.Unmarshal(raw, &b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(raw, &b))
 		out = append(out, b.Text+b.Image.URL)
 	}
 	return out
@@ -51,22 +50,12 @@ func TestImagesAreShownBehindTheirCallsAndOnlyThere(t *testing.T) {
 		t.Fatalf("%d messages without images, %v", len(req.Messages), err)
 	}
 	b.wants("Successfully read image", "view_image", arg{"image_path": "b.png"})
-	if err := b.turn.State.Apply(b.tryPatch("view_image", arg{"image_path": "../uploads/a.png"})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.turn.State.Apply(b.tryPatch("view_image", arg{"image_path": "../uploads/a.png"})))
 	// A message which came in between must not part the images from their calls.
-	if err := b.turn.State.Apply(agent.State{Messages: []*agent.Message{{ID: "h2", Type: agent.TypeHuman,
-		Content: agent.Text("and now?")}}}); err != nil {
-		t.Fatal(err)
-	}
-	before, err := agent.Encode(b.turn.State)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req, err := b.request(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.turn.State.Apply(agent.State{Messages: []*agent.Message{{ID: "h2", Type: agent.TypeHuman,
+		Content: agent.Text("and now?")}}}))
+	before := must.Get(agent.Encode(b.turn.State))(t)
+	req := must.Get(b.request(t.Context()))(t)
 	n := len(req.Messages)
 	if n != 5 || req.Messages[2].Type != agent.TypeTool || req.Messages[4].ID != "h2" ||
 		req.Messages[3].Type != agent.TypeHuman {
@@ -90,11 +79,8 @@ func TestImagesAreShownBehindTheirCallsAndOnlyThere(t *testing.T) {
 		len(r.Patch.ViewedImages) != 0 || r.Message.ID != "a9" {
 		t.Fatalf("patch %+v %v", r.Patch, err)
 	}
-	err = errors.Join(b.turn.State.Apply(agent.State{Messages: []*agent.Message{r.Message}}),
-		b.turn.State.Apply(r.Patch))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(b.turn.State.Apply(agent.State{Messages: []*agent.Message{r.Message}}),
+		b.turn.State.Apply(r.Patch)))
 	if req, err := b.request(t.Context()); err != nil || len(req.Messages) != 5 {
 		t.Errorf("%d messages after the answer, %v", len(req.Messages), err)
 	}
@@ -120,14 +106,9 @@ func TestBytesThatAClientSentAreShown(t *testing.T) {
 	b.put("workspace/a.png", pixel)
 	b.call("view_image", arg{"image_path": "a.png"})
 	sent := base64.StdEncoding.EncodeToString([]byte(pixel))
-	if err := b.turn.State.Apply(agent.State{ViewedImages: map[string]agent.Image{"sent.png": {MimeType: "image/png",
-		Base64: sent}}}); err != nil {
-		t.Fatal(err)
-	}
-	req, err := b.request(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.turn.State.Apply(agent.State{ViewedImages: map[string]agent.Image{"sent.png": {MimeType: "image/png",
+		Base64: sent}}}))
+	req := must.Get(b.request(t.Context()))(t)
 	if got := fmt.Sprintf("%s", req.Messages[len(req.Messages)-1].Content.Blocks); strings.Count(got, sent) != 2 ||
 		!strings.Contains(got, "- sent.png (image/png)") {
 		t.Errorf("%s", got)
@@ -167,13 +148,8 @@ func TestAnImageThatCannotBeShownIsExplained(t *testing.T) {
 			b := imageBench(t)
 			b.put("workspace/a.png", pixel)
 			b.call("view_image", arg{"image_path": "a.png"})
-			if err := c.change(b, filepath.Join(b.host, "workspace", "a.png")); err != nil {
-				t.Fatal(err)
-			}
-			req, err := b.request(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.change(b, filepath.Join(b.host, "workspace", "a.png")))
+			req := must.Get(b.request(t.Context()))(t)
 			got := shown(t, req.Messages[len(req.Messages)-1])
 			if len(got) != 2 || !strings.Contains(got[1], "- /mnt/user-data/workspace/a.png "+c.want) {
 				t.Errorf("shown %q", got)
@@ -186,20 +162,13 @@ func TestLargeImagesShareARequest(t *testing.T) {
 	b := imageBench(t)
 	for _, name := range []string{"a.png", "b.png", "c.png"} {
 		b.put("workspace/"+name, pixel)
-		if err := os.Truncate(filepath.Join(b.host, "workspace", name), 15<<20); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Truncate(filepath.Join(b.host, "workspace", name), 15<<20))
 	}
 	b.call("view_image", arg{"image_path": "a.png"})
 	for _, name := range []string{"b.png", "c.png"} {
-		if err := b.turn.State.Apply(b.tryPatch("view_image", arg{"image_path": name})); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.turn.State.Apply(b.tryPatch("view_image", arg{"image_path": name})))
 	}
-	req, err := b.request(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(b.request(t.Context()))(t)
 	got := shown(t, req.Messages[len(req.Messages)-1])
 	if len(got) != 6 || !strings.Contains(got[5], "c.png cannot be shown: too many large images") {
 		t.Errorf("%d blocks", len(got))

@@ -9,28 +9,22 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/profile"
 )
 
 func open(t *testing.T) (*profile.Library, string) {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := profile.Open(dir, "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(profile.Open(dir, "default"))(t)
 	t.Cleanup(func() { l.Close() })
 	return l, dir
 }
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -44,9 +38,7 @@ func whole() profile.Agent {
 func TestAgentComesBackAsItWasWritten(t *testing.T) {
 	l, dir := open(t)
 	for _, a := range []profile.Agent{whole(), {Name: "plain"}} {
-		if err := l.Create("default", a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Create("default", a))
 		got, err := l.Get("default", a.Name)
 		if got.Changed.IsZero() {
 			t.Error("no time of the last change")
@@ -64,9 +56,7 @@ func TestAgentComesBackAsItWasWritten(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := l.Delete("default", "plain"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Delete("default", "plain"))
 	if err := l.Delete("default", "plain"); !errors.Is(err, profile.ErrNotFound) {
 		t.Error(err)
 	}
@@ -86,12 +76,10 @@ func TestHandEditsCountAndStay(t *testing.T) {
 	if err != nil || a.Name != "mine" || a.Model != "a" || a.Soul != "one" || a.Skills != nil {
 		t.Fatalf("%+v %v", a, err)
 	}
-	if _, err := l.Change("default", "mine", func(a *profile.Agent) error {
+	must.Get(l.Change("default", "mine", func(a *profile.Agent) error {
 		a.Model, a.Soul, a.ToolGroups = "b", "two", []string{"bash"}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	text, err := l.Config("default", "mine")
 	for _, want := range []string{"# about it", "the cheap one", "model: b", "repo: x/y", "tool_groups: [bash]"} {
 		if !strings.Contains(text, want) {
@@ -120,14 +108,10 @@ func TestBrokenFilesAreErrorsOfTheirAgent(t *testing.T) {
 	put(t, filepath.Join(shelf, "huge", "SOUL.md"), strings.Repeat("x", profile.MaxSoul+1))
 	put(t, filepath.Join(shelf, "dir", "config.yaml", "x"), "")
 	put(t, filepath.Join(shelf, "fine", "SOUL.md"), "I am fine")
-	if err := os.MkdirAll(filepath.Join(shelf, "empty"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(shelf, "empty"), 0o700))
 	put(t, filepath.Join(shelf, "Upper", "SOUL.md"), "")
 	put(t, filepath.Join(shelf, "a_b", "SOUL.md"), "")
-	if err := os.Symlink("/etc", filepath.Join(shelf, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("/etc", filepath.Join(shelf, "link")))
 	list, err := l.List("default")
 	if err != nil || len(list) != 16 {
 		t.Fatal(len(list), err)
@@ -140,9 +124,7 @@ func TestBrokenFilesAreErrorsOfTheirAgent(t *testing.T) {
 			t.Errorf("%s tells a path: %v", e.Name, e.Err)
 		}
 	}
-	if err := l.Rewrite("default", "tabs", "model: x\n", "soul"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Rewrite("default", "tabs", "model: x\n", "soul"))
 	if a, err := l.Get("default", "tabs"); err != nil || a.Model != "x" || a.Soul != "soul" {
 		t.Errorf("%+v %v", a, err)
 	}
@@ -177,9 +159,7 @@ func TestOwnersDoNotMeet(t *testing.T) {
 		if err := l.Create(owner, a); err != nil {
 			t.Fatalf("%q: %v", owner, err)
 		}
-		if err := l.SetUser(owner, a.Soul); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.SetUser(owner, a.Soul))
 	}
 	for i, owner := range owners {
 		a, err := l.Get(owner, "mine")
@@ -206,9 +186,7 @@ func TestTexts(t *testing.T) {
 	if s, err := l.Soul(); s != "by hand" || err != nil {
 		t.Error(s, err)
 	}
-	if err := l.SetSoul("default", "by call"); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, l.SetSoul("default", "by call"))
 	if s, err := l.Soul(); s != "by call" || err != nil {
 		t.Error(s, err)
 	}
@@ -224,9 +202,7 @@ func TestTexts(t *testing.T) {
 
 func TestChangesAtOnce(t *testing.T) {
 	l, _ := open(t)
-	if err := l.Create("default", profile.Agent{Name: "mine", MaxTokens: ptr(1)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Create("default", profile.Agent{Name: "mine", MaxTokens: ptr(1)}))
 	var work sync.WaitGroup
 	for range 8 {
 		work.Go(func() {
@@ -254,9 +230,7 @@ func TestExportComesBack(t *testing.T) {
 	l, dir := open(t)
 	a := whole()
 	a.Soul = "\n---\nA soul that looks like a fence.\n---\n"
-	if err := l.Create("default", a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Create("default", a))
 	put(t, filepath.Join(dir, "users", "default", "agents", "odd", "config.yaml"), "---\n# mine\nother: kept\n")
 	for _, name := range []string{a.Name, "odd"} {
 		data, err := l.Export("default", name)
@@ -310,9 +284,7 @@ func TestHostileImports(t *testing.T) {
 // TestWhatAKillLeftIsRemovedAtTheNextStart, and nothing else.
 func TestWhatAKillLeftIsRemovedAtTheNextStart(t *testing.T) {
 	l, dir := open(t)
-	if err := l.Create("default", whole()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Create("default", whole()))
 	const mark = ".ABCDEFGHIJKLMNOPQRSTUVWX27"
 	shelf := filepath.Join(dir, "users", "default", "agents")
 	left := []string{filepath.Join(shelf, ".half"+mark, "config.yaml"),
@@ -323,10 +295,7 @@ func TestWhatAKillLeftIsRemovedAtTheNextStart(t *testing.T) {
 	for _, at := range append(left, kept[1:]...) {
 		put(t, at, "x")
 	}
-	again, err := profile.Open(dir, "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(profile.Open(dir, "default"))(t)
 	defer again.Close()
 	for _, at := range left {
 		if _, err := os.Lstat(at); !errors.Is(err, os.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 )
@@ -39,25 +40,17 @@ func (s suite) AnnouncementsAreEventsOfTheRunAndNeverComeBehindItsEnd(t *testing
 	for range promised {
 		<-begun
 	}
-	if err := w.m.Cancel(t.Context(), "a", run.ID, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "a", run.ID, false))
 	w.end(t, run, runs.Interrupted)
 	wg.Wait()
 	want := 0
 	for _, n := range promised {
 		want += n
 	}
-	r, err := w.m.Follow(t.Context(), run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.m.Follow(t.Context(), run.ID))(t)
 	got, last := 0, runevent.Kind(0)
 	for after := int64(0); ; {
-		evs, err := r.Next(t.Context(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		evs := must.Get(r.Next(t.Context(), after))(t)
 		if len(evs) == 0 {
 			break
 		}

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 )
 
@@ -80,9 +81,7 @@ func (s suite) CancelStopsTheWholeTree(t *testing.T) {
 		t.Fatalf("%d leaves are at work", n)
 	}
 	begin := time.Now()
-	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", run.ID, true))
 	took := time.Since(begin)
 	if n := tr.atWork.Load(); n != 0 {
 		t.Errorf("%d leaves are still at work", n)
@@ -109,30 +108,21 @@ func (s suite) CancelStopsARunThatOthersWaitFor(t *testing.T) {
 	w.until(t, run, text("half"))
 	var wg sync.WaitGroup
 	for range 20 { // who waits for it, and who reads slowly
-		r, err := w.m.Follow(t.Context(), run.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.Next(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(w.m.Follow(t.Context(), run.ID))(t)
+		must.Get(r.Next(t.Context(), 0))(t)
 		wg.Go(func() {
 			if _, err := w.m.Wait(t.Context(), run.ID); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", run.ID, true))
 	wg.Wait()
 	w.end(t, run, runs.Interrupted)
 	w.end(t, queued, runs.Success)
 	if got := texts(w.state(t, "t1", "")); got != "human:one\nai:half\nhuman:two\nai:next" {
 		t.Errorf("messages:\n%s", got)
 	}
-	if err := w.quiesce(t, "t1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.quiesce(t, "t1"))
 	w.sound(t)
 }

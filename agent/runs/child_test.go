@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -90,16 +91,10 @@ func (s suite) openHousehold(t *testing.T, dir string, h *household) *world {
 // children are the rows of a run's children.
 func (w *world) children(t *testing.T, run store.Run) []store.Run {
 	t.Helper()
-	ids, err := w.db.ChildRuns(t.Context(), run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := must.Get(w.db.ChildRuns(t.Context(), run.ID))(t)
 	var list []store.Run
 	for _, id := range ids {
-		r, err := w.db.Run(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(w.db.Run(t.Context(), id))(t)
 		list = append(list, r)
 	}
 	return list
@@ -160,10 +155,7 @@ func (s suite) AChildWorksInItsParentsThread(t *testing.T) {
 	if list, err := w.db.Runs(t.Context(), "t1", "", 0, 0); err != nil || len(list) != 1 {
 		t.Errorf("the thread lists %d runs, %v", len(list), err)
 	}
-	events, err := w.db.Events(t.Context(), "t1", 0, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must.Get(w.db.Events(t.Context(), "t1", 0, 0, 0))(t)
 	stored := ""
 	for _, e := range events {
 		stored += string(e.Data)
@@ -182,9 +174,7 @@ func (s suite) ChildrenEndBeforeTheirParent(t *testing.T) {
 	w := s.openHousehold(t, t.TempDir(), h)
 	run := w.start(t, "t1", "go")
 	w.speaking(t, run)
-	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", run.ID, true))
 	row := w.end(t, run, runs.Interrupted)
 	kids := w.children(t, row)
 	if len(kids) != 1 || kids[0].Status != runs.Interrupted || kids[0].UpdatedAt.After(row.UpdatedAt) {
@@ -192,17 +182,13 @@ func (s suite) ChildrenEndBeforeTheirParent(t *testing.T) {
 	}
 	run = w.start(t, "t1", "go")
 	w.speaking(t, run)
-	if err := w.m.Rollback(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Rollback(t.Context(), "t1", run.ID, true))
 	if kids := w.children(t, run); len(kids) != 0 {
 		t.Errorf("a rolled back run has left %+v", kids)
 	}
 	run = w.start(t, "t1", "go")
 	w.speaking(t, run)
-	if err := w.m.DeleteThread(t.Context(), "t1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.DeleteThread(t.Context(), "t1"))
 	if open, err := w.db.OpenRuns(t.Context()); err != nil || len(open) != 0 || held(w.m) != 0 {
 		t.Errorf("%+v, %v, %d are held", open, err, held(w.m))
 	}
@@ -218,9 +204,7 @@ func (s suite) ACancelledChildLeavesItsParent(t *testing.T) {
 	if err := w.m.Cancel(t.Context(), "other", kid.ID, false); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("by another thread: %v", err)
 	}
-	if err := w.m.Cancel(t.Context(), "t1", kid.ID, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", kid.ID, false))
 	w.end(t, run, runs.Success)
 	if kids := w.children(t, run); kids[0].Status != runs.Interrupted {
 		t.Errorf("%+v", kids)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/e2e/gate"
@@ -150,10 +151,7 @@ func crewChild(dir string) error {
 // had ended is not asked again, what each used is counted once, and what was shown is there.
 func (s suite) KilledHelpersGoOn(t *testing.T) {
 	kills := gate.Pick(3, 8, 200)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	t.Setenv(crashCrew, "1")
 	again := 0
 	for kill := range kills {
@@ -179,9 +177,7 @@ func (s suite) KilledHelpersGoOn(t *testing.T) {
 				t.Errorf("event %d was shown as\n%s\nand is now\n%s", s.Event.Seq, s.Line, there[s.Event.Seq])
 			}
 		}
-		if err := w.quiesce(t, "t1"); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, w.quiesce(t, "t1"))
 		w.sound(t)
 		w.close()
 		if t.Failed() {
@@ -208,10 +204,7 @@ func (s suite) openCrew(t *testing.T, c *crew) *world {
 // had been asked.
 func (s suite) endedHelpers(t *testing.T, dir string) map[string]int {
 	t.Helper()
-	db, err := s.openStore(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(s.openStore(t.Context(), dir))(t)
 	defer db.Close()
 	w := &world{db: db}
 	times := effects(t, dir)
@@ -230,9 +223,7 @@ func callOf(t *testing.T, kid store.Run) string {
 	var at struct {
 		Call string `json:"task_id"`
 	}
-	if err := json.Unmarshal(kid.Kwargs, &at); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(kid.Kwargs, &at))
 	return at.Call
 }
 
@@ -289,8 +280,6 @@ func total(t *testing.T, usage json.RawMessage) [2]int {
 		Total    int `json:"total_tokens"`
 		Subagent int `json:"subagent_tokens"`
 	}
-	if err := json.Unmarshal(usage, &u); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(usage, &u))
 	return [2]int{u.Total, u.Subagent}
 }

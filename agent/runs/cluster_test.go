@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -60,16 +61,11 @@ func (c cluster) join(t *testing.T, url string, slots int, build runs.Build) *se
 func (c cluster) joinFor(t *testing.T, lease time.Duration, url string, slots int, build runs.Build) *server {
 	t.Helper()
 	lost := make(chan error, 1)
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: pgtest.Schema(t.Name()),
-		Cluster: true, Lease: lease, Log: quiet(), Lost: func(err error) { lost <- err }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: pgtest.Schema(t.Name()),
+		Cluster: true, Lease: lease, Log: quiet(), Lost: func(err error) { lost <- err }}))(t)
 	s := &server{&world{db: db, m: runs.New(runs.Config{DB: db, Log: quiet(), Slots: slots, Build: build})}, lost}
 	t.Cleanup(s.close)
-	if err := s.m.Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.m.Recover(t.Context()))
 	return s
 }
 
@@ -105,13 +101,9 @@ func (c cluster) ARunElsewhereIsEndedFromHere(t *testing.T) {
 	if n := b.m.Live(); n != 0 {
 		t.Errorf("%d runs are kept where they only wait", n)
 	}
-	if err := a.m.Cancel(t.Context(), "t1", waiting.ID, true); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, a.m.Cancel(t.Context(), "t1", waiting.ID, true))
 	a.end(t, waiting, runs.Interrupted)
-	if err := b.m.Cancel(t.Context(), "t1", working.ID, true); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.m.Cancel(t.Context(), "t1", working.ID, true))
 	b.end(t, working, runs.Interrupted)
 	b.end(t, last, runs.Success)
 	if err := b.m.Rollback(t.Context(), "t1", working.ID, true); !errors.Is(err, runs.ErrNotCancelable) {
@@ -119,9 +111,7 @@ func (c cluster) ARunElsewhereIsEndedFromHere(t *testing.T) {
 	}
 	undone := a.start(t, "t3", "hang three")
 	a.until(t, undone, text("hang"))
-	if err := b.m.Rollback(t.Context(), "t3", undone.ID, true); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.m.Rollback(t.Context(), "t3", undone.ID, true))
 	if _, err := b.db.Run(t.Context(), undone.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a run that was taken back is there: %v", err)
 	}
@@ -132,9 +122,7 @@ func (c cluster) ARunElsewhereIsEndedFromHere(t *testing.T) {
 	if _, err := b.db.Run(t.Context(), gone.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a run that was taken back is there: %v", err)
 	}
-	if err := b.m.DeleteThread(t.Context(), "t2"); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.m.DeleteThread(t.Context(), "t2"))
 	whole(t, a, b)
 }
 
@@ -150,9 +138,7 @@ func (c cluster) AWriteKeepsRunsOfAllServersWaiting(t *testing.T) {
 	if _, err := b.m.Amend(t.Context(), "t1", rename); !errors.Is(err, runs.ErrBusy) {
 		t.Errorf("written while a run works elsewhere: %v", err)
 	}
-	if err := b.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.m.Cancel(t.Context(), "t1", run.ID, true))
 	if _, err := b.m.Amend(t.Context(), "t1", rename); err != nil {
 		t.Error(err)
 	}
@@ -218,9 +204,7 @@ func (c cluster) ARunBeginsWhereThereIsRoom(t *testing.T) {
 		t.Errorf("they began as %s", got)
 	}
 	mu.Unlock()
-	if err := b.m.Cancel(t.Context(), "", first.ID, true); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.m.Cancel(t.Context(), "", first.ID, true))
 	whole(t, a, b)
 }
 
@@ -267,16 +251,12 @@ func (c cluster) AServerTakesUpWhatIsLeft(t *testing.T) {
 	a.until(t, run, text("one"))
 	behind := a.startAs(t, "t1", "two", "enqueue")
 	a.m.Close()
-	if err := a.db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.db.Close())
 	b := c.join(t, c.url, 0, always(parrotAgent()))
 	if row := b.row(t, run.ID); row.Attempt != 2 || b.m.Active("t1") != run.ID {
 		t.Errorf("attempt %d, and %q is at work", row.Attempt, b.m.Active("t1"))
 	}
-	if err := b.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.m.Cancel(t.Context(), "t1", run.ID, true))
 	b.end(t, behind, runs.Success)
 	whole(t, b)
 }
@@ -417,13 +397,9 @@ func (c cluster) AServerThatStopsHandsItsRunsOver(t *testing.T) {
 	}
 	<-drained
 	a.m.Close()
-	if err := a.db.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, a.db.Close())
 	eventually(t, "the other run goes on", func() bool { return b.row(t, hangs.ID).Attempt == 2 })
-	if err := b.m.Cancel(t.Context(), "t2", hangs.ID, true); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.m.Cancel(t.Context(), "t2", hangs.ID, true))
 	eventually(t, "all have ended", func() bool {
 		list, err := b.db.OpenRuns(t.Context())
 		return err == nil && len(list) == 0
@@ -441,9 +417,7 @@ func (c cluster) AHelperElsewhereIsStoppedFromHere(t *testing.T) {
 	if err := b.m.CancelTask("t1", "another"); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("a helper that is not there: %v", err)
 	}
-	if err := b.m.CancelTask("t1", "call_a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.m.CancelTask("t1", "call_a"))
 	b.end(t, run, runs.Success)
 	if got := texts(b.state(t, "t1", "")); !strings.Contains(got, "tool:the helper was stopped") {
 		t.Errorf("the thread says %s", got)

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/store/pgtest"
@@ -33,19 +34,14 @@ func (p placed) keepsBox(t *testing.T, s *server, thread string) {
 	if there, err := s.db.TakeBox(t.Context(), thread); !there || err != nil {
 		t.Fatalf("its sandbox is written down: %v, %v", there, err)
 	}
-	if err := s.m.Cancel(t.Context(), thread, run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.m.Cancel(t.Context(), thread, run.ID, true))
 }
 
 // begins starts a run at a server and says where it has begun.
 func (p placed) begins(t *testing.T, s *server, req runs.Request) string {
 	t.Helper()
 	req.Input = human("next")
-	run, err := s.m.Start(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(s.m.Start(t.Context(), req))(t)
 	s.end(t, run, runs.Success)
 	return <-p.at
 }
@@ -85,33 +81,24 @@ func (c cluster) ARunBeginsWhereTheSandboxIs(t *testing.T) {
 	}
 
 	secret.Input = human("hang")
-	first, err := b.m.Start(t.Context(), secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(b.m.Start(t.Context(), secret))(t)
 	b.until(t, first, text("hang"))
 	<-p.at
 	behind := b.startAs(t, "t1", "behind", "enqueue")
 	if there, err := b.db.TakeBox(t.Context(), "t2"); there || err != nil {
 		t.Errorf("the sandbox of a thread without a run is written down: %v, %v", there, err)
 	}
-	if err := b.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.m.Cancel(t.Context(), "t1", first.ID, true))
 	b.end(t, behind, runs.Success)
 	if at := <-p.at; at != "a" {
 		t.Errorf("the run behind it began at %s, and the sandbox is at a", at)
 	}
 
-	if err := b.db.LeaveBox(t.Context(), "t1"); err != nil { // which b has not
-		t.Error(err)
-	}
+	must.Report(t, b.db.LeaveBox(t.Context(), "t1")) // which b has not
 	if box, err := b.db.Box(t.Context(), "t1"); err != nil || box != (store.Box{Node: a.db.Self(), Lives: true}) {
 		t.Errorf("the sandbox is at %+v, %v", box, err)
 	}
-	if err := a.db.LeaveBox(t.Context(), "t1"); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, a.db.LeaveBox(t.Context(), "t1"))
 	if at := p.begins(t, b, runs.Request{Thread: "t1"}); at != "b" {
 		t.Errorf("without a sandbox it began at %s, and was asked for at b", at)
 	}
@@ -133,9 +120,7 @@ func (c cluster) ARunDoesNotWaitForAServerWithoutRoom(t *testing.T) {
 			t.Errorf("it began at %s, which is full", at)
 		}
 	}
-	if err := a.m.Cancel(t.Context(), "t2", full.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.m.Cancel(t.Context(), "t2", full.ID, true))
 	whole(t, a, b)
 }
 

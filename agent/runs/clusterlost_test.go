@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/store/pgtest"
@@ -44,9 +45,7 @@ func (c cluster) ALostAnswerIsFoundOut(t *testing.T) {
 		t.Errorf("in line are %v", got)
 	}
 
-	if err := b.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.m.Cancel(t.Context(), "t1", run.ID, true))
 	if got := texts(b.state(t, "t1", "")); strings.Count(got, "human:hang here") != 1 {
 		t.Errorf("the thread says %s", got)
 	}
@@ -78,9 +77,7 @@ func (c cluster) ALostClaimBegins(t *testing.T) {
 	if got := texts(a.state(t, "claimed", "")); strings.Count(got, "human:") != 1 || strings.Count(got, "ai:") != 1 {
 		t.Errorf("the thread says %s", got)
 	}
-	if err := a.m.Cancel(t.Context(), "busy", busy.ID, true); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, a.m.Cancel(t.Context(), "busy", busy.ID, true))
 	select {
 	case err := <-b.lost:
 		t.Errorf("the server has given up: %v", err)
@@ -123,9 +120,7 @@ func (c cluster) leaves(t *testing.T, end func(*server, store.Run) error) (left 
 	run = a.start(t, "t1", "hang here")
 	a.until(t, run, text("here"))
 	wire.Freeze()
-	if err := end(b, run); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, end(b, run))
 	return b, run
 }
 
@@ -133,14 +128,11 @@ func (c cluster) leaves(t *testing.T, end func(*server, store.Run) error) (left 
 func (w *world) apart(t *testing.T, thread string) {
 	t.Helper()
 	next := int64(math.MaxInt64)
-	err := w.db.EventsBack(t.Context(), thread, next, func(e store.Event) (bool, error) {
+	must.Report(t, w.db.EventsBack(t.Context(), thread, next, func(e store.Event) (bool, error) {
 		if e.To >= next || e.Run == "" {
 			t.Errorf("events %d to %d are of run %q, and the ones behind them begin with %d", e.Seq, e.To, e.Run, next)
 		}
 		next = e.Seq
 		return true, nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}))
 }

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/request"
 	"fawn/agent/runs/runevent"
@@ -209,11 +210,8 @@ func (s suite) CommandsThatCannotBeCarriedOut(t *testing.T) {
 
 func (s suite) BreakpointEndsTheRunAndNoInputGoesOn(t *testing.T) {
 	w := s.open(t, t.TempDir(), toolAgent())
-	run, err := w.m.Start(t.Context(),
-		runs.Request{Thread: "t1", Input: human("hi"), InterruptBefore: request.Strings{"tools"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(w.m.Start(t.Context(),
+		runs.Request{Thread: "t1", Input: human("hi"), InterruptBefore: request.Strings{"tools"}}))(t)
 	row := w.end(t, run, runs.Interrupted)
 	if row.StopReason != agent.StopBreakpoint || w.status(t, "t1") != runs.ThreadInterrupted {
 		t.Errorf("stop reason %q, thread %s", row.StopReason, w.status(t, "t1"))
@@ -262,11 +260,8 @@ func (s suite) ATitleDoesNotMoveTheThread(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	title := runs.Update{Values: json.RawMessage(`{"title":"T"}`)}
 	w.end(t, w.command(t, "t1", `{"update":{"messages":["never answered"]},"goto":"__end__"}`), runs.Success)
-	held, err := w.m.Start(t.Context(),
-		runs.Request{Thread: "t2", Input: human("hi"), InterruptBefore: request.Strings{"*"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := must.Get(w.m.Start(t.Context(),
+		runs.Request{Thread: "t2", Input: human("hi"), InterruptBefore: request.Strings{"*"}}))(t)
 	w.end(t, held, runs.Interrupted)
 	for thread, want := range map[string]string{"t1": "", "t2": agent.NodeModel} {
 		cp, err := w.m.UpdateState(t.Context(), thread, title)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/threads"
 	"fawn/store"
@@ -15,19 +16,13 @@ import (
 
 func (w *world) thread(t *testing.T, id string) store.Thread {
 	t.Helper()
-	th, err := w.db.Thread(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	th := must.Get(w.db.Thread(t.Context(), id))(t)
 	return th
 }
 
 func (w *world) checkpoints(t *testing.T, thread string) []store.Checkpoint {
 	t.Helper()
-	cps, err := w.db.Checkpoints(t.Context(), thread, "", "", 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cps := must.Get(w.db.Checkpoints(t.Context(), thread, "", "", 0, nil))(t)
 	return cps
 }
 
@@ -50,15 +45,10 @@ func (s suite) CopyHasAllCheckpointsAndGoesItsOwnWay(t *testing.T) {
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	first := w.head(t, "t1")
 	w.end(t, w.start(t, "t1", "two"), runs.Success)
-	if _, err := w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(`{"title":"T"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(`{"title":"T"}`)}))(t)
 	w.end(t, w.goOn(t, runs.Request{Thread: "t1", Input: human("fork"), CheckpointID: first.ID}), runs.Success)
 
-	c, err := copier.Copy(t.Context(), "t1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(copier.Copy(t.Context(), "t1"))(t)
 	if want := [][2]string{{"t1", c.ID}}; !slices.Equal(*copies, want) {
 		t.Errorf("copied files %v", *copies)
 	}
@@ -96,16 +86,11 @@ func (s suite) CopyOfABusyThreadIsItsLastStep(t *testing.T) {
 	w, copier, _ := s.copying(t)
 	run := w.start(t, "t1", "hang on")
 	w.until(t, run, text("on"))
-	c, err := copier.Copy(t.Context(), "t1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(copier.Copy(t.Context(), "t1"))(t)
 	if got := texts(w.state(t, c.ID, "")); got != "human:hang on" || c.Status != runs.ThreadInterrupted {
 		t.Errorf("the copy is %s with\n%s", c.Status, got)
 	}
-	if err := w.m.CancelAll(t.Context(), "t1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.CancelAll(t.Context(), "t1"))
 	w.sound(t)
 }
 
@@ -114,9 +99,7 @@ func (s suite) BranchStartsFromTheEndOfATurn(t *testing.T) {
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	w.end(t, w.start(t, "t1", "two"), runs.Success)
 	msgs := w.state(t, "t1", "").Messages
-	if _, err := w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(`{"title":"T"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(`{"title":"T"}`)}))(t)
 	for _, c := range []struct {
 		name, title, messages, want string
 		ids                         []string
@@ -129,10 +112,7 @@ func (s suite) BranchStartsFromTheEndOfATurn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := len(*copies)
-			b, err := copier.Branch(t.Context(), "t1", c.ids, c.title)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(copier.Branch(t.Context(), "t1", c.ids, c.title))(t)
 			st := w.state(t, b.Thread.ID, "")
 			title := ""
 			if st.Title != nil {
@@ -160,9 +140,7 @@ func (s suite) BranchStartsFromTheEndOfATurn(t *testing.T) {
 	}
 	// the answer in the middle is written anew: no checkpoint ends with it any more
 	edit := `{"messages":[{"type":"ai","id":"` + msgs[1].ID + `","content":"edited"}]}`
-	if _, err := w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(edit)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(edit)}))(t)
 	if _, err := copier.Branch(t.Context(), "t1", []string{msgs[1].ID}, ""); !errors.Is(err, threads.ErrGone) {
 		t.Errorf("an edited message: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -196,10 +197,7 @@ func (s suite) KilledProcessLosesNothingThatWasShown(t *testing.T) {
 }
 
 func (s suite) killMany(t *testing.T, kills int, mark bool) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	var total struct{ lines, partial, results, orphans, again int }
 	dir := ""
 	for kill := range kills {
@@ -228,9 +226,7 @@ func (s suite) killMany(t *testing.T, kills int, mark bool) {
 			}
 		}
 		for i := range 3 {
-			if err := w.quiesce(t, fmt.Sprint("t", i)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.quiesce(t, fmt.Sprint("t", i)))
 		}
 		w.sound(t)
 		total.lines += len(seen)
@@ -281,13 +277,8 @@ func killOne(t *testing.T, self, dir string, mark bool) []shown {
 	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	var seen []shown
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)

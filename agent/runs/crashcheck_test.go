@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -39,9 +40,7 @@ func checkShown(t *testing.T, w *world, seen []shown) (messages, results int) {
 			there[e.Seq] = line(e)
 			if e.Kind == runevent.KindWithdraw {
 				var w runevent.Withdrawal
-				if err := json.Unmarshal(e.Data, &w); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(e.Data, &w))
 				void[w.ID] = true
 			}
 			if i > 0 && e.Seq != evs[i-1].To+1 {
@@ -62,13 +61,9 @@ func checkShown(t *testing.T, w *world, seen []shown) (messages, results int) {
 			case runevent.KindToolResult:
 				results++
 				var end runevent.ToolEnd
-				if err := json.Unmarshal(s.Event.Data, &end); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(s.Event.Data, &end))
 				var m agent.Message
-				if err := json.Unmarshal(end.Message, &m); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(end.Message, &m))
 				stored := state.Message(m.ID)
 				if stored == nil || stored.ToolCallID != end.ID || stored.Content.Text != m.Content.Text {
 					t.Errorf("the result of %s was shown, and is not in the thread: %+v", end.ID, stored)

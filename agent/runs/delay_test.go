@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/request"
 	"fawn/store"
@@ -18,10 +19,7 @@ func (w *world) later(t *testing.T, thread, text, strategy string, seconds float
 
 func (w *world) row(t *testing.T, run string) store.Run {
 	t.Helper()
-	r, err := w.db.Run(t.Context(), run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.db.Run(t.Context(), run))(t)
 	return r
 }
 
@@ -56,9 +54,7 @@ func (s suite) DelayedRunHoldsNothing(t *testing.T) {
 	if got := w.row(t, late.ID).Status; got != runs.Pending {
 		t.Errorf("the delayed run is %s", got)
 	}
-	if err := w.m.Cancel(t.Context(), "t1", late.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", late.ID, true))
 	w.end(t, late, runs.Interrupted)
 	if got := texts(w.state(t, "t1", "")); got != "human:now\nai:re: now" {
 		t.Errorf("messages:\n%s", got)
@@ -80,22 +76,15 @@ func (s suite) DelayIsKeptAcrossARestart(t *testing.T) {
 	soon := w.later(t, "t1", "soon", "reject", hour)
 	late := w.later(t, "t2", "late", "reject", 2*hour)
 	w.close()
-	db, err := s.openStore(t.Context(), w.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(s.openStore(t.Context(), w.dir))(t)
 	soon.DueAt = soon.DueAt.Add(-hour * time.Second) // it is an hour later now
-	if err := errors.Join(db.Commit(t.Context(), store.Batch{Run: &soon}), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(db.Commit(t.Context(), store.Batch{Run: &soon}), db.Close()))
 	w = s.open(t, w.dir, parrotAgent())
 	w.end(t, soon, runs.Success)
 	if got := w.row(t, late.ID).Status; got != runs.Pending || w.status(t, "t2") != runs.Idle {
 		t.Errorf("the later run is %s, its thread %s", got, w.status(t, "t2"))
 	}
-	if err := w.m.DeleteThread(t.Context(), "t2"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.DeleteThread(t.Context(), "t2"))
 	if _, err := w.db.Run(t.Context(), late.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the run of a deleted thread: %v", err)
 	}
@@ -118,9 +107,7 @@ func (s suite) DelaysOutsideTheirBoundsAreRefused(t *testing.T) {
 	}
 	late := w.later(t, "t1", "late", "enqueue", hour)
 	w.later(t, "t1", "later", "interrupt", 2*hour)
-	if err := w.m.CancelAll(t.Context(), "t1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.CancelAll(t.Context(), "t1"))
 	w.end(t, late, runs.Interrupted)
 	open, err := w.db.OpenRuns(t.Context())
 	if err != nil || slices.ContainsFunc(open, func(r store.Run) bool { return r.ThreadID == "t1" }) {

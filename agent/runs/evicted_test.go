@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/store/pgtest"
@@ -22,10 +23,7 @@ func TestAnEvictedServerTellsNoEnd(t *testing.T) {
 	a := s.open(t, t.TempDir(), parrotAgent())
 	run := a.start(t, "t1", "hang here")
 	a.until(t, run, text("here"))
-	before, err := a.m.Follow(t.Context(), run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(a.m.Follow(t.Context(), run.ID))(t)
 	evict(t, url, pgtest.Schema(t.Name()))
 	b := s.open(t, t.TempDir(), parrotAgent())
 	other := b.start(t, "t2", "hang there")
@@ -53,9 +51,7 @@ func TestAnEvictedServerTellsNoEnd(t *testing.T) {
 		t.Errorf("who waits: %s, %v", row.Status, err)
 	}
 	for _, r := range []store.Run{run, other} {
-		if err := b.m.Cancel(t.Context(), r.ThreadID, r.ID, true); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, b.m.Cancel(t.Context(), r.ThreadID, r.ID, true))
 		b.end(t, r, runs.Interrupted)
 	}
 }
@@ -63,12 +59,7 @@ func TestAnEvictedServerTellsNoEnd(t *testing.T) {
 // evict takes the rows of all servers away.
 func evict(t *testing.T, url, schema string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(t.Context(), url))(t)
 	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), `DELETE FROM `+pgx.Identifier{schema, "node"}.Sanitize()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Exec(t.Context(), `DELETE FROM `+pgx.Identifier{schema, "node"}.Sanitize()))(t)
 }

@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -28,9 +29,7 @@ func (w *world) failure(t *testing.T, run store.Run) runevent.Failure {
 		evs[n-1].Kind != runevent.KindEnd {
 		t.Fatalf("events: %s", shape(evs))
 	}
-	if err := json.Unmarshal(evs[len(evs)-2].Data, &f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(evs[len(evs)-2].Data, &f))
 	return f
 }
 
@@ -127,11 +126,8 @@ func (s suite) RunThatFailsSaysWhyAndFreesItsThread(t *testing.T) {
 // to remove is not there.
 func (s suite) InputThatTheStateRefusesFailsTheRun(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
-	run, err := w.m.Start(t.Context(),
-		runs.Request{Thread: "t1", Input: json.RawMessage(`{"messages":[{"type":"remove","id":"nothing"}]}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(w.m.Start(t.Context(),
+		runs.Request{Thread: "t1", Input: json.RawMessage(`{"messages":[{"type":"remove","id":"nothing"}]}`)}))(t)
 	w.end(t, run, runs.Failed)
 	if f := w.failure(t, run); f.Error != "InvalidInput" {
 		t.Errorf("failure = %+v", f)
@@ -143,10 +139,7 @@ func (s suite) InputThatTheStateRefusesFailsTheRun(t *testing.T) {
 func (s suite) StoreThatClosesUnderARunLetsReadersGo(t *testing.T) {
 	defer agenttest.NoLeaks(t, goleak.IgnoreCurrent())
 	dir := t.TempDir()
-	db, err := s.openStore(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(s.openStore(t.Context(), dir))(t)
 	gate := make(chan struct{})
 	a := &agent.Agent{Model: modelOf(func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
 		yield(agent.Chunk{Text: "before "}, nil)
@@ -167,19 +160,11 @@ func (s suite) StoreThatClosesUnderARunLetsReadersGo(t *testing.T) {
 	w := &world{db: db, m: m}
 	run := w.start(t, "t1", "hi")
 	w.until(t, run, text("before"))
-	r, err := m.Follow(t.Context(), run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(m.Follow(t.Context(), run.ID))(t)
+	must.Do(t, db.Close())
 	close(gate)
 	for after := int64(0); ; {
-		evs, err := r.Next(t.Context(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		evs := must.Get(r.Next(t.Context(), after))(t)
 		if evs == nil {
 			break
 		}
@@ -214,20 +199,14 @@ func (s suite) DeletedThreadLeavesNothing(t *testing.T) {
 		Build:  func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil },
 		Remove: func(thread string) error { return os.RemoveAll(filepath.Join(files, thread)) },
 	})
-	if err := os.MkdirAll(filepath.Join(files, "t1", "deep"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(files, "t1", "deep"), 0o700))
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	w.end(t, w.start(t, "t2", "kept"), runs.Success)
-	if _, err := w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(`{"title":"x"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(`{"title":"x"}`)}))(t)
 	active := w.start(t, "t1", "hang")
 	w.until(t, active, text("hang"))
 	queued := w.start(t, "t1", "later")
-	if err := w.m.DeleteThread(t.Context(), "t1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.DeleteThread(t.Context(), "t1"))
 	for _, run := range []store.Run{active, queued} {
 		if _, err := w.m.Wait(t.Context(), run.ID); !errors.Is(err, runs.ErrNotFound) {
 			t.Errorf("run %s: %v", run.ID, err)
@@ -330,10 +309,7 @@ func (s suite) QueuedRunThatCannotBeReadAgainEnds(t *testing.T) {
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	busy := runs.Busy
 	bad := store.Run{ID: "bad", ThreadID: "t1", Status: runs.Pending, Kwargs: json.RawMessage(`{"input":7}`)}
-	err := w.db.Commit(t.Context(), store.Batch{ThreadID: "t1", Run: &bad, Patch: &store.ThreadPatch{Status: &busy}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.Commit(t.Context(), store.Batch{ThreadID: "t1", Run: &bad, Patch: &store.ThreadPatch{Status: &busy}}))
 	w.close()
 	next := s.open(t, w.dir, parrotAgent())
 	next.end(t, bad, runs.Failed)
@@ -362,9 +338,7 @@ func (s suite) ExclusiveAndRunsKeepOutOfEachOthersWay(t *testing.T) {
 	}
 	run := w.start(t, "t1", "waits")
 	gone := w.start(t, "t1", "leaves again")
-	if err := w.m.Cancel(t.Context(), "t1", gone.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", gone.ID, true))
 	if r, _ := w.db.Run(t.Context(), run.ID); r.Status != runs.Pending {
 		t.Errorf("a run started during an exclusive write: %s", r.Status)
 	}
@@ -378,15 +352,11 @@ func (s suite) ExclusiveAndRunsKeepOutOfEachOthersWay(t *testing.T) {
 	if err := w.m.Exclusive(t.Context(), "t1", nil); !errors.Is(err, runs.ErrBusy) {
 		t.Errorf("during a run: %v", err)
 	}
-	if err := w.m.Cancel(t.Context(), "t1", hanging.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", hanging.ID, true))
 	// A run that comes and goes while the thread is held leaves it as it was.
-	if err := w.m.Exclusive(t.Context(), "t1", func(context.Context) error {
+	must.Do(t, w.m.Exclusive(t.Context(), "t1", func(context.Context) error {
 		return w.m.Cancel(t.Context(), "t1", w.start(t, "t1", "gone").ID, true)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := w.status(t, "t1"); got != runs.ThreadInterrupted {
 		t.Errorf("thread is %s", got)
 	}

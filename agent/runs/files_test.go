@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 )
 
@@ -54,10 +55,7 @@ func (s suite) FilesAreLookedAtOnceForATool(t *testing.T) {
 	if got := strings.Join(k.calls, " "); got != "version begin save end" {
 		t.Errorf("%s", got)
 	}
-	cps, err := w.db.Checkpoints(t.Context(), "t1", "", "", 100, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cps := must.Get(w.db.Checkpoints(t.Context(), "t1", "", "", 100, nil))(t)
 	var versions []int64
 	for _, cp := range slices.Backward(cps) {
 		versions = append(versions, cp.Card.Tree)

@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -75,9 +76,7 @@ func (d *disk) fill(room int) {
 }
 
 func (d *disk) grow() {
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &d.was); err != nil {
-		d.t.Error(err)
-	}
+	must.Report(d.t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &d.was))
 	if _, err := d.pin.ExecContext(context.Background(), "ROLLBACK"); err == nil {
 		d.pin.Close()
 	} else if !errors.Is(err, sql.ErrConnDone) { // it is released already
@@ -143,16 +142,10 @@ func (s suite) StepThatCannotBeStoredIsNotShown(t *testing.T) {
 		}}}})
 	full = newDisk(t, dir)
 	run := w.start(t, "t1", "hi")
-	r, err := w.m.Follow(t.Context(), run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.m.Follow(t.Context(), run.ID))(t)
 	var seen []runevent.Event
 	for after := int64(0); ; {
-		evs, err := r.Next(t.Context(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		evs := must.Get(r.Next(t.Context(), after))(t)
 		if evs == nil {
 			break
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/store/pgtest"
@@ -19,18 +20,13 @@ import (
 func TestAFullPostgreSQLEndsTheRunAndKeepsWhatWasShown(t *testing.T) {
 	small := pgtest.StartSmall(t, 24<<20)
 	said := make(chan struct{})
-	db, err := openPostgres(t.Context(), small.URL, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(openPostgres(t.Context(), small.URL, t.TempDir()))(t)
 	speaks := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
 		if !yield(agent.Chunk{Text: "shown "}, nil) {
 			return
 		}
 		<-said
-		if err := small.Fill(); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, small.Fill())
 		for range 20 {
 			if ctx.Err() != nil || !yield(agent.Chunk{Text: strings.Repeat("lost ", 20<<10)}, nil) {
 				break
@@ -46,9 +42,7 @@ func TestAFullPostgreSQLEndsTheRunAndKeepsWhatWasShown(t *testing.T) {
 				break
 			}
 		}
-		if err := small.Free(); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, small.Free())
 		yield(agent.Chunk{}, ctx.Err())
 	}
 	w := &world{db: db, m: runs.New(runs.Config{DB: db, Log: quiet(), Build: func(_ context.Context, s runs.Spec) (

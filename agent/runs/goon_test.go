@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -153,27 +154,17 @@ func began(dir string) bool {
 // cut runs the scene in a child and kills it where it hangs.
 func cut(t *testing.T, dir, at string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), cutDir+"="+dir, cutDir+"_AT="+at)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	said := make([]byte, 6)
 	if n, err := out.Read(said); n < 5 {
 		t.Errorf("the child said %q: %v", said[:n], err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, cmd.Process.Kill())
 	cmd.Wait()
 	if t.Failed() {
 		t.FailNow()
@@ -215,10 +206,7 @@ func (s suite) AStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
 			for c.at == "second" && !began(dir) {
 				time.Sleep(time.Millisecond)
 			}
-			reader, err := w.m.Follow(t.Context(), run.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			reader := must.Get(w.m.Follow(t.Context(), run.ID))(t)
 			queued := w.start(t, "t1", "go on")
 			w.m.Close()
 			shown := int64(0)
@@ -248,7 +236,7 @@ func (s suite) AStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
 				t.Errorf("messages:\n%s\nwant\n%s", got, c.messages)
 			}
 			// once for each run
-			if got := string(must(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 2 ||
+			if got := string(must.Get(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 2 ||
 				strings.Count(got, "second") != 2 {
 				t.Errorf("effects: %s", got)
 			}
@@ -282,7 +270,7 @@ func (s suite) RunGoesOnAfterACrash(t *testing.T) {
 			if got := texts(w.state(t, "t1", "")); got != c.messages {
 				t.Errorf("messages:\n%s\nwant\n%s", got, c.messages)
 			}
-			if got := string(must(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 1 ||
+			if got := string(must.Get(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 1 ||
 				strings.Count(got, "second") != 1 {
 				t.Errorf("effects: %s", got)
 			}
@@ -316,9 +304,7 @@ func withdrawnOnce(t *testing.T, evs []runevent.Event, s agent.State) {
 	for _, e := range evs {
 		if e.Kind == runevent.KindWithdraw {
 			var w runevent.Withdrawal
-			if err := json.Unmarshal(e.Data, &w); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(e.Data, &w))
 			void[w.ID]++
 		}
 	}
@@ -352,7 +338,7 @@ func (s suite) ResultsOutliveTwoCrashes(t *testing.T) {
 			if got != want {
 				t.Errorf("messages:\n%s\nwant\n%s", got, want)
 			}
-			if got := string(must(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 1 ||
+			if got := string(must.Get(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 1 ||
 				strings.Count(got, "second") != 1 {
 				t.Errorf("effects: %s", got)
 			}
@@ -383,14 +369,4 @@ func (s suite) ARunThatFellsTheServerIsLeftAtLast(t *testing.T) {
 	}
 	w.end(t, w.goOn(t, runs.Request{Thread: "t1"}), runs.Success)
 	w.sound(t)
-}
-
-func must[T any](v T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }

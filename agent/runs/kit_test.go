@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/agent/threads"
@@ -57,16 +58,11 @@ func parrotAgent() *agent.Agent { return &agent.Agent{Model: modelOf(parrot)} }
 // openWith is open with a build function and hooks of its own.
 func (s suite) openWith(t *testing.T, dir string, cfg runs.Config) *world {
 	t.Helper()
-	db, err := s.openStore(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(s.openStore(t.Context(), dir))(t)
 	cfg.DB, cfg.Log = db, quiet()
 	w := &world{db: db, m: runs.New(cfg), dir: dir}
 	t.Cleanup(w.close)
-	if err := w.m.Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Recover(t.Context()))
 	return w
 }
 
@@ -78,10 +74,7 @@ func human(text string) json.RawMessage {
 // startAs starts a run with a strategy.
 func (w *world) startAs(t *testing.T, thread, text, strategy string) store.Run {
 	t.Helper()
-	run, err := w.m.Start(t.Context(), runs.Request{Thread: thread, Input: human(text), Multitask: strategy})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(w.m.Start(t.Context(), runs.Request{Thread: thread, Input: human(text), Multitask: strategy}))(t)
 	return run
 }
 
@@ -98,10 +91,7 @@ func (w *world) end(t *testing.T, run store.Run, status string) store.Run {
 // until reads a run until an event is there.
 func (w *world) until(t *testing.T, run store.Run, is func(runevent.Event) bool) {
 	t.Helper()
-	r, err := w.m.Follow(t.Context(), run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.m.Follow(t.Context(), run.ID))(t)
 	for after := int64(0); ; {
 		evs, err := r.Next(t.Context(), after)
 		if err != nil || evs == nil {
@@ -121,14 +111,8 @@ func text(s string) func(runevent.Event) bool {
 // state is the thread's state at a checkpoint, "" for the head.
 func (w *world) state(t *testing.T, thread, checkpoint string) agent.State {
 	t.Helper()
-	snap, err := w.db.Snapshot(t.Context(), thread, checkpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := runs.State(snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := must.Get(w.db.Snapshot(t.Context(), thread, checkpoint))(t)
+	st := must.Get(runs.State(snap))(t)
 	return st
 }
 
@@ -143,19 +127,13 @@ func texts(s agent.State) string {
 
 func (w *world) status(t *testing.T, thread string) string {
 	t.Helper()
-	th, err := w.db.Thread(t.Context(), thread)
-	if err != nil {
-		t.Fatal(err)
-	}
+	th := must.Get(w.db.Thread(t.Context(), thread))(t)
 	return th.Status
 }
 
 func (w *world) head(t *testing.T, thread string) store.Checkpoint {
 	t.Helper()
-	cp, err := w.db.Checkpoint(t.Context(), thread, "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cp := must.Get(w.db.Checkpoint(t.Context(), thread, "", ""))(t)
 	return cp
 }
 
@@ -184,9 +162,7 @@ func (w *world) sound(t *testing.T) {
 	if err != nil || len(findings) > 0 {
 		t.Errorf("check: %v %v", findings, err)
 	}
-	if err := w.m.DecodedAsStored(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, w.m.DecodedAsStored(t.Context()))
 	list, _, err := w.db.Threads(t.Context(), store.ThreadQuery{Status: runs.Busy})
 	if err != nil || len(list) > 0 {
 		t.Errorf("%d threads are busy though nothing runs: %v", len(list), err)

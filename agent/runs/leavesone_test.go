@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 )
 
@@ -44,17 +45,12 @@ func (s suite) RollbackOfARunThatLeavesOneCheckpoint(t *testing.T) {
 		runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	before := w.checkpoints(t, "t1")
-	run, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: human("hang on"), Durability: "exit"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: human("hang on"), Durability: "exit"}))(t)
 	w.until(t, run, text("on"))
 	if list := w.checkpoints(t, "t1"); len(list) != len(before)+1 || list[0].Parent != before[0].ID {
 		t.Errorf("checkpoints while it runs: %+v", list)
 	}
-	if err := w.m.Rollback(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Rollback(t.Context(), "t1", run.ID, true))
 	if list := w.checkpoints(t, "t1"); len(list) != len(before) || w.head(t, "t1").ID != before[0].ID {
 		t.Errorf("checkpoints: %+v", list)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 )
@@ -117,10 +118,7 @@ func (s suite) CursorsBeforeTheRunMeanItsFirstEvent(t *testing.T) {
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	run := w.start(t, "t1", "hang")
 	w.until(t, run, text("hang"))
-	r, err := w.m.Follow(t.Context(), run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.m.Follow(t.Context(), run.ID))(t)
 	for _, after := range []int64{-1, 0, 3, -1 << 40} {
 		evs, err := r.Next(t.Context(), after)
 		if err != nil || len(evs) == 0 || evs[0].Kind != runevent.KindMeta ||
@@ -131,9 +129,7 @@ func (s suite) CursorsBeforeTheRunMeanItsFirstEvent(t *testing.T) {
 			t.Errorf("ready, after %d: %v %v", after, allLines(evs), err)
 		}
 	}
-	if err := w.m.Cancel(t.Context(), "", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "", run.ID, true))
 	want := allLines(w.read(t, run.ID, 0))
 	for _, after := range []int64{-1, 3, -1 << 40} {
 		if got := allLines(w.read(t, run.ID, after)); !slices.Equal(got, want) {
@@ -164,15 +160,10 @@ func (s suite) CursorInsideAStepShowsTheStepAgain(t *testing.T) {
 		}
 	}
 	check("live", func(after int64) []runevent.Event {
-		evs, err := live.Next(t.Context(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		evs := must.Get(live.Next(t.Context(), after))(t)
 		return evs
 	})
-	if err := w.m.Cancel(t.Context(), "", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "", run.ID, true))
 	check("ended", func(after int64) []runevent.Event { return w.read(t, run.ID, after) })
 }
 
@@ -182,10 +173,7 @@ func (s suite) ReaderOfAQueuedRunWaitsForIt(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	first := w.start(t, "t1", "hang")
 	queued := w.start(t, "t1", "next")
-	r, err := w.m.Follow(t.Context(), queued.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.m.Follow(t.Context(), queued.ID))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	if evs, err := r.Next(ctx, -1); err == nil {
@@ -208,15 +196,10 @@ func (s suite) ReaderOfAQueuedRunWaitsForIt(t *testing.T) {
 		}
 		late <- got
 	}()
-	if err := w.m.Cancel(t.Context(), "", first.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "", first.ID, true))
 	var got []string
 	for after := int64(-1); ; {
-		evs, err := r.Next(t.Context(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		evs := must.Get(r.Next(t.Context(), after))(t)
 		if evs == nil {
 			break
 		}

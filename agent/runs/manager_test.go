@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -23,15 +24,10 @@ type world struct {
 
 func (s suite) open(t *testing.T, dir string, a *agent.Agent) *world {
 	t.Helper()
-	db, err := s.openStore(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(s.openStore(t.Context(), dir))(t)
 	m := runs.New(runs.Config{DB: db, Log: slog.New(slog.DiscardHandler),
 		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return a, nil }})
-	if err := m.Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Recover(t.Context()))
 	w := &world{db: db, m: m, dir: dir}
 	t.Cleanup(w.close)
 	return w
@@ -45,26 +41,17 @@ func (w *world) close() {
 func (w *world) start(t *testing.T, thread, text string) store.Run {
 	t.Helper()
 	in, _ := json.Marshal(map[string]any{"messages": []any{map[string]any{"type": "human", "content": text}}})
-	run, err := w.m.Start(t.Context(), runs.Request{Thread: thread, Input: in})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(w.m.Start(t.Context(), runs.Request{Thread: thread, Input: in}))(t)
 	return run
 }
 
 // read follows a run to its end from a cursor.
 func (w *world) read(t *testing.T, run string, after int64) []runevent.Event {
 	t.Helper()
-	r, err := w.m.Follow(t.Context(), run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.m.Follow(t.Context(), run))(t)
 	var all []runevent.Event
 	for {
-		evs, err := r.Next(t.Context(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		evs := must.Get(r.Next(t.Context(), after))(t)
 		if evs == nil {
 			return all
 		}
@@ -112,9 +99,7 @@ func (s suite) LiveAndStoredReadersSeeTheSame(t *testing.T) {
 	if got := shape(live); got != toolShape {
 		t.Fatalf("live = %s", got)
 	}
-	if _, err := w.m.Wait(t.Context(), run.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.m.Wait(t.Context(), run.ID))(t)
 	for after := int64(-1); after <= live[len(live)-1].To; after++ {
 		stored := w.read(t, run.ID, after)
 		var want []runevent.Event

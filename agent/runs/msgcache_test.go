@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 )
 
@@ -12,15 +13,11 @@ func (s suite) DeletedThreadsForgetDecodedMessages(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	w.end(t, w.start(t, "t1", "two"), runs.Success)
-	if err := w.m.DeleteThread(t.Context(), "t1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.DeleteThread(t.Context(), "t1"))
 	// Its messages have the row numbers of those that are gone.
 	w.end(t, w.start(t, "t1", "three"), runs.Success)
 	w.end(t, w.start(t, "t1", "four"), runs.Success)
-	if err := w.m.DecodedAsStored(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, w.m.DecodedAsStored(t.Context()))
 	w.sound(t)
 }
 

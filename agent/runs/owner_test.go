@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 )
@@ -25,10 +26,7 @@ func (s suite) ARunKnowsItsOwner(t *testing.T) {
 				}})
 			return a, nil
 		}})
-		run, err := w.m.Start(t.Context(), runs.Request{Thread: "t", Owner: asked, Input: human("hello")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must.Get(w.m.Start(t.Context(), runs.Request{Thread: "t", Owner: asked, Input: human("hello")}))(t)
 		if row, err := w.m.Wait(t.Context(), run.ID); err != nil || row.Owner != want || built != want ||
 			worked != want {
 			t.Errorf("asked for by %q: stored %q, built for %q, worked for %q, %v", asked, row.Owner, built,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 )
@@ -57,9 +58,7 @@ func (c cluster) APlanThatNobodyHasIsBusy(t *testing.T) {
 	if _, err := a.m.EditPlan(ctx, "t2", strikeAndAdd); err == nil {
 		t.Error("nobody changed it")
 	}
-	if err := a.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, a.m.Cancel(t.Context(), "t1", first.ID, true))
 	a.end(t, second, runs.Success)
 	whole(t, a)
 }

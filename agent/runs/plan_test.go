@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 )
@@ -136,13 +137,9 @@ func (s suite) AnEditOfThePlanOutlivesWhateverEndsTheRun(t *testing.T) {
 			w := s.openWith(t, dir, runs.Config{Build: planner(make(chan struct{}))})
 			run := w.startAs(t, "a", "go", "reject")
 			w.until(t, run, text("half"))
-			if _, err := w.m.EditPlan(t.Context(), "a", strikeAndAdd); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.m.EditPlan(t.Context(), "a", strikeAndAdd))(t)
 			if c.cancel {
-				if err := w.m.Cancel(t.Context(), "a", run.ID, true); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.m.Cancel(t.Context(), "a", run.ID, true))
 			} else {
 				w.close()
 				goOn := make(chan struct{})

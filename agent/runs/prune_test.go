@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/threads"
 	"fawn/store"
@@ -24,9 +25,7 @@ func (s suite) PruneKeepsWhatAThreadSays(t *testing.T) {
 		`{"messages":[{"type":"remove","id":"` + msgs[2].ID + `"}],"title":"first name"}`,
 		`{"messages":[{"type":"ai","id":"` + msgs[1].ID + `","content":"edited"}],"title":"second name"}`,
 	} {
-		if _, err := w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(edit)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(edit)}))(t)
 	}
 	before, head := texts(w.state(t, "t1", "")), w.head(t, "t1")
 	n, err := threads.Prune(t.Context(), w.db, w.m, []string{"t1", "nobody"}, threads.KeepLatest)
@@ -87,11 +86,9 @@ func (s suite) PruneLeavesThreadsAtWorkAlone(t *testing.T) {
 // MetadataOfTwoWritersAreBothKept: a run begins and a client patches in one moment.
 func (s suite) MetadataOfTwoWritersAreBothKept(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
-	if err := w.db.Commit(t.Context(),
+	must.Do(t, w.db.Commit(t.Context(),
 		store.Batch{NewThread: true,
-			Thread: &store.Thread{ID: "t1", Metadata: json.RawMessage(`{"mine":"<1>"}`)}}); err != nil {
-		t.Fatal(err)
-	}
+			Thread: &store.Thread{ID: "t1", Metadata: json.RawMessage(`{"mine":"<1>"}`)}}))
 	patched := make(chan error)
 	go func() {
 		patched <- w.db.Commit(t.Context(),
@@ -113,18 +110,9 @@ func (s suite) MetadataOfTwoWritersAreBothKept(t *testing.T) {
 func (w *world) rows(t *testing.T, thread string) map[string]int {
 	t.Helper()
 	out := map[string]int{}
-	cps, err := w.db.Checkpoints(t.Context(), thread, "", "", 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := w.db.Runs(t.Context(), thread, "", 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	evs, err := w.db.Events(t.Context(), thread, 0, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cps := must.Get(w.db.Checkpoints(t.Context(), thread, "", "", 0, nil))(t)
+	list := must.Get(w.db.Runs(t.Context(), thread, "", 0, 0))(t)
+	evs := must.Get(w.db.Events(t.Context(), thread, 0, 0, 0))(t)
 	msgs, fields := 0, 0
 	for n := range int64(50) {
 		if _, err := w.db.Message(t.Context(), thread, n); err == nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 )
@@ -43,9 +44,7 @@ func (s suite) InterruptBeforeTheFirstWordKeepsTheQuestion(t *testing.T) {
 	for i := range 20 {
 		thread := fmt.Sprint("t", i)
 		first := w.startAs(t, thread, "hang", "")
-		if err := w.m.Cancel(t.Context(), thread, first.ID, i%2 == 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.m.Cancel(t.Context(), thread, first.ID, i%2 == 0))
 		row := w.end(t, first, runs.Interrupted)
 		if row.LastSeq == 0 { // it was still queued
 			continue
@@ -70,9 +69,7 @@ func (s suite) QueueKeepsItsOrderWithoutCancelledMembers(t *testing.T) {
 		queue = append(queue, w.startAs(t, "t1", fmt.Sprint("q", i), ""))
 	}
 	for _, i := range []int{1, 4, 5} {
-		if err := w.m.Cancel(t.Context(), "t1", queue[i].ID, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.m.Cancel(t.Context(), "t1", queue[i].ID, true))
 		w.end(t, queue[i], runs.Interrupted)
 		if evs := w.read(t, queue[i].ID, 0); len(evs) > 0 {
 			t.Errorf("a run that never began shows %v", allLines(evs))
@@ -81,9 +78,7 @@ func (s suite) QueueKeepsItsOrderWithoutCancelledMembers(t *testing.T) {
 	if got := w.m.Active("t1"); got != first.ID {
 		t.Errorf("active = %s", got)
 	}
-	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", first.ID, true))
 	for _, i := range []int{0, 2, 3} {
 		w.end(t, queue[i], runs.Success)
 	}
@@ -128,9 +123,7 @@ func (s suite) ThreadIsBusyExactlyWhileSomethingRuns(t *testing.T) {
 		if got := w.status(t, "t1"); got != runs.Busy {
 			t.Fatalf("a thread with a run that speaks is %s", got)
 		}
-		if err := w.m.Cancel(t.Context(), "t1", hanging.ID, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.m.Cancel(t.Context(), "t1", hanging.ID, true))
 		if got := w.status(t, "t1"); got != runs.ThreadInterrupted {
 			t.Fatalf("thread is %s", got)
 		}
@@ -218,10 +211,7 @@ func (s suite) InputCannotSpeakForTheServer(t *testing.T) {
 		"object": `{"messages":[` + msg + `],"sandbox":{"sandbox_id":"x"},"thread_data":{"workspace_path":"/"}}`,
 		"list":   `[` + msg + `]`,
 	} {
-		run, err := w.m.Start(t.Context(), runs.Request{Thread: name, Input: json.RawMessage(in)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must.Get(w.m.Start(t.Context(), runs.Request{Thread: name, Input: json.RawMessage(in)}))(t)
 		w.end(t, run, runs.Success)
 		s := w.state(t, name, "")
 		if got := fmt.Sprint(s.Messages[0].Kwargs, s.Sandbox, s.ThreadData); got != "map[mine:1] <nil> <nil>" {

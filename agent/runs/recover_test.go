@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/web/e2e/gate"
@@ -66,10 +67,7 @@ func TestManyCutRunsAreTakenUpAtOnce(t *testing.T) {
 		t.Run(fmt.Sprint("mark ", mark), func(t *testing.T) {
 			dir := t.TempDir()
 			cut(t, dir, "many")
-			db, err := openSQLite(t.Context(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := must.Get(openSQLite(t.Context(), dir))(t)
 			begin, used := time.Now(), cpuTime()
 			m := runs.New(runs.Config{DB: db, Log: quiet(), Mark: mark,
 				Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
@@ -80,9 +78,7 @@ func TestManyCutRunsAreTakenUpAtOnce(t *testing.T) {
 				}})
 			w := &world{db: db, m: m, dir: dir}
 			t.Cleanup(w.close)
-			if err := m.Recover(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, m.Recover(t.Context()))
 			took, used := time.Since(begin), cpuTime()-used
 			t.Logf("%d runs that were cut off: ready after %v, %v of them at work", manyThreads(),
 				took.Round(time.Millisecond), used.Round(time.Millisecond))
@@ -98,9 +94,7 @@ func TestManyCutRunsAreTakenUpAtOnce(t *testing.T) {
 				w.end(t, w.only(t, fmt.Sprint("t", i)), want)
 			}
 			for i := range manyThreads() {
-				if err := w.quiesce(t, fmt.Sprint("t", i)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.quiesce(t, fmt.Sprint("t", i)))
 			}
 			w.sound(t)
 		})

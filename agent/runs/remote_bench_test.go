@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -43,14 +44,9 @@ func tokenElsewhere(b *testing.B, elsewhere bool) {
 	url := pgtest.URL(b)
 	var all []*runs.Manager
 	for range 2 {
-		db, err := store.Open(b.Context(), store.Config{Dir: b.TempDir(), URL: url, Cluster: true, Log: quiet()})
-		if err != nil {
-			b.Fatal(err)
-		}
+		db := must.Get(store.Open(b.Context(), store.Config{Dir: b.TempDir(), URL: url, Cluster: true, Log: quiet()}))(b)
 		m := runs.New(runs.Config{DB: db, Log: quiet(), Build: always(speak)})
-		if err := m.Recover(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, m.Recover(b.Context()))
 		defer db.Close()
 		defer m.Close()
 		all = append(all, m)
@@ -66,10 +62,7 @@ func tokenElsewhere(b *testing.B, elsewhere bool) {
 	b.ResetTimer()
 	cpu := cpuTime()
 	for i := range lanes {
-		run, err := all[0].Start(b.Context(), runs.Request{Thread: fmt.Sprint("t", i), Input: human("go")})
-		if err != nil {
-			b.Fatal(err)
-		}
+		run := must.Get(all[0].Start(b.Context(), runs.Request{Thread: fmt.Sprint("t", i), Input: human("go")}))(b)
 		wg.Go(func() {
 			mine := readAges(b, reader, run.ID)
 			mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -194,31 +195,20 @@ func TestClusterLateReaders(t *testing.T) {
 	run := a.start(t, "t", "hang after many a word that was said")
 	a.until(t, run, text("said"))
 	var middle int64
-	here, err := a.seen(t.Context(), run.ID, 0, func(ev runevent.Event) bool {
+	here := must.Get(a.seen(t.Context(), run.ID, 0, func(ev runevent.Event) bool {
 		if text("many")(ev) {
 			middle = ev.To
 		}
 		return text("said")(ev)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	there, err := b.seen(t.Context(), run.ID, 0, text("said"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	there := must.Get(b.seen(t.Context(), run.ID, 0, text("said")))(t)
 	sameSeen(t, "from the beginning", there, here, 0)
-	there, err = b.seen(t.Context(), run.ID, middle, text("said"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	there = must.Get(b.seen(t.Context(), run.ID, middle, text("said")))(t)
 	sameSeen(t, "from the middle", there, here, len(here)-len(there))
 	if len(there) == 0 || len(there) >= len(here) || !strings.Contains(there[0], "a ") {
 		t.Errorf("from the middle: %q", there)
 	}
-	if err := b.m.Cancel(t.Context(), "t", run.ID, true); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.m.Cancel(t.Context(), "t", run.ID, true))
 	whole(t, a, b)
 }
 
@@ -262,10 +252,7 @@ func TestClusterReadersStayWhenARunChangesItsServer(t *testing.T) {
 			if row.Attempt != 2 {
 				t.Errorf("attempt %d", row.Attempt)
 			}
-			want, err := other.seen(t.Context(), run.ID, 0, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(other.seen(t.Context(), run.ID, 0, nil))(t)
 			sameSeen(t, "across the change", <-got, want, 0)
 			<-a.lost
 			whole(t, b)
@@ -286,10 +273,7 @@ func TestClusterWhatIsGoneFromTheTailIsReadInRows(t *testing.T) {
 		yield(agent.Chunk{Text: "three", Finish: "stop"}, nil)
 	})}))
 	b := c.join(t, wire.URL, 1, always(parrotAgent()))
-	conn, err := pgx.Connect(t.Context(), c.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(t.Context(), c.url))(t)
 	defer conn.Close(context.Background())
 	run := a.start(t, "t", "go")
 	one, got := make(chan struct{}), make(chan []string, 1)
@@ -316,10 +300,7 @@ func TestClusterWhatIsGoneFromTheTailIsReadInRows(t *testing.T) {
 	if err != nil || tag.RowsAffected() == 0 {
 		t.Errorf("%d rows were swept: %v", tag.RowsAffected(), err)
 	}
-	want, err := a.seen(t.Context(), run.ID, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(a.seen(t.Context(), run.ID, 0, nil))(t)
 	sameSeen(t, "across rows that were swept", <-got, want, 0)
 	whole(t, a, b)
 }
@@ -329,16 +310,11 @@ func TestClusterServersThatOnlyLookReadEachOther(t *testing.T) {
 	c := newRemoteCluster(t)
 	var both []*server
 	for range 2 {
-		db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: c.url, Schema: "cluster", Cluster: true,
-			Wake: store.WakePoll, Log: quiet()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: c.url, Schema: "cluster", Cluster: true,
+			Wake: store.WakePoll, Log: quiet()}))(t)
 		s := &server{&world{db: db, m: runs.New(runs.Config{DB: db, Log: quiet(), Build: always(talker())})}, nil}
 		t.Cleanup(s.close)
-		if err := s.m.Recover(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.m.Recover(t.Context()))
 		both = append(both, s)
 	}
 	for i := range 10 {

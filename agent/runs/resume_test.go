@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 )
@@ -16,10 +17,7 @@ import (
 // goOn starts a run without input.
 func (w *world) goOn(t *testing.T, req runs.Request) store.Run {
 	t.Helper()
-	run, err := w.m.Start(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(w.m.Start(t.Context(), req))(t)
 	return run
 }
 
@@ -42,10 +40,7 @@ func (s suite) NothingToGoOnWithChangesNothing(t *testing.T) {
 		t.Errorf("thread is %s", got)
 	}
 	// the same on a thread that has only its empty checkpoint to go on from
-	cps, err := w.db.Checkpoints(t.Context(), "t1", "", "", 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cps := must.Get(w.db.Checkpoints(t.Context(), "t1", "", "", 0, nil))(t)
 	w.end(t, w.goOn(t, runs.Request{Thread: "t1", CheckpointID: cps[len(cps)-1].ID}), runs.Success)
 	w.end(t, w.goOn(t, runs.Request{Thread: "empty"}), runs.Success)
 	w.sound(t)
@@ -58,9 +53,7 @@ func (s suite) GoingOnAfterCancelAnswersTheSameQuestion(t *testing.T) {
 	w := s.open(t, t.TempDir(), &agent.Agent{Model: script})
 	first := w.start(t, "t1", "question")
 	w.until(t, first, text("half"))
-	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", first.ID, true))
 	w.end(t, w.goOn(t, runs.Request{Thread: "t1"}), runs.Success)
 	if got := texts(w.state(t, "t1", "")); got != "human:question\nai:half\nai:whole" {
 		t.Errorf("messages:\n%s", got)
@@ -85,9 +78,7 @@ func (s suite) CancelledToolsAreClosedAndNotRunAgain(t *testing.T) {
 			Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "slow", `{}`)}}})
 	run := w.start(t, "t1", "go")
 	<-began // the start event is stored a moment before the tool itself is at work
-	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", run.ID, true))
 	got := shape(w.read(t, run.ID, 0))
 	if got != "meta step(__input__) msg call finish step(model) start result step(tools) end" {
 		t.Errorf("events: %s", got)
@@ -157,10 +148,7 @@ func (s suite) RunFromAnOldCheckpointMakesABranch(t *testing.T) {
 func (s suite) EveryMessageHasACheckpointWithoutIt(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "first"), runs.Success)
-	cps, err := w.db.Checkpoints(t.Context(), "t1", "", "", 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cps := must.Get(w.db.Checkpoints(t.Context(), "t1", "", "", 0, nil))(t)
 	var steps []string
 	for _, cp := range cps {
 		steps = append(steps,
@@ -188,9 +176,7 @@ func (s suite) RunWithoutInputIsKnownBeforeItSpeaks(t *testing.T) {
 	w := s.open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{reply, reply}}})
 	first := w.start(t, "t1", "question")
 	w.until(t, first, text("half"))
-	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", first.ID, true))
 	run := w.goOn(t, runs.Request{Thread: "t1"})
 	w.until(t, run, text("half"))
 	if row, err := w.db.Run(t.Context(), run.ID); err != nil || row.Status != runs.Running || row.FirstSeq == 0 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/threads"
 	"fawn/store"
@@ -20,19 +21,11 @@ import (
 // swept are the threads that are left, with a star for those that have a history.
 func (w *world) swept(t *testing.T, p threads.Policy, now time.Time) string {
 	t.Helper()
-	if _, err := threads.Sweep(t.Context(), w.db, w.m, p, now); err != nil {
-		t.Fatal(err)
-	}
-	list, _, err := w.db.Threads(t.Context(), store.ThreadQuery{SortBy: "thread_id", SortOrder: "asc"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(threads.Sweep(t.Context(), w.db, w.m, p, now))(t)
+	list, _ := must.Get2(w.db.Threads(t.Context(), store.ThreadQuery{SortBy: "thread_id", SortOrder: "asc"}))(t)
 	var out []string
 	for _, th := range list {
-		cps, err := w.db.Checkpoints(t.Context(), th.ID, "", "", 0, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cps := must.Get(w.db.Checkpoints(t.Context(), th.ID, "", "", 0, nil))(t)
 		if len(cps) > 1 {
 			th.ID += "*"
 		}
@@ -46,18 +39,11 @@ func aged(t *testing.T, w *world, now time.Time, hours map[string]int) {
 	t.Helper()
 	for id, h := range hours {
 		w.end(t, w.start(t, id, "one"), runs.Success)
-		if err := w.quiesce(t, id); err != nil {
-			t.Fatal(err)
-		}
-		th, err := w.db.Thread(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.quiesce(t, id))
+		th := must.Get(w.db.Thread(t.Context(), id))(t)
 		th.UpdatedAt = now.Add(-time.Duration(h) * time.Hour)
 		th.StateUpdatedAt = th.UpdatedAt
-		if err := w.db.Commit(t.Context(), store.Batch{Thread: &th}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.db.Commit(t.Context(), store.Batch{Thread: &th}))
 	}
 }
 
@@ -87,10 +73,7 @@ func (s suite) SweepKeepsWhatThePolicyKeeps(t *testing.T) {
 			}
 			aged(t, w, now, map[string]int{"a": 10, "b": 20, "c": 30, "pinned": 40, "busy": 50})
 			pin := json.RawMessage(`{"deerflow_pinned":true}`)
-			err := w.db.Commit(t.Context(), store.Batch{ThreadID: "pinned", Patch: &store.ThreadPatch{Merge: pin}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.db.Commit(t.Context(), store.Batch{ThreadID: "pinned", Patch: &store.ThreadPatch{Merge: pin}}))
 			hanging := w.start(t, "busy", "hang")
 			w.until(t, hanging, text("hang"))
 			if got := w.swept(t, c.policy, now); got != c.want {
@@ -102,22 +85,15 @@ func (s suite) SweepKeepsWhatThePolicyKeeps(t *testing.T) {
 			if n := 5 - len(strings.Fields(c.want)); len(gone) != n {
 				t.Errorf("files removed of %v", gone)
 			}
-			if err := w.m.Cancel(t.Context(), "busy", hanging.ID, true); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.quiesce(t, "busy"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.m.Cancel(t.Context(), "busy", hanging.ID, true))
+			must.Do(t, w.quiesce(t, "busy"))
 			w.sound(t)
 		})
 	}
 }
 
 func (w *world) setTTL(t *testing.T, thread string, ttl *store.TTL) error {
-	row, err := ttl.Row(thread)
-	if err != nil {
-		t.Fatal(err)
-	}
+	row := must.Get(ttl.Row(thread))(t)
 	return w.db.Commit(t.Context(), store.Batch{ThreadID: thread, Patch: &store.ThreadPatch{}, KV: []store.KV{row}})
 }
 
@@ -127,13 +103,8 @@ func (s suite) ThreadsOwnTimeToLive(t *testing.T) {
 	aged(t, w, now, map[string]int{"dies": 3, "forgets": 3, "lives": 1, "none": 9})
 	for id, raw := range map[string]string{"dies": `120`, "forgets": `{"ttl":120,"strategy":"keep_latest"}`,
 		"lives": `{"ttl":120}`} {
-		ttl, err := threads.ParseTTL(json.RawMessage(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.setTTL(t, id, ttl); err != nil {
-			t.Fatal(err)
-		}
+		ttl := must.Get(threads.ParseTTL(json.RawMessage(raw)))(t)
+		must.Do(t, w.setTTL(t, id, ttl))
 	}
 	for range 2 {
 		if got := w.swept(t, threads.Policy{}, now); got != "forgets lives* none*" {
@@ -147,9 +118,7 @@ func (s suite) ThreadsOwnTimeToLive(t *testing.T) {
 	if err != nil || ttl.After != 2*time.Hour || ttl.Strategy != "delete" {
 		t.Errorf("time to live: %+v, %v", ttl, err)
 	}
-	if err := w.setTTL(t, "lives", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.setTTL(t, "lives", nil))
 	if got := w.swept(t, threads.Policy{}, now.Add(100*time.Hour)); got != "forgets lives* none*" {
 		t.Errorf("left: %s", got)
 	}
@@ -213,10 +182,8 @@ func (s suite) FilesOfADeletedThreadGoAfterACrash(t *testing.T) {
 func (s suite) SweepForgetsWhatWasChosenForChatsNeverSent(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	const chat = "01980000-0000-7000-8000-000000000001" // opened in 2025
-	if err := w.db.Commit(t.Context(), store.Batch{KV: []store.KV{{Owner: store.Global, Space: "thread_tools_off",
-		Key: chat, Body: []byte(`{}`)}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.Commit(t.Context(), store.Batch{KV: []store.KV{{Owner: store.Global, Space: "thread_tools_off",
+		Key: chat, Body: []byte(`{}`)}}}))
 	w.swept(t, threads.Policy{}, time.Now())
 	if _, err := w.db.KV(t.Context(), store.Global, "thread_tools_off", chat); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("%v, want it gone", err)

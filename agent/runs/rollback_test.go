@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -31,11 +32,8 @@ func (s suite) busyScene(t *testing.T) (w *world, before map[string]int, running
 			agenttest.Say("four"),
 		}}})
 	w.end(t, w.start(t, "t1", "first"), runs.Success)
-	_, err := w.m.UpdateState(t.Context(), "t1",
-		runs.Update{Values: json.RawMessage(`{"title":"a name","artifacts":["/a"]}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.m.UpdateState(t.Context(), "t1",
+		runs.Update{Values: json.RawMessage(`{"title":"a name","artifacts":["/a"]}`)}))(t)
 	before = w.rows(t, "t1")
 	running = w.start(t, "t1", "second")
 	w.until(t, running, text("half"))
@@ -66,19 +64,11 @@ func asBefore(t *testing.T, w *world, before map[string]int, run store.Run) {
 
 func (s suite) RollbackLeavesNothingOfARun(t *testing.T) {
 	w, before, run := s.busyScene(t)
-	reader, err := w.m.Follow(t.Context(), run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.m.Rollback(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	reader := must.Get(w.m.Follow(t.Context(), run.ID))(t)
+	must.Do(t, w.m.Rollback(t.Context(), "t1", run.ID, true))
 	last := runevent.Event{} // its readers are told
 	for after := int64(0); ; after = last.To {
-		evs, err := reader.Next(t.Context(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		evs := must.Get(reader.Next(t.Context(), after))(t)
 		if evs == nil {
 			break
 		}
@@ -113,9 +103,7 @@ func (s suite) RollbackMakesRoomForTheNextRun(t *testing.T) {
 			t.Errorf("run %s is still there: %v", gone.ID, err)
 		}
 	}
-	if err := w.quiesce(t, "t1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.quiesce(t, "t1"))
 	if got := texts(w.state(t, "t1", "")); got != "human:first\nai:one\nhuman:third\nai:three" {
 		t.Errorf("messages:\n%s", got)
 	}
@@ -125,22 +113,16 @@ func (s suite) RollbackMakesRoomForTheNextRun(t *testing.T) {
 func (s suite) RollbackOfAQueuedRunLeavesTheRunningOne(t *testing.T) {
 	w, _, run := s.busyScene(t)
 	queued := w.start(t, "t1", "queued")
-	if err := w.m.Rollback(t.Context(), "t1", queued.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Rollback(t.Context(), "t1", queued.ID, true))
 	if _, err := w.m.Wait(t.Context(), queued.ID); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("the queued run is still there: %v", err)
 	}
-	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", run.ID, true))
 	if err := w.m.Rollback(t.Context(), "t1", run.ID, true); !errors.Is(err, runs.ErrNotCancelable) {
 		t.Errorf("an ended run: %v", err)
 	}
 	w.end(t, run, runs.Interrupted)
-	if err := w.quiesce(t, "t1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.quiesce(t, "t1"))
 	w.sound(t)
 }
 
@@ -149,9 +131,7 @@ func (s suite) RollbackOfAThreadsFirstRunLeavesItEmpty(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	run := w.start(t, "t1", "hang on")
 	w.until(t, run, text("on"))
-	if err := w.m.Rollback(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Rollback(t.Context(), "t1", run.ID, true))
 	if th, err := w.db.Thread(t.Context(), "t1"); err != nil || th.Head != "" || th.Status != runs.Idle {
 		t.Errorf("thread: %+v, %v", th, err)
 	}
@@ -163,15 +143,10 @@ func (s suite) RollbackOfAThreadsFirstRunLeavesItEmpty(t *testing.T) {
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	w.end(t, w.start(t, "t1", "two"), runs.Success)
 	head := w.head(t, "t1")
-	cps, err := w.db.Checkpoints(t.Context(), "t1", "", "", 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cps := must.Get(w.db.Checkpoints(t.Context(), "t1", "", "", 0, nil))(t)
 	branch := w.goOn(t, runs.Request{Thread: "t1", CheckpointID: cps[2].ID, Input: human("hang here")})
 	w.until(t, branch, text("here"))
-	if err := w.m.Rollback(t.Context(), "t1", branch.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Rollback(t.Context(), "t1", branch.ID, true))
 	if now := w.head(t, "t1"); now.ID != head.ID {
 		t.Errorf("the head is %s, it was %s", now.ID, head.ID)
 	}
@@ -188,21 +163,15 @@ func (s suite) RollbackAfterACrash(t *testing.T) {
 		t.Run(strategy, func(t *testing.T) {
 			dir := t.TempDir()
 			cut(t, dir, "answer")
-			db, err := s.openStore(t.Context(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			kwargs := must(json.Marshal(map[string]any{"input": human("next"), "multitask_strategy": strategy}))(t)
+			db := must.Get(s.openStore(t.Context(), dir))(t)
+			kwargs := must.Get(json.Marshal(map[string]any{"input": human("next"), "multitask_strategy": strategy}))(t)
 			next := store.Run{ID: "next", ThreadID: "t1", AssistantID: "lead_agent", Status: runs.Pending,
 				Multitask: strategy, Kwargs: kwargs, Attempt: 1}
 			var wishes []store.Wish
-			for _, old := range must(db.OpenRuns(t.Context()))(t) {
+			for _, old := range must.Get(db.OpenRuns(t.Context()))(t) {
 				wishes = append(wishes, store.Wish{Run: old.ID, Wish: strategy})
 			}
-			err = errors.Join(db.Commit(t.Context(), store.Batch{Run: &next, Wishes: wishes}), db.Close())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(db.Commit(t.Context(), store.Batch{Run: &next, Wishes: wishes}), db.Close()))
 			w := s.openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
 				return &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("next")}}}, nil
 			}})
@@ -210,9 +179,7 @@ func (s suite) RollbackAfterACrash(t *testing.T) {
 			if got := texts(w.state(t, "t1", "")); got != want {
 				t.Errorf("messages:\n%s\nwant\n%s", got, want)
 			}
-			if err := w.quiesce(t, "t1"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.quiesce(t, "t1"))
 			w.sound(t)
 		})
 	}

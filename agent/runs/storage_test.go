@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 )
 
@@ -107,35 +108,21 @@ func TestStorageGrowsWithTheContent(t *testing.T) {
 			t.Fatalf("%+v %v", row, err)
 		}
 		if i%2 == 1 && i < 20 { // an answer in the middle is edited
-			snap, err := w.db.Snapshot(t.Context(), thread, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			snap := must.Get(w.db.Snapshot(t.Context(), thread, ""))(t)
 			edit := fmt.Sprintf(`{"messages":[{"type":"ai","id":%q,"content":%q}]}`,
 				snap.Messages[len(snap.Messages)/2].ID, prose(r, 1500))
 			raw += 1500
-			if _, err := w.m.UpdateState(t.Context(), thread, runs.Update{Values: json.RawMessage(edit)}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.m.UpdateState(t.Context(), thread, runs.Update{Values: json.RawMessage(edit)}))(t)
 		}
 	}
-	steps, err := w.db.Checkpoints(t.Context(), thread, "", "", 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(w.db.Checkpoints(t.Context(), thread, "", "", 0, nil))(t)
 	w.close() // a new server has no deltas left over whose steps are stored
 	w = s.open(t, dir, parrotAgent())
 	size := copySize(t, w, filepath.Join(dir, "copy.db")) - empty
 	t.Logf("%d checkpoints, %d bytes of content, %d bytes on disk with indexes, ratio %.2f", len(steps), raw, size,
 		float64(size)/float64(raw))
-	snap, err := w.db.Snapshot(t.Context(), thread, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	events, err := w.db.Events(t.Context(), thread, 0, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := must.Get(w.db.Snapshot(t.Context(), thread, ""))(t)
+	events := must.Get(w.db.Events(t.Context(), thread, 0, 0, 0))(t)
 	var bodies, rows, cards int
 	for _, m := range snap.Messages {
 		bodies += len(m.Body)
@@ -160,12 +147,7 @@ func TestStorageGrowsWithTheContent(t *testing.T) {
 // copySize is how many bytes a compact copy of the database takes.
 func copySize(t *testing.T, w *world, path string) int64 {
 	t.Helper()
-	if err := w.db.Backup(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.Backup(t.Context(), path))
+	info := must.Get(os.Stat(path))(t)
 	return info.Size()
 }

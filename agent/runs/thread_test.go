@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 )
@@ -16,16 +17,10 @@ func told(t *testing.T, r *runs.ThreadReader) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	reader, err := r.Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := must.Get(r.Next(ctx))(t)
 	last := runevent.Kind(0)
 	for at := int64(0); ; {
-		evs, err := reader.Next(ctx, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		evs := must.Get(reader.Next(ctx, at))(t)
 		if len(evs) == 0 {
 			break
 		}
@@ -44,13 +39,8 @@ func (s suite) AThreadIsFollowedInTheOrderOfItsRuns(t *testing.T) {
 	first := w.startAs(t, "t1", "hang one", "")
 	w.until(t, first, text("one"))
 	second := w.startAs(t, "t1", "two", "enqueue")
-	r, err := w.m.FollowThread(t.Context(), "t1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.m.FollowThread(t.Context(), "t1", 0))(t)
+	must.Do(t, w.m.Cancel(t.Context(), "t1", first.ID, true))
 	w.end(t, second, runs.Success)
 	for _, want := range []string{first.ID, second.ID} {
 		if got := told(t, r); got != want {
@@ -75,10 +65,7 @@ func (s suite) ACursorChoosesWhatIsFollowed(t *testing.T) {
 		"the end": {ends[2], nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := w.m.FollowThread(t.Context(), "t1", c.after)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(w.m.FollowThread(t.Context(), "t1", c.after))(t)
 			for _, want := range c.want {
 				if got := told(t, r); got != want {
 					t.Errorf("got %s, want %s", got, want)

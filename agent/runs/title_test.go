@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 )
@@ -15,17 +16,13 @@ import (
 func (s suite) ALateTitleChangesNothingElse(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.startAs(t, "t", "hello", ""), runs.Success)
-	if _, err := w.m.UpdateState(t.Context(), "t", runs.Update{Values: json.RawMessage(`{"title":"hello"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.m.UpdateState(t.Context(), "t", runs.Update{Values: json.RawMessage(`{"title":"hello"}`)}))(t)
 	before := w.head(t, "t")
 	cost := store.Spending{Thread: "t", Purpose: "title", Model: "m", Total: 7}
 	for _, c := range []struct{ from, to, want string }{
 		{"other", "Wrong", "hello"}, {"hello", "Greeting", "Greeting"}, {"hello", "Late", "Greeting"},
 	} {
-		if err := w.m.Retitle(t.Context(), "t", c.from, c.to, cost); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.m.Retitle(t.Context(), "t", c.from, c.to, cost))
 		st := w.state(t, "t", "")
 		if st.Title == nil || *st.Title != c.want || texts(st) != "human:hello\nai:re: hello" {
 			t.Errorf("%+v: %v\n%s", c, st.Title, texts(st))
@@ -55,18 +52,14 @@ func (s suite) ALateTitleChangesNothingElse(t *testing.T) {
 func (s suite) TitlesAndRunsMeet(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.startAs(t, "t", "first", ""), runs.Success)
-	if _, err := w.m.UpdateState(t.Context(), "t", runs.Update{Values: json.RawMessage(`{"title":"a"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.m.UpdateState(t.Context(), "t", runs.Update{Values: json.RawMessage(`{"title":"a"}`)}))(t)
 	const n = 40
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
 			for k := range n {
 				if i == 0 {
-					if err := w.m.Retitle(t.Context(), "t", strings.Repeat("a", k+1), strings.Repeat("a", k+2)); err != nil {
-						t.Error(err)
-					}
+					must.Report(t, w.m.Retitle(t.Context(), "t", strings.Repeat("a", k+1), strings.Repeat("a", k+2)))
 					continue
 				}
 				run, err := w.m.Start(t.Context(), runs.Request{Thread: "t", Input: human("more"), Multitask: "enqueue"})

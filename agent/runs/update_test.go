@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -17,10 +18,7 @@ import (
 
 func (w *world) update(t *testing.T, thread string, u runs.Update) store.Checkpoint {
 	t.Helper()
-	cp, err := w.m.UpdateState(t.Context(), thread, u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cp := must.Get(w.m.UpdateState(t.Context(), thread, u))(t)
 	return cp
 }
 
@@ -91,9 +89,7 @@ func (s suite) UpdateRefusesWhatItCannotDo(t *testing.T) {
 	if _, err := w.m.UpdateState(t.Context(), "t1", values(`{"title":"x"}`)); !errors.Is(err, runs.ErrBusy) {
 		t.Errorf("during a run: %v", err)
 	}
-	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", run.ID, true))
 	w.sound(t)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 )
@@ -57,33 +58,25 @@ func (s suite) HeldRunsPauseAfterACancel(t *testing.T) {
 	first := w.startAs(t, "t1", "hang one", "")
 	w.until(t, first, text("one"))
 	second, third := w.held(t, "t1", "two"), w.held(t, "t1", "three")
-	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", first.ID, true))
 	if got := w.status(t, "t1"); got != runs.ThreadInterrupted || w.m.Active("t1") != "" {
 		t.Errorf("thread is %s", got)
 	}
 	if err := w.m.Release("t2", second.ID); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("released in another thread: %v", err)
 	}
-	if err := w.m.Rollback(t.Context(), "t1", third.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Rollback(t.Context(), "t1", third.ID, true))
 	if _, err := w.db.Run(t.Context(), third.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a run that was taken back: %v", err)
 	}
 	fourth := w.goOn(t, runs.Request{Thread: "t1", Input: human("hang four"), Multitask: "enqueue"})
 	w.until(t, fourth, text("four"))
 	fifth := w.held(t, "t1", "five")
-	if err := w.m.Release("t1", second.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Release("t1", second.ID))
 	if err := w.m.Release("t1", second.ID); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("released twice: %v", err)
 	}
-	if err := w.m.Cancel(t.Context(), "t1", fourth.ID, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", fourth.ID, false))
 	w.end(t, second, runs.Success)
 	w.end(t, fifth, runs.Success)
 	w.sound(t)
@@ -95,24 +88,18 @@ func (s suite) HeldRunsWaitAfterARestart(t *testing.T) {
 	first := w.startAs(t, "t1", "hang one", "")
 	w.until(t, first, text("one"))
 	second := w.held(t, "t1", "two")
-	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", first.ID, true))
 	w.close()
 	w = s.open(t, dir, parrotAgent())
 	if list := w.m.Waiting("t1"); len(list) != 1 || list[0].ID != second.ID {
 		t.Fatalf("waiting: %+v", list)
 	}
-	if err := w.m.Release("t1", second.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Release("t1", second.ID))
 	w.end(t, second, runs.Success)
 	w.sound(t)
 	third := w.held(t, "t1", "three")
 	w.end(t, third, runs.Success)
-	if err := w.m.DeleteThread(t.Context(), "t1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.DeleteThread(t.Context(), "t1"))
 }
 
 // RunsKeepTheirPlacesAcrossARestart: one that was held came later into line than it was made.
@@ -123,14 +110,10 @@ func (s suite) RunsKeepTheirPlacesAcrossARestart(t *testing.T) {
 	w.until(t, first, text("one"))
 	held := w.held(t, "t1", "three")
 	second := w.startAs(t, "t1", "two", "enqueue")
-	if err := w.m.Release("t1", held.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Release("t1", held.ID))
 	w.close()
 	w = s.open(t, dir, parrotAgent())
-	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Cancel(t.Context(), "t1", first.ID, true))
 	w.end(t, second, runs.Success)
 	w.end(t, held, runs.Success)
 	if got := texts(w.state(t, "t1", "")); !strings.HasSuffix(got, "human:two\nai:re: two\nhuman:three\nai:re: three") {

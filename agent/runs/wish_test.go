@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 )
@@ -30,22 +31,14 @@ func (s suite) WhatIsToBecomeOfARunIsStored(t *testing.T) {
 		wish string
 	}{
 		"cancel": {func(t *testing.T, w *world, run store.Run) {
-			if err := w.m.Cancel(t.Context(), "t1", run.ID, false); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, w.m.Cancel(t.Context(), "t1", run.ID, false))
 		}, store.WishInterrupt},
 		"rollback": {func(t *testing.T, w *world, run store.Run) {
-			if err := w.m.Rollback(t.Context(), "t1", run.ID, false); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, w.m.Rollback(t.Context(), "t1", run.ID, false))
 		}, store.WishRollback},
 		"a rollback is not taken back": {func(t *testing.T, w *world, run store.Run) {
-			if err := w.m.Rollback(t.Context(), "t1", run.ID, false); err != nil {
-				t.Error(err)
-			}
-			if err := w.m.Cancel(t.Context(), "t1", run.ID, false); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, w.m.Rollback(t.Context(), "t1", run.ID, false))
+			must.Report(t, w.m.Cancel(t.Context(), "t1", run.ID, false))
 		}, store.WishRollback},
 		"another run": {func(t *testing.T, w *world, _ store.Run) { w.startAs(t, "t1", "next", "interrupt") },
 			store.WishInterrupt},
@@ -80,14 +73,10 @@ func (s suite) WishesOutliveTheServer(t *testing.T) {
 	}
 	late := w.goOn(t, runs.Request{Thread: "t3", Input: human("four"), Multitask: "interrupt", Hold: true})
 	freed := w.held(t, "t1", "five")
-	if err := w.m.Release("t1", freed.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.Release("t1", freed.ID))
 	// As a server does that dies before the runs have ended.
-	if err := w.db.Commit(t.Context(), store.Batch{Wishes: []store.Wish{{Run: stopped.ID, Wish: store.WishInterrupt},
-		{Run: undone.ID, Wish: store.WishRollback}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.Commit(t.Context(), store.Batch{Wishes: []store.Wish{{Run: stopped.ID, Wish: store.WishInterrupt},
+		{Run: undone.ID, Wish: store.WishRollback}}}))
 	w.close()
 
 	w = s.open(t, dir, parrotAgent())
@@ -102,8 +91,6 @@ func (s suite) WishesOutliveTheServer(t *testing.T) {
 		t.Errorf("waiting: %+v", list)
 	}
 	w.end(t, freed, runs.Success)
-	if err := w.m.CancelAll(t.Context(), "t3"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.m.CancelAll(t.Context(), "t3"))
 	w.sound(t)
 }

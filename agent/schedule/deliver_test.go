@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/store"
@@ -41,27 +42,16 @@ func TestWhatAChatIsToldIsStoredWithTheRun(t *testing.T) {
 		},
 		Deliver: func(_ context.Context, run string) error { delivered <- run; return nil }})
 	defer s.Close()
-	payload, err := schedule.Payload("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := db.CreateCron(t.Context(), store.Cron{ID: "c1", Kind: store.CronOnce, Payload: payload, Deliver: "{}"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.Trigger(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(schedule.Payload("go"))(t)
+	c := must.Get(db.CreateCron(t.Context(), store.Cron{ID: "c1", Kind: store.CronOnce, Payload: payload, Deliver: "{}"}))(t)
+	r := must.Get(s.Trigger(t.Context(), c))(t)
 	if err := <-seen; err != nil {
 		t.Error(err)
 	}
 	if got := <-delivered; got != r.Run {
 		t.Errorf("run %s is delivered, want %s", got, r.Run)
 	}
-	if _, err := m.Wait(t.Context(), r.Run); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Wait(t.Context(), r.Run))(t)
 	c.Payload = json.RawMessage(`{"command":{"goto":"nowhere"}}`)
 	r, err = s.Trigger(t.Context(), c)
 	if !errors.Is(err, schedule.ErrFailed) {

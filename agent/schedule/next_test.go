@@ -6,6 +6,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/schedule"
 )
 
@@ -39,14 +40,8 @@ func TestNextFollowsTheClocksOfTheZone(t *testing.T) {
 		{"a day that is skipped", "0 12 30 12 *", "Pacific/Apia", "2011-12-29T12:00:00Z", "2011-12-30T10:00:00Z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loc, err := schedule.Zone(c.zone)
-			if err != nil {
-				t.Fatal(err)
-			}
-			after, err := time.Parse(time.RFC3339Nano, c.after)
-			if err != nil {
-				t.Fatal(err)
-			}
+			loc := must.Get(schedule.Zone(c.zone))(t)
+			after := must.Get(time.Parse(time.RFC3339Nano, c.after))(t)
 			got, ok := schedule.Next(c.expr, loc, after)
 			if !ok || got.Format(time.RFC3339) != c.want {
 				t.Errorf("%s after %s in %s: %s %v, want %s", c.expr, c.after, c.zone, got.Format(time.RFC3339),

@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/store"
@@ -45,10 +46,7 @@ var begin = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 func open(t *testing.T, dir string, a *agent.Agent) (w *world, closeAll func()) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: dir, Log: log}))(t)
 	w = &world{db: db, now: begin}
 	w.m = runs.New(runs.Config{DB: db, Log: log, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
 		return a, nil
@@ -120,20 +118,14 @@ func orKeep(s string) string {
 
 func (w *world) tick(t *testing.T) time.Time {
 	t.Helper()
-	next, err := w.s.Tick(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must.Get(w.s.Tick(t.Context()))(t)
 	return next
 }
 
 // starts are what happened to a cron, newest first.
 func (w *world) starts(t *testing.T, cron string) []store.CronRun {
 	t.Helper()
-	list, err := w.db.CronRuns(t.Context(), cron, 99, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(w.db.CronRuns(t.Context(), cron, 99, 0))(t)
 	return list
 }
 
@@ -246,9 +238,7 @@ func TestOnlySoManyRunsGoOnAtOnce(t *testing.T) {
 
 func TestThreadsMadeForARunAreDeletedWhenAskedFor(t *testing.T) {
 	w, _ := open(t, t.TempDir(), says())
-	if err := w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "mine"}, NewThread: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "mine"}, NewThread: true}))
 	w.cron(t, store.Cron{ID: "gone", Kind: store.CronOnce, RunAt: begin.Add(time.Minute), After: "delete"})
 	w.cron(t, store.Cron{ID: "kept", Kind: store.CronOnce, RunAt: begin.Add(time.Minute), After: "delete",
 		Thread: "mine"})
@@ -287,9 +277,7 @@ func TestARestartTakesUpWhatWasBegun(t *testing.T) {
 	// A crash between storing the start and storing the run.
 	begun := store.CronRun{ID: "r1", Cron: "c", Run: "run-1", Thread: "thread-1", Trigger: schedule.Scheduled,
 		Status: store.CronStarting, DueAt: c.NextAt}
-	if err := w.db.ClaimCron(t.Context(), begun, c.NextAt, c.NextAt.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.ClaimCron(t.Context(), begun, c.NextAt, c.NextAt.Add(time.Hour)))
 	err := w.db.ClaimCron(t.Context(), begun, c.NextAt, c.NextAt.Add(time.Hour))
 	if !errors.Is(err, store.ErrConflict) {
 		t.Errorf("claimed twice: %v", err)
@@ -297,22 +285,15 @@ func TestARestartTakesUpWhatWasBegun(t *testing.T) {
 	// A crash behind storing the run.
 	other := begun
 	other.ID, other.Run, other.Thread = "r2", "run-2", "thread-2"
-	if err := w.db.ClaimCron(t.Context(), other, time.Time{}, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = w.m.Start(t.Context(),
-		runs.Request{ID: "run-2", Thread: "thread-2", Input: json.RawMessage(`{"messages":"x"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.db.ClaimCron(t.Context(), other, time.Time{}, time.Time{}))
+	must.Get(w.m.Start(t.Context(),
+		runs.Request{ID: "run-2", Thread: "thread-2", Input: json.RawMessage(`{"messages":"x"}`)}))(t)
 	stop()
 
 	close(let)
 	w, _ = open(t, dir, says())
 	for range 2 { // a second try changes nothing
-		if err := w.s.Resume(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.s.Resume(t.Context()))
 		w.s.Settle()
 	}
 	list := w.starts(t, "c")

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/schedule"
 	"fawn/store"
 )
@@ -66,20 +67,15 @@ func TestTasksAreRefusedByPart(t *testing.T) {
 	if err := tasks.Delete(t.Context(), "eve", once.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Error("somebody else deletes it:", err)
 	}
-	if err := tasks.Delete(t.Context(), "ann", once.ID); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, tasks.Delete(t.Context(), "ann", once.ID))
 }
 
 // TestARenamedTaskKeepsItsTime: one that is due and waits for its turn isn't put off by a change of its title.
 func TestARenamedTaskKeepsItsTime(t *testing.T) {
 	w, _ := open(t, t.TempDir(), says())
 	tasks := schedule.NewTasks(schedule.TasksConfig{DB: w.db, Scheduler: w.s})
-	c, err := tasks.Create(t.Context(), "ann", schedule.Task(store.CronRepeats),
-		schedule.Edit{Title: new("T"), Prompt: new("P"), Schedule: new("0 * * * *")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(tasks.Create(t.Context(), "ann", schedule.Task(store.CronRepeats),
+		schedule.Edit{Title: new("T"), Prompt: new("P"), Schedule: new("0 * * * *")}))(t)
 	w.set(begin.Add(90 * time.Minute))
 	if now, err := tasks.Change(t.Context(), "ann", c.ID, schedule.Edit{Title: new("U")}); err != nil ||
 		!now.NextAt.Equal(c.NextAt) || now.Title != "U" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/skills"
 )
 
@@ -36,19 +37,12 @@ func pack(t testing.TB, members ...member) []byte {
 		if m.mode != 0 {
 			h.SetMode(m.mode)
 		}
-		w, err := z.CreateHeader(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(z.CreateHeader(h))(t)
 		if !strings.HasSuffix(m.name, "/") {
-			if _, err := w.Write([]byte(m.text)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.Write([]byte(m.text)))(t)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return b.Bytes()
 }
 
@@ -56,7 +50,7 @@ func pack(t testing.TB, members ...member) []byte {
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var out []string
-	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -65,10 +59,7 @@ func tree(t *testing.T, dir string) string {
 			out = append(out, p+" "+info.Mode().String())
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return strings.Join(out, "\n")
 }
 
@@ -197,12 +188,8 @@ func TestAnArchiveIsInstalled(t *testing.T) {
 		if _, err := w.lib.Install(bytes.NewReader(data), int64(len(data)), true); !errors.Is(err, skills.ErrExists) {
 			t.Errorf("%s again: %v", name, err)
 		}
-		if err := w.lib.SetEnabled(map[string]bool{"box": false}); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.lib.Delete("box", skills.Edit{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.lib.SetEnabled(map[string]bool{"box": false}))
+		must.Do(t, w.lib.Delete("box", skills.Edit{}))
 		if s, err := w.lib.Install(bytes.NewReader(data), int64(len(data)), true); err != nil || !s.Enabled {
 			t.Errorf("%s after it was deleted while off: %+v, %v", name, s, err)
 		}
@@ -267,9 +254,7 @@ func TestCustomSkillsKeepTheirHistory(t *testing.T) {
 	if err := w.lib.Delete("own", by); !errors.Is(err, skills.ErrReadOnly) {
 		t.Error(err)
 	}
-	if err := w.lib.Delete("mine", by); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, w.lib.Delete("mine", by))
 	w.want("public/writing/letters letters, public/own own", "public/own/SKILL.md public/writing/letters/SKILL.md")
 	if list, err := w.lib.History("mine"); err != nil || len(list) != 5 || list[4].Action != "delete" {
 		t.Errorf("%+v, %v", list, err)
@@ -291,10 +276,7 @@ func FuzzInstall(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		w := open(t, nil)
 		s, err := w.lib.Install(bytes.NewReader(data), int64(len(data)), true)
-		entries, rerr := os.ReadDir(filepath.Join(w.dir, "skills", "custom"))
-		if rerr != nil {
-			t.Fatal(rerr)
-		}
+		entries := must.Get(os.ReadDir(filepath.Join(w.dir, "skills", "custom")))(t)
 		for _, e := range entries {
 			if e.Name() != ".staging" && (err != nil || e.Name() != s.Name) {
 				t.Errorf("%s was left: %v", e.Name(), err)

@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/skills"
 )
 
@@ -37,15 +38,12 @@ func open(t *testing.T, files map[string]string) *world {
 // again opens the library anew, as a start of the program does.
 func (w *world) again() {
 	w.Helper()
-	lib, err := skills.Open(skills.Options{Path: func() string { return w.path }, State: func() string {
+	lib := must.Get(skills.Open(skills.Options{Path: func() string { return w.path }, State: func() string {
 		return filepath.Join(w.dir, "extensions_config.json")
 	},
 		Shown: filepath.Join(w.dir, "shown"), Log: slog.New(slog.DiscardHandler),
 		Bundled: fstest.MapFS{"writing/letters/SKILL.md": {Data: []byte(skill("letters", "bundled"))},
-			"own/SKILL.md": {Data: []byte(skill("own", "bundled"))}}})
-	if err != nil {
-		w.Fatal(err)
-	}
+			"own/SKILL.md": {Data: []byte(skill("own", "bundled"))}}}))(w)
 	w.lib = lib
 }
 
@@ -56,22 +54,15 @@ func skill(name, description string) string {
 func (w *world) put(name, text string) {
 	w.Helper()
 	at := filepath.Join(w.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-		w.Fatal(err)
-	}
-	if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-		w.Fatal(err)
-	}
+	must.Do(w, os.MkdirAll(filepath.Dir(at), 0o700))
+	must.Do(w, os.WriteFile(at, []byte(text), 0o600))
 }
 
 // names are the skills as "category/folder name" with a minus in front of those that are off, and
 // an exclamation mark in front of those that cannot be used.
 func (w *world) names() string {
 	w.Helper()
-	all, err := w.lib.List()
-	if err != nil {
-		w.Fatal(err)
-	}
+	all := must.Get(w.lib.List())(w)
 	var out []string
 	for _, s := range all {
 		one := string(s.Category) + "/" + s.Folder + " " + s.Name
@@ -91,16 +82,13 @@ func (w *world) shown() string {
 	w.Helper()
 	var out []string
 	root := filepath.Join(w.dir, "shown")
-	err := filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
+	must.Do(w, filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			rel, _ := filepath.Rel(root, p)
 			out = append(out, filepath.ToSlash(rel))
 		}
 		return err
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	}))
 	slices.Sort(out)
 	return strings.Join(out, " ")
 }
@@ -150,21 +138,15 @@ func TestChangesByHandCount(t *testing.T) {
 	w.want("custom/a a, public/writing/letters letters, public/own own",
 		"custom/a/SKILL.md custom/a/more.md public/own/SKILL.md public/writing/letters/SKILL.md")
 	w.put("skills/custom/a/more.md", "another")
-	if _, err := w.lib.List(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.lib.List())(t)
 	if b, err := os.ReadFile(filepath.Join(w.dir, "shown/custom/a/more.md")); string(b) != "another" {
 		t.Errorf("%q, %v", b, err)
 	}
 	w.put("skills/custom/a/SKILL.md", skill("b", "two"))
-	if err := os.Chtimes(filepath.Join(w.dir, "skills/custom/a/SKILL.md"), time.Time{}, time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(filepath.Join(w.dir, "skills/custom/a/SKILL.md"), time.Time{}, time.Unix(1, 0)))
 	w.want("custom/a b, public/writing/letters letters, public/own own",
 		"custom/a/SKILL.md custom/a/more.md public/own/SKILL.md public/writing/letters/SKILL.md")
-	if err := os.RemoveAll(filepath.Join(w.dir, "skills/custom/a")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(w.dir, "skills/custom/a")))
 	w.put("skills/custom/a/b/SKILL.md", skill("c", "nested where a skill was"))
 	w.want("custom/a/b c, public/writing/letters letters, public/own own",
 		"custom/a/b/SKILL.md public/own/SKILL.md public/writing/letters/SKILL.md")
@@ -179,12 +161,8 @@ func TestASwitchHidesASkill(t *testing.T) {
 	t.Parallel()
 	const before = `{"mcpServers": {"b": {"n": 1.10}, "a": {}}, "skills": {"own": {"enabled": true, "note": "kept"}, "gone": {"enabled": false}}, "more": null}`
 	w := open(t, map[string]string{"real.json": before})
-	if err := os.Symlink("real.json", filepath.Join(w.dir, "extensions_config.json")); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.lib.SetEnabled(map[string]bool{"own": false, "letters": true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("real.json", filepath.Join(w.dir, "extensions_config.json")))
+	must.Do(t, w.lib.SetEnabled(map[string]bool{"own": false, "letters": true}))
 	w.want("public/writing/letters letters, -public/own own", "public/writing/letters/SKILL.md")
 	b, err := os.ReadFile(filepath.Join(w.dir, "real.json"))
 	want := `{"mcpServers":{"b":{"n":1.10},"a":{}},"skills":{"own":{"enabled":false,"note":"kept"},"gone":{"enabled":false},"letters":{"enabled":true}},"more":null}`
@@ -222,17 +200,10 @@ func TestLinksAreNotShown(t *testing.T) {
 	for from, to := range map[string]string{"skills/custom/a/secret": "../../../secret",
 		"skills/custom/a/abs": filepath.Join(w.dir, "secret"), "skills/custom/a/near": "fine.txt",
 		"skills/custom/outside": filepath.Join(w.dir, "outside"), "skills/custom/a/loop": "."} {
-		if err := os.Symlink(to, filepath.Join(w.dir, from)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, filepath.Join(w.dir, from)))
 	}
-	if err := os.MkdirAll(filepath.Join(w.dir, "skills/custom/linked"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	err := os.Symlink(filepath.Join(w.dir, "outside/SKILL.md"), filepath.Join(w.dir, "skills/custom/linked/SKILL.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(w.dir, "skills/custom/linked"), 0o700))
+	must.Do(t, os.Symlink(filepath.Join(w.dir, "outside/SKILL.md"), filepath.Join(w.dir, "skills/custom/linked/SKILL.md")))
 	w.want("custom/a a, public/writing/letters letters, public/own own",
 		"custom/a/SKILL.md custom/a/fine.txt public/own/SKILL.md public/writing/letters/SKILL.md")
 	if s, err := w.lib.Get("a"); err != nil || len(s.Findings) != 4 {

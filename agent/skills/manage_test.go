@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/skills"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestFilesOfASkillAreWrittenAndUndone(t *testing.T) {
 	w := open(t, nil)
 	by := skills.Edit{Author: "agent", Thread: "t1", Scan: true, Verdict: &skills.Scan{Decision: "warn", Reason: "hm"}}
-	if _, err := w.lib.Create(skill("tea", "Makes tea"), by); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.lib.Create(skill("tea", "Makes tea"), by))(t)
 	if _, err := w.lib.Create(skill("tea", "again"), by); !errors.Is(err, skills.ErrExists) {
 		t.Error(err)
 	}
@@ -25,15 +24,9 @@ func TestFilesOfASkillAreWrittenAndUndone(t *testing.T) {
 		skills.ErrExists) {
 		t.Error(err)
 	}
-	must := func(_ skills.Skill, err error) {
-		t.Helper()
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	must(w.lib.WriteFile("tea", "references/a/b.md", "one", by))
-	must(w.lib.WriteFile("tea", "references/a/b.md", "two", by))
-	must(w.lib.Rollback("tea", -1, by))
+	must.Get(w.lib.WriteFile("tea", "references/a/b.md", "one", by))(t)
+	must.Get(w.lib.WriteFile("tea", "references/a/b.md", "two", by))(t)
+	must.Get(w.lib.Rollback("tea", -1, by))(t)
 	shown := func() string {
 		b, _ := os.ReadFile(filepath.Join(w.dir, "shown", "custom", "tea", "references", "a", "b.md"))
 		return string(b)
@@ -41,11 +34,11 @@ func TestFilesOfASkillAreWrittenAndUndone(t *testing.T) {
 	if got := shown(); got != "one" {
 		t.Errorf("after undoing: %q", got)
 	}
-	must(w.lib.RemoveFile("tea", "references/a/b.md", by))
+	must.Get(w.lib.RemoveFile("tea", "references/a/b.md", by))(t)
 	if got := shown(); got != "" {
 		t.Errorf("after removing: %q", got)
 	}
-	must(w.lib.Rollback("tea", -1, by))
+	must.Get(w.lib.Rollback("tea", -1, by))(t)
 	if got := shown(); got != "one" {
 		t.Errorf("after undoing the removal: %q", got)
 	}

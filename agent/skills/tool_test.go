@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/skills"
 )
 
@@ -30,27 +31,20 @@ func TestTheProgramStandsInForTheToolOfBundledSkills(t *testing.T) {
 				t.Fatal(err)
 			}
 			custom := filepath.Join(dir, "skills", "custom", "own")
-			if err := os.MkdirAll(custom, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(custom, 0o700))
 			for at, text := range map[string]string{"SKILL.md": skill("own", "d"), "skilltool": "mine"} {
-				if err := os.WriteFile(filepath.Join(custom, at), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(custom, at), []byte(text), 0o600))
 			}
 			var log bytes.Buffer
 			for range 2 { // the second start finds a copy
-				_, err := skills.Open(skills.Options{Path: func() string { return filepath.Join(dir, "skills") },
+				must.Get(skills.Open(skills.Options{Path: func() string { return filepath.Join(dir, "skills") },
 					State: func() string { return filepath.Join(dir, "state.json") },
 					Shown: filepath.Join(dir, "shown"), Tool: program,
 					Room: func() (int64, bool) { return 64 << 20, name == noRoom }, Log: slog.New(slog.NewTextHandler(&log, nil)),
 					Bundled: fstest.MapFS{"docs/SKILL.md": {Data: []byte(skill("docs", "d"))},
 						"docs/skilltool": {Data: []byte("#!/bin/sh\n")},
 						"more/SKILL.md":  {Data: []byte(skill("more", "d"))},
-						"more/skilltool": {Data: []byte("#!/bin/sh\n")}}})
-				if err != nil {
-					t.Fatal(err)
-				}
+						"more/skilltool": {Data: []byte("#!/bin/sh\n")}}}))(t)
 			}
 			for at, want := range map[string]string{"public/docs": want, "public/more": want, "custom/own": "mine"} {
 				file := filepath.Join(dir, "shown", filepath.FromSlash(at), "skilltool")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/takeout"
 )
 
@@ -52,10 +53,7 @@ func tell(t testing.TB, c *takeout.Conversation) string {
 		for _, f := range m.Files {
 			content := "-"
 			if f.Open != nil {
-				r, err := f.Open()
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(f.Open())(t)
 				data, err := io.ReadAll(r)
 				if err != nil || r.Close() != nil {
 					t.Fatal(err)
@@ -81,9 +79,7 @@ func archive(t testing.TB, files ...string) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return buf.Bytes()
 }
 

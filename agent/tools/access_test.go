@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/tools"
 	"fawn/sandbox/files"
 )
@@ -22,10 +23,7 @@ func TestCommandsSayWhichFilesTheyMayTouch(t *testing.T) {
 		{"cp /mnt/user-data/outputs/a.txt b.txt 2>/dev/null", "/mnt/user-data/outputs/a.txt b.txt", ""},
 		{`rm -f "old.txt"`, "old.txt", ""},
 	} {
-		args, err := json.Marshal(map[string]string{"command": c.command})
-		if err != nil {
-			t.Fatal(err)
-		}
+		args := must.Get(json.Marshal(map[string]string{"command": c.command}))(t)
 		got := bash.Access(agent.ToolCall{Name: "bash", Args: args})
 		for _, want := range []struct {
 			in    string

@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/tools"
 	"fawn/sandbox/files"
 )
@@ -124,9 +125,7 @@ func (g *gate) Emit(ev agent.Event) {
 	g.shown += piece
 	for text, file := range g.wait {
 		if strings.Contains(g.shown, text) {
-			if err := os.WriteFile(file, nil, 0o666); err != nil {
-				g.t.Error(err)
-			}
+			must.Report(g.t, os.WriteFile(file, nil, 0o666))
 		}
 	}
 }
@@ -134,18 +133,13 @@ func (g *gate) Emit(ev agent.Event) {
 func TestBothOutputsAreShownAsTheyArrive(t *testing.T) {
 	p, host := real(t)
 	work := filepath.Join(host, "workspace")
-	if err := os.MkdirAll(work, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(work, 0o777))
 	sink := &gate{t: t, wait: map[string]string{"one\n": work + "/1", "two\n": work + "/2"}}
-	args, err := json.Marshal(map[string]string{"description": "d", "command": `
+	args := must.Get(json.Marshal(map[string]string{"description": "d", "command": `
 		until_seen() { until [ -e $1 ]; do sleep 0.01; done; }
 		echo one; until_seen 1
 		printf '\xe6\x97'; echo two >&2; until_seen 2
-		printf '\xa5'; echo three`})
-	if err != nil {
-		t.Fatal(err)
-	}
+		printf '\xa5'; echo three`}))(t)
 	r, err := tools.Bash(p, policy, nowhere, results).Run(t.Context(), agenttest.Turn("x", sink),
 		agent.ToolCall{ID: "c1", Name: "bash", Args: args})
 	if want := "one\n日three\nStd Error:\ntwo"; err != nil || r.Content.Text != want {

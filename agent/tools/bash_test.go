@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/tools"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
@@ -74,10 +75,7 @@ func bashWith(ctx context.Context, t *testing.T, p sandbox.Provider, open tools.
 	sink := &agenttest.Sink{}
 	turn := agenttest.Turn("x", sink)
 	turn.NS = "tools:c0"
-	args, err := json.Marshal(map[string]string{"description": "d", "command": command})
-	if err != nil {
-		t.Fatal(err)
-	}
+	args := must.Get(json.Marshal(map[string]string{"description": "d", "command": command}))(t)
 	r, err := tools.Bash(p, policy, open, results).Run(ctx, turn, agent.ToolCall{ID: "c1", Name: "bash", Args: args})
 	var shown []string
 	for _, ev := range sink.Events() {
@@ -198,10 +196,7 @@ func TestACancelledCommandStaysCancelled(t *testing.T) {
 func TestBashIsNotOfferedWithoutASandbox(t *testing.T) {
 	cfg := sandbox.DefaultConfig()
 	cfg.Provider, cfg.Dirs = sandbox.ProviderOff, files.Dirs{Root: t.TempDir()}
-	off, err := providers.New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	off := must.Get(providers.New(t.Context(), cfg))(t)
 	if tools.Bash(nil, policy, nil, nil) != nil || tools.Bash(off, policy, nil, nil) != nil {
 		t.Error("bash is offered")
 	}
@@ -223,16 +218,11 @@ func real(t *testing.T) (sandbox.Provider, string) {
 	t.Helper()
 	cfg := sandbox.DefaultConfig()
 	cfg.Dirs = files.Dirs{Root: t.TempDir()}
-	p, err := providers.New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(providers.New(t.Context(), cfg))(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
-		if err := p.Close(ctx); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, p.Close(ctx))
 	})
 	if p.Name() == sandbox.ProviderOff {
 		reason := p.Probe(t.Context()).String()
@@ -291,9 +281,7 @@ func TestNoOutputOfARealCommandIsLost(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dirs := files.Dirs{Root: root, Quota: files.NewQuota(c.quota)}
 			for _, name := range []string{"outputs/.tool-results", "workspace/report.md"} {
-				if err := os.RemoveAll(filepath.Join(host, name)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.RemoveAll(filepath.Join(host, name)))
 			}
 			r, _, err := bashWith(t.Context(), t, p, dirs.Open, "seq 100000")
 			text, w := r.Content.Text, r.Whole
@@ -310,10 +298,7 @@ func TestNoOutputOfARealCommandIsLost(t *testing.T) {
 				w.Lines != 100000 {
 				t.Errorf("the file has %d bytes: %v", len(got), err)
 			}
-			tree, err := dirs.Open("t1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := must.Get(dirs.Open("t1"))(t)
 			defer tree.Close()
 			if err := tree.WriteFile(t.Context(), "report.md", make([]byte, 256<<10), false); err != nil {
 				t.Errorf("no room is left for a report: %v", err)

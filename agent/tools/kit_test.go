@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/tools"
 	"fawn/sandbox/files"
 	"fawn/uploads"
@@ -38,10 +39,7 @@ func newKit(t *testing.T, change func(*tools.Limits)) *kit {
 		return dirs.Open(thread)
 	}
 	turn := agenttest.Turn("hello", &agenttest.Sink{})
-	f, err := open(turn.ThreadID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(open(turn.ThreadID))(t)
 	f.Close()
 	return &kit{t, tools.Builtin(open, limits, uploads.NoDocuments{}),
 		filepath.Join(dirs.Root, "threads", turn.ThreadID, "user-data"), turn}
@@ -79,16 +77,11 @@ func (k *kit) want(name, args, text string) {
 func (k *kit) put(name, content string) {
 	k.t.Helper()
 	p := filepath.Join(k.host, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(content), 0o644)); err != nil {
-		k.t.Fatal(err)
-	}
+	must.Do(k.t, errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(content), 0o644)))
 }
 
 func (k *kit) content(name string) string {
 	k.t.Helper()
-	b, err := os.ReadFile(filepath.Join(k.host, name))
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(k.host, name)))(k.t)
 	return string(b)
 }

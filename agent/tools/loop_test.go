@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/tools"
 	"fawn/sandbox/files"
 	"fawn/uploads"
@@ -67,9 +68,7 @@ func TestToolsWorkInTheLoop(t *testing.T) {
 		agenttest.Say("done."),
 	}}
 	a := &agent.Agent{Model: model, Tools: k.list}
-	if _, err := a.Run(t.Context(), k.turn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Run(t.Context(), k.turn))(t)
 	if !slices.Equal(k.turn.State.Artifacts, []string{"/mnt/user-data/outputs/r.md"}) ||
 		k.content("outputs/r.md") != "# r" {
 		t.Errorf("artifacts %q", k.turn.State.Artifacts)

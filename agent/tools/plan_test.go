@@ -7,15 +7,13 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/tools"
 )
 
 func run(t testing.TB, tool *agent.Tool, turn *agent.Turn, args string) agent.Result {
 	t.Helper()
-	r, err := tool.Run(t.Context(), turn, agent.ToolCall{ID: "c", Name: tool.Name, Args: json.RawMessage(args)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(tool.Run(t.Context(), turn, agent.ToolCall{ID: "c", Name: tool.Name, Args: json.RawMessage(args)}))(t)
 	return r
 }
 
@@ -71,10 +69,7 @@ func TestHiddenToolsAreFound(t *testing.T) {
 		{"nothing like it", ""},
 		{".", "gh_issue gh_pull mail_send gh_search"},
 	} {
-		args, err := json.Marshal(map[string]string{"query": c.query})
-		if err != nil {
-			t.Fatal(err)
-		}
+		args := must.Get(json.Marshal(map[string]string{"query": c.query}))(t)
 		r := run(t, search, nil, string(args))
 		var names []string
 		if r.Patch.Promoted != nil {

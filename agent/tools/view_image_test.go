@@ -14,15 +14,14 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // picture is a real image of 2 by 2 points.
 func picture(t *testing.T, encode func(io.Writer, image.Image) error) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := encode(&b, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, encode(&b, image.NewGray(image.Rect(0, 0, 2, 2))))
 	return b.String()
 }
 
@@ -50,10 +49,7 @@ func TestViewImageTakesPicturesThatAreWhatTheirNameSays(t *testing.T) {
 	} {
 		k.want("view_image", `{"image_path":"`+c.path+`"}`, "Successfully read image")
 		r := k.run("view_image", `{"image_path":"`+c.path+`"}`)
-		info, err := os.Stat(filepath.Join(k.host, strings.TrimPrefix(c.clean, "/mnt/user-data/")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(os.Stat(filepath.Join(k.host, strings.TrimPrefix(c.clean, "/mnt/user-data/"))))(t)
 		want := map[string]agent.Image{c.clean: {MimeType: c.kind, Size: info.Size(), Path: c.clean}}
 		if !maps.Equal(r.Patch.ViewedImages, want) {
 			t.Errorf("%s: %+v", c.path, r.Patch.ViewedImages)
@@ -72,16 +68,10 @@ func TestViewImageRefusesEverythingElse(t *testing.T) {
 	k.put("workspace/none", asPNG(t))
 	k.put("workspace/empty.gif", "")
 	k.put("workspace/large.png", asPNG(t))
-	if err := os.Truncate(filepath.Join(k.host, "workspace/large.png"), 20<<20+1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(filepath.Join(k.host, "workspace/large.png"), 20<<20+1))
 	k.put("workspace/bomb.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\xff\xff\x00\x00\xff\xff\x08\x06\x00\x00\x00\xb6\x05\xd9\x50")
-	if err := os.Symlink("/etc/hostname", filepath.Join(k.host, "workspace/out.png")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(k.host, "workspace/dir.png"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("/etc/hostname", filepath.Join(k.host, "workspace/out.png")))
+	must.Do(t, os.MkdirAll(filepath.Join(k.host, "workspace/dir.png"), 0o755))
 	const ends = ". The name must end in .jpg, .jpeg, .png, .webp or .gif."
 	for _, c := range []struct{ args, want string }{
 		{`{"image_path":"jpeg.png"}`, "Error: jpeg.png doesn't match its name: its content is image/jpeg, not image/png"},

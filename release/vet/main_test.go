@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 // What only another system builds is vetted, in tests too, and packages with errors don't pass.
@@ -12,9 +14,7 @@ func TestOtherSystemsAreVetted(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	write("go.mod", "module example\n\ngo 1.26\n")
 	write("all.go", "package example\n\nfunc All() {}\n")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/sandbox/affinity"
 	"fawn/sandbox/files"
@@ -20,18 +21,12 @@ import (
 func join(t *testing.T, url string) (*store.DB, *affinity.Places, sandbox.Provider) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: pgtest.Schema(t.Name()),
-		Cluster: true, Lease: time.Minute, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: pgtest.Schema(t.Name()),
+		Cluster: true, Lease: time.Minute, Log: log}))(t)
 	t.Cleanup(func() { db.Close() })
 	c := sandbox.DefaultConfig()
 	c.Provider, c.Dirs, c.Log = sandbox.ProviderOff, files.Dirs{Root: t.TempDir()}, log
-	off, err := providers.New(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	off := must.Get(providers.New(t.Context(), c))(t)
 	p := affinity.New(affinity.Config{DB: db, Dirs: c.Dirs, Log: log})
 	return db, p, p.Around(off)
 }
@@ -47,30 +42,21 @@ func goOn(t *testing.T, p *affinity.Places) {
 
 func begin(t *testing.T, db *store.DB, run string) {
 	t.Helper()
-	err := db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "t"}, NewRun: true,
-		Line: &store.Line{Here: true}, Run: &store.Run{ID: run, ThreadID: "t", Status: "pending"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "t"}, NewRun: true,
+		Line: &store.Line{Here: true}, Run: &store.Run{ID: run, ThreadID: "t", Status: "pending"}}))
 }
 
 func end(t *testing.T, db *store.DB, run string) {
 	t.Helper()
-	err := db.Commit(t.Context(), store.Batch{ThreadID: "t",
-		Run: &store.Run{ID: run, ThreadID: "t", Status: "success"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Commit(t.Context(), store.Batch{ThreadID: "t",
+		Run: &store.Run{ID: run, ThreadID: "t", Status: "success"}}))
 }
 
 // until waits until the sandbox of the thread is at a server, 0 for none.
 func until(t *testing.T, db *store.DB, node int64) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		box, err := db.Box(t.Context(), "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		box := must.Get(db.Box(t.Context(), "t"))(t)
 		if box.Node == node {
 			return
 		}
@@ -108,9 +94,7 @@ func TestASandboxIsWrittenDown(t *testing.T) {
 	p.Kept("t", true)
 	until(t, db, db.Self())
 
-	if err := other.WishBoxAway(t.Context(), "t"); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, other.WishBoxAway(t.Context(), "t"))
 	if list, err := db.UnwantedBoxes(t.Context()); len(list) > 0 || err != nil {
 		t.Errorf("a server without a run wishes %v away: %v", list, err)
 	}
@@ -154,9 +138,7 @@ func TestNobodyWaitsLongForASandbox(t *testing.T) {
 	if !errors.Is(err, gone) && !errors.Is(err, sandbox.ErrUnavailable) {
 		t.Errorf("a run that was cancelled: %v", err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
 	acquire(t, elsewhere)
 	if box, err := other.Box(t.Context(), "t"); box.Lives || err != nil {
 		t.Errorf("the sandbox of a server that is gone: %+v, %v", box, err)

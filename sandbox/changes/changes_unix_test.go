@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/files"
 	"fawn/sandbox/linediff"
@@ -32,15 +33,8 @@ func open(t *testing.T) *world {
 	w := &world{T: t, dirs: files.Dirs{Root: t.TempDir()}}
 	w.history = changes.New(w.dirs)
 	w.at = filepath.Join(w.dirs.Root, "threads", "t", "user-data")
-	w.must(w.dirs.Create("t"))
+	must.Do(w, w.dirs.Create("t"))
 	return w
-}
-
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
 }
 
 // write makes files of name, content pairs.
@@ -48,15 +42,15 @@ func (w *world) write(parts ...string) {
 	w.Helper()
 	for i := 0; i+1 < len(parts); i += 2 {
 		at := filepath.Join(w.at, parts[i])
-		w.must(os.MkdirAll(filepath.Dir(at), 0o700))
-		w.must(os.WriteFile(at, []byte(parts[i+1]), 0o600))
+		must.Do(w, os.MkdirAll(filepath.Dir(at), 0o700))
+		must.Do(w, os.WriteFile(at, []byte(parts[i+1]), 0o600))
 	}
 }
 
 // run is a run that does something.
 func (w *world) run(id string, do func()) changes.Record {
 	w.Helper()
-	w.must(w.history.Before(w.Context(), "t", id))
+	must.Do(w, w.history.Before(w.Context(), "t", id))
 	do()
 	return w.after(id)
 }
@@ -64,10 +58,10 @@ func (w *world) run(id string, do func()) changes.Record {
 func (w *world) after(id string) (r changes.Record) {
 	w.Helper()
 	body, done, err := w.history.After(w.Context(), "t", id)
-	w.must(err)
-	w.must(done())
+	must.Do(w, err)
+	must.Do(w, done())
 	if body != nil {
-		w.must(json.Unmarshal(body, &r))
+		must.Do(w, json.Unmarshal(body, &r))
 	}
 	return r
 }
@@ -101,9 +95,9 @@ func TestARunTellsWhatItChanged(t *testing.T) {
 		w.write("workspace/a.txt", "one\n2\nthree\n", "outputs/new.md", "# hi\n", "outputs/p.png", "\x00\x01\x02",
 			"workspace/.env.local", "KEY=2", "workspace/same.txt", "s", "uploads/u.txt", "not looked at",
 			"workspace/node_modules/m.js", "nor that")
-		w.must(os.Remove(filepath.Join(w.at, "workspace/gone.txt")))
-		w.must(os.Symlink("/etc/passwd", filepath.Join(w.at, "workspace/link")))
-		w.must(syscall.Mkfifo(filepath.Join(w.at, "workspace/pipe"), 0o600))
+		must.Do(w, os.Remove(filepath.Join(w.at, "workspace/gone.txt")))
+		must.Do(w, os.Symlink("/etc/passwd", filepath.Join(w.at, "workspace/link")))
+		must.Do(w, syscall.Mkfifo(filepath.Join(w.at, "workspace/pipe"), 0o600))
 	})
 	w.is(one, "1 3 1 +3 -2; created outputs/new.md; modified outputs/p.png binary; modified workspace/.env.local sensitive; "+
 		"modified workspace/a.txt; deleted workspace/gone.txt; symlink_created workspace/link symlink")
@@ -114,16 +108,14 @@ func TestARunTellsWhatItChanged(t *testing.T) {
 	w.write("workspace/a.txt", "by hand\n")
 	w.is(w.run("r3", func() {}), "0 0 0 +0 -0")
 	lines, ok, err := w.history.Diff("t", one.Files[3])
-	w.must(err)
+	must.Do(w, err)
 	text, _ := linediff.Unified(lines, "a", "b", 1000)
 	if want := "--- a\n+++ b\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+three\n"; !ok || text != want {
 		t.Errorf("%t %q", ok, text)
 	}
-	entries, err := os.ReadDir(filepath.Join(w.dirs.Root, "threads", "t", "versions"))
-	w.must(err)
+	entries := must.Get(os.ReadDir(filepath.Join(w.dirs.Root, "threads", "t", "versions")))(w)
 	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(w.dirs.Root, "threads", "t", "versions", e.Name()))
-		w.must(err)
+		data := must.Get(os.ReadFile(filepath.Join(w.dirs.Root, "threads", "t", "versions", e.Name())))(w)
 		if len(e.Name()) == 64 && strings.Contains(string(data), "KEY=") {
 			t.Error("a file with secrets was kept")
 		}
@@ -135,15 +127,15 @@ func TestARunTellsWhatItChanged(t *testing.T) {
 func TestWhatARunChangedOutlivesACrash(t *testing.T) {
 	w := open(t)
 	w.write("workspace/a.txt", "1\n")
-	w.must(w.history.Before(w.Context(), "t", "r1"))
+	must.Do(w, w.history.Before(w.Context(), "t", "r1"))
 	w.write("workspace/a.txt", "2\n")
-	w.must(w.history.Before(w.Context(), "t", "r1"))
+	must.Do(w, w.history.Before(w.Context(), "t", "r1"))
 	w.write("workspace/b.txt", "3\n")
 	body, _, err := w.history.After(w.Context(), "t", "r1") // and the server ends before that is stored
-	w.must(err)
+	must.Do(w, err)
 	const want = "1 1 0 +2 -1; modified workspace/a.txt; created workspace/b.txt"
 	var r changes.Record
-	w.must(json.Unmarshal(body, &r))
+	must.Do(w, json.Unmarshal(body, &r))
 	w.is(r, want)
 	w.is(w.after("r1"), want)
 	w.is(w.after("r1"), "0 0 0 +0 -0")
@@ -154,11 +146,9 @@ func TestWhatARunChangedOutlivesACrash(t *testing.T) {
 func TestACrashBehindARunsEndShiftsNothing(t *testing.T) {
 	w := open(t)
 	w.write("workspace/a.txt", "1\n")
-	w.must(w.history.Before(w.Context(), "t", "r1"))
+	must.Do(w, w.history.Before(w.Context(), "t", "r1"))
 	w.write("workspace/a.txt", "2\n")
-	if _, _, err := w.history.After(w.Context(), "t", "r1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get2(w.history.After(w.Context(), "t", "r1"))(t)
 	w.history = changes.New(w.dirs) // of the next server
 	w.is(w.run("r2", func() { w.write("workspace/b.txt", "3\n") }), "1 0 0 +1 -0; created workspace/b.txt")
 }
@@ -194,10 +184,10 @@ func TestAChangeWithinTheSameTimesIsSeen(t *testing.T) {
 	w.write("workspace/a.txt", "1\n")
 	at := time.Now().Add(-time.Hour)
 	name := filepath.Join(w.at, "workspace/a.txt")
-	w.must(os.Chtimes(name, at, at))
+	must.Do(w, os.Chtimes(name, at, at))
 	r := w.run("r1", func() {
 		w.write("workspace/a.txt", "2\n")
-		w.must(os.Chtimes(name, at, at))
+		must.Do(w, os.Chtimes(name, at, at))
 	})
 	w.is(r, "0 1 0 +1 -1; modified workspace/a.txt")
 }
@@ -220,8 +210,7 @@ func TestListsAndVersionsAreBounded(t *testing.T) {
 		t.Errorf("%d listed, %+v", len(r.Files), r.Summary)
 	}
 	var sum int64
-	entries, err := os.ReadDir(filepath.Join(w.dirs.Root, "threads", "t", "versions"))
-	w.must(err)
+	entries := must.Get(os.ReadDir(filepath.Join(w.dirs.Root, "threads", "t", "versions")))(w)
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && len(e.Name()) == 64 {
 			sum += info.Size()
@@ -230,11 +219,9 @@ func TestListsAndVersionsAreBounded(t *testing.T) {
 	if sum == 0 || sum > 1<<20 {
 		t.Errorf("%d bytes of versions are kept", sum)
 	}
-	with, err := w.dirs.Usage(t.Context(), "t")
-	w.must(err)
-	w.must(os.RemoveAll(filepath.Join(w.dirs.Root, "threads", "t", "versions")))
-	without, err := w.dirs.Usage(t.Context(), "t")
-	w.must(err)
+	with := must.Get(w.dirs.Usage(t.Context(), "t"))(w)
+	must.Do(w, os.RemoveAll(filepath.Join(w.dirs.Root, "threads", "t", "versions")))
+	without := must.Get(w.dirs.Usage(t.Context(), "t"))(w)
 	if with < without+sum {
 		t.Errorf("versions do not count: %d with, %d without", with, without)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/files"
 )
@@ -20,8 +21,7 @@ import (
 // told lists the versions of a file, the oldest first: what made them, and their contents.
 func (w *world) versions(name string) string {
 	w.Helper()
-	list, err := w.history.Versions("t", files.Outputs+"/"+name)
-	w.must(err)
+	list := must.Get(w.history.Versions("t", files.Outputs+"/"+name))(w)
 	var out []string
 	for i := len(list) - 1; i >= 0; i-- {
 		v := list[i]
@@ -39,14 +39,14 @@ func (w *world) versions(name string) string {
 // TestAFileHasAVersionAfterEachToolThatChangedIt: by the tool, by what came after the last one, and by people.
 func TestAFileHasAVersionAfterEachToolThatChangedIt(t *testing.T) {
 	w := open(t)
-	note := func(by changes.By) { w.Helper(); w.must(w.history.Note(w.Context(), "t", by)) }
+	note := func(by changes.By) { w.Helper(); must.Do(w, w.history.Note(w.Context(), "t", by)) }
 	w.write("outputs/a.md", "zero")
 	w.run("r1", func() {
 		w.write("outputs/a.md", "one")
-		w.must(w.history.Noted(w.Context(), "t", "r1", "c1", "write_file"))
-		w.must(w.history.Noted(w.Context(), "t", "r1", "c2", "bash")) // changed nothing
+		must.Do(w, w.history.Noted(w.Context(), "t", "r1", "c1", "write_file"))
+		must.Do(w, w.history.Noted(w.Context(), "t", "r1", "c2", "bash")) // changed nothing
 		w.write("outputs/a.md", "two", "outputs/p.bin", "\x00\x01", "outputs/.env", "KEY=1", "workspace/w.txt", "w")
-		w.must(w.history.Noted(w.Context(), "t", "r1", "c3", "str_replace"))
+		must.Do(w, w.history.Noted(w.Context(), "t", "r1", "c3", "str_replace"))
 		w.write("outputs/a.md", "three")
 	})
 	w.write("outputs/a.md", "mine")
@@ -68,7 +68,7 @@ func TestAFileHasAVersionAfterEachToolThatChangedIt(t *testing.T) {
 	if list, err := w.history.Versions("other", files.Outputs+"/a.md"); err != nil || len(list) != 0 {
 		t.Errorf("a thread without files: %v %v", list, err)
 	}
-	w.must(os.Remove(filepath.Join(w.at, "outputs/a.md")))
+	must.Do(w, os.Remove(filepath.Join(w.at, "outputs/a.md")))
 	note(changes.By{})
 	w.write("outputs/a.md", "one")
 	note(changes.By{Tool: changes.ByRestore})
@@ -81,34 +81,30 @@ func TestAFileHasAVersionAfterEachToolThatChangedIt(t *testing.T) {
 func TestAFileThatStaysIsReadOnceMore(t *testing.T) {
 	w := open(t)
 	w.write("outputs/a.md", "one")
-	w.must(w.history.Note(w.Context(), "t", changes.By{}))
-	root, err := w.dirs.Versions("t")
-	w.must(err)
+	must.Do(w, w.history.Note(w.Context(), "t", changes.By{}))
+	root := must.Get(w.dirs.Versions("t"))(w)
 	defer root.Close()
 	var journal []byte
 	for began := time.Now(); bytes.Count(journal, []byte("\n")) < 2; time.Sleep(time.Millisecond) {
 		if time.Since(began) > time.Minute {
 			t.Fatalf("it never settles: %s", journal)
 		}
-		w.must(w.history.Note(w.Context(), "t", changes.By{}))
-		journal, err = root.ReadFile("journal")
-		w.must(err)
+		must.Do(w, w.history.Note(w.Context(), "t", changes.By{}))
+		journal = must.Get(root.ReadFile("journal"))(w)
 	}
 	// Had the file another content than was noted, only who reads it would know.
 	other := strings.Repeat("0", 64)
-	list, err := w.history.Versions("t", files.Outputs+"/a.md")
-	w.must(err)
-	w.must(root.WriteFile("journal", bytes.ReplaceAll(journal, []byte(list[0].Hash), []byte(other)), 0o600))
+	list := must.Get(w.history.Versions("t", files.Outputs+"/a.md"))(w)
+	must.Do(w, root.WriteFile("journal", bytes.ReplaceAll(journal, []byte(list[0].Hash), []byte(other)), 0o600))
 	for range 3 {
-		w.must(w.history.Note(w.Context(), "t", changes.By{}))
+		must.Do(w, w.history.Note(w.Context(), "t", changes.By{}))
 	}
-	list, err = w.history.Versions("t", files.Outputs+"/a.md")
-	w.must(err)
+	list = must.Get(w.history.Versions("t", files.Outputs+"/a.md"))(w)
 	if len(list) != 1 || list[0].Hash != other {
 		t.Errorf("it was read again: %+v", list)
 	}
 	w.write("outputs/a.md", "two")
-	w.must(w.history.Note(w.Context(), "t", changes.By{Tool: "bash"}))
+	must.Do(w, w.history.Note(w.Context(), "t", changes.By{Tool: "bash"}))
 	if got := w.versions("a.md"); got != "=lost; bash=two" {
 		t.Errorf("what changes then: %s", got)
 	}
@@ -117,19 +113,17 @@ func TestAFileThatStaysIsReadOnceMore(t *testing.T) {
 // TestNumbersOfVersionsStay when there are more than are listed and when the journal drops its older half.
 func TestNumbersOfVersionsStay(t *testing.T) {
 	w := open(t)
-	w.must(w.dirs.CreateVersions("t"))
-	root, err := w.dirs.Versions("t")
-	w.must(err)
+	must.Do(w, w.dirs.CreateVersions("t"))
+	root := must.Get(w.dirs.Versions("t"))(w)
 	defer root.Close()
 	var lines strings.Builder // as they were written without numbers
 	for i := range 120 {
 		fmt.Fprintf(&lines, `{"path":"/mnt/user-data/outputs/a.md","at":%d,"hash":"%064d"}`+"\n", i+1, i)
 	}
-	w.must(root.WriteFile("journal", []byte(lines.String()), 0o600))
+	must.Do(w, root.WriteFile("journal", []byte(lines.String()), 0o600))
 	newest := func(want int) {
 		t.Helper()
-		list, err := w.history.Versions("t", files.Outputs+"/a.md")
-		w.must(err)
+		list := must.Get(w.history.Versions("t", files.Outputs+"/a.md"))(w)
 		for i, v := range list {
 			if v.Number != want-i {
 				t.Errorf("version %d from the end has number %d, want %d", i, v.Number, want-i)
@@ -141,14 +135,13 @@ func TestNumbersOfVersionsStay(t *testing.T) {
 	}
 	newest(120)
 	w.write("outputs/a.md", "one")
-	w.must(w.history.Note(w.Context(), "t", changes.By{}))
+	must.Do(w, w.history.Note(w.Context(), "t", changes.By{}))
 	newest(121)
-	more, err := root.ReadFile("journal")
-	w.must(err)
+	more := must.Get(root.ReadFile("journal"))(w)
 	full := strings.Repeat(`{"path":"/mnt/user-data/outputs/b.md","hash":"x"}`+"\n", 21000)
-	w.must(root.WriteFile("journal", append([]byte(full), more[bytes.LastIndexByte(more[:len(more)-1], '\n')+1:]...), 0o600))
+	must.Do(w, root.WriteFile("journal", append([]byte(full), more[bytes.LastIndexByte(more[:len(more)-1], '\n')+1:]...), 0o600))
 	w.write("outputs/a.md", "two")
-	w.must(w.history.Note(w.Context(), "t", changes.By{}))
+	must.Do(w, w.history.Note(w.Context(), "t", changes.By{}))
 	newest(122)
 }
 
@@ -156,16 +149,14 @@ func TestNumbersOfVersionsStay(t *testing.T) {
 func TestTheJournalOfVersionsIsBounded(t *testing.T) {
 	w := open(t)
 	w.write("outputs/a.md", "one")
-	w.must(w.history.Note(w.Context(), "t", changes.By{}))
-	root, err := w.dirs.Versions("t")
-	w.must(err)
+	must.Do(w, w.history.Note(w.Context(), "t", changes.By{}))
+	root := must.Get(w.dirs.Versions("t"))(w)
 	defer root.Close()
 	line := `{"path":"/mnt/user-data/outputs/b.md","hash":"x"}` + "\n"
-	w.must(root.WriteFile("journal", []byte("not json\n"+strings.Repeat(line, 1<<20/len(line))), 0o600))
+	must.Do(w, root.WriteFile("journal", []byte("not json\n"+strings.Repeat(line, 1<<20/len(line))), 0o600))
 	w.write("outputs/a.md", "two")
-	w.must(w.history.Note(w.Context(), "t", changes.By{}))
-	info, err := root.Stat("journal")
-	w.must(err)
+	must.Do(w, w.history.Note(w.Context(), "t", changes.By{}))
+	info := must.Get(root.Stat("journal"))(w)
 	if info.Size() > 600<<10 || w.versions("a.md") != "=two" {
 		t.Errorf("%d bytes with %s", info.Size(), w.versions("a.md"))
 	}

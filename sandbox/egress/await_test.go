@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
 )
 
@@ -76,10 +77,7 @@ func TestAConnectionIsHeldUntilTheAnswer(t *testing.T) {
 		})
 	}
 	conn := l.dial()
-	_, err := fmt.Fprintf(conn, "CONNECT gone.example:%d HTTP/1.1\r\nHost: gone.example\r\n\r\n", portOf(t, l.tls))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fprintf(conn, "CONNECT gone.example:%d HTTP/1.1\r\nHost: gone.example\r\n\r\n", portOf(t, l.tls)))(t)
 	<-asked
 	conn.Close()
 	select {

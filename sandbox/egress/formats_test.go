@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 func FuzzPackageFiles(f *testing.F) {
@@ -16,9 +18,7 @@ func FuzzPackageFiles(f *testing.F) {
 			goAddresses(text, value), cargoAddresses(lines), aptAddresses(lines), aptStanzas(lines))
 		for _, word := range append(words, value) {
 			if host, ok := urlHost(word); ok {
-				if err := (Policy{Packages: true, PackageHosts: []string{host}}).Validate(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, (Policy{Packages: true, PackageHosts: []string{host}}).Validate())
 			}
 		}
 	})

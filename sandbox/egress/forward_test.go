@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
 )
 
@@ -122,10 +123,7 @@ func TestForwardKeepsTheFormOfAnswers(t *testing.T) {
 		"/nothing": "",
 		"/huge":    "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("a", 300<<10) + "\r\n\r\n",
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	var served sync.WaitGroup
 	t.Cleanup(func() { ln.Close(); served.Wait() })
 	served.Go(func() {
@@ -177,20 +175,14 @@ func TestForwardAnswersClientsThatExpectToContinue(t *testing.T) {
 	c := l.dial()
 	defer c.Close()
 	r := bufio.NewReader(c)
-	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n",
-		at(t, l.plain, "a.example", "/echo")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fprintf(c, "POST %s HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n",
+		at(t, l.plain, "a.example", "/echo")))(t)
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil || resp.StatusCode != http.StatusContinue {
 		t.Fatalf("%v, %v; want 100", resp, err)
 	}
-	if _, err := io.WriteString(c, "body"); err != nil {
-		t.Fatal(err)
-	}
-	if resp, err = http.ReadResponse(r, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(c, "body"))(t)
+	resp = must.Get(http.ReadResponse(r, nil))(t)
 	if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "body" {
 		t.Errorf("%q, %v", body, err)
 	}
@@ -268,16 +260,10 @@ func TestConnectionsOverTheLimitWait(t *testing.T) {
 
 func TestForwardTellsWhyNoAnswerCame(t *testing.T) {
 	t.Parallel() // it waits for most of its time
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer silent.Close()
 	silentPort := silent.Addr().(*net.TCPAddr).Port
-	closed, err := net.Dial("tcp", silent.Addr().String()) // has a port where nobody else can listen
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := must.Get(net.Dial("tcp", silent.Addr().String()))(t) // has a port where nobody else can listen
 	defer closed.Close()
 	port := closed.LocalAddr().(*net.TCPAddr).Port
 	l := newLab(t, egress.Policy{Allow: []string{"*"}}, func(l *lab) {

@@ -10,6 +10,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"fawn/agent/agenttest/must"
 )
 
 // hello returns the first flight of a real TLS client.
@@ -23,13 +25,9 @@ func hello(t testing.TB, cfg *tls.Config) []byte {
 	}()
 	defer func() { client.Close(); server.Close(); <-done }()
 	raw := make([]byte, 5)
-	if _, err := io.ReadFull(server, raw); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(server, raw))(t)
 	rest := make([]byte, binary.BigEndian.Uint16(raw[3:]))
-	if _, err := io.ReadFull(server, rest); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(server, rest))(t)
 	return append(raw, rest...)
 }
 

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
 	"fawn/sandbox/netguard"
 )
@@ -68,11 +69,8 @@ func newLab(t *testing.T, policy egress.Policy, setup func(*lab)) *lab {
 	l.tls.StartTLS()
 	t.Cleanup(l.plain.Close)
 	t.Cleanup(l.tls.Close)
-	p, err := egress.New(policy,
-		hosts(map[string]string{"metadata.example": "169.254.169.254", "lan.example": "192.168.1.1"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(egress.New(policy,
+		hosts(map[string]string{"metadata.example": "169.254.169.254", "lan.example": "192.168.1.1"})))(t)
 	p.Limits = egress.Limits{HTTPPorts: []int{portOf(t, l.plain)}, TLSPorts: []int{portOf(t, l.tls)}}
 	p.Decisions = l.decisions
 	p.Ask = func(q egress.Question) { l.questions <- q }
@@ -88,10 +86,7 @@ func newLab(t *testing.T, policy egress.Policy, setup func(*lab)) *lab {
 // serve opens one more listener and returns its address.
 func (l *lab) serve(thread string) string {
 	l.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	ln := must.Get(net.Listen("tcp", "127.0.0.1:0"))(l.t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- l.Serve(ctx, ln, thread) }()
@@ -171,14 +166,9 @@ func (l *lab) record() egress.Record {
 // dial opens a bare connection to the proxy.
 func (l *lab) dial() net.Conn {
 	l.t.Helper()
-	c, err := net.Dial("tcp", l.addr)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", l.addr))(l.t)
 	l.t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		l.t.Fatal(err)
-	}
+	must.Do(l.t, c.SetDeadline(time.Now().Add(time.Minute)))
 	return c
 }
 
@@ -196,18 +186,11 @@ func (l *lab) say(text string) string {
 func (l *lab) connect(target string) (net.Conn, *bufio.Reader, string) {
 	l.t.Helper()
 	c := l.dial()
-	if _, err := io.WriteString(c, "CONNECT "+target+" HTTP/1.1\r\nHost: "+target+"\r\n\r\n"); err != nil {
-		l.t.Fatal(err)
-	}
+	must.Get(io.WriteString(c, "CONNECT "+target+" HTTP/1.1\r\nHost: "+target+"\r\n\r\n"))(l.t)
 	r := bufio.NewReader(c)
-	status, err := r.ReadString('\n')
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	status := must.Get(r.ReadString('\n'))(l.t)
 	for line := "x"; strings.TrimSpace(line) != ""; {
-		if line, err = r.ReadString('\n'); err != nil {
-			l.t.Fatal(err)
-		}
+		line = must.Get(r.ReadString('\n'))(l.t)
 	}
 	return c, r, strings.TrimSpace(status)
 }
@@ -249,10 +232,7 @@ func at(t *testing.T, s *httptest.Server, host, path string) string {
 // fetch gets an address and returns its body.
 func fetch(t *testing.T, c *http.Client, address string) (string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
 	resp, err := c.Do(req)
 	if err != nil {
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
 )
 
@@ -17,12 +18,8 @@ func lay(t *testing.T, files map[string]string) string {
 	root := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return root
 }

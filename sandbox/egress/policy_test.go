@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
 	"fawn/sandbox/netguard"
 )
@@ -24,9 +25,7 @@ func TestPolicyNamesThePatternThatCannotMatch(t *testing.T) {
 	}
 	good := egress.Policy{Allow: []string{"*", "*.example.com", "Example.COM.", "bücher.example", "[::1]", "10.0.0.1"},
 		Deny: []string{"*.evil.example"}}
-	if err := good.Validate(); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, good.Validate())
 	if _, err := egress.New(good, nil); err == nil {
 		t.Error("a proxy without a guard was made")
 	}
@@ -71,9 +70,7 @@ func TestMemoryForgetsTheOldest(t *testing.T) {
 	var m egress.Memory
 	for i := range 5000 {
 		d := egress.Decision{Thread: "t", Host: fmt.Sprintf("h%d.example", i), Answer: egress.Always, At: time.Now()}
-		if err := m.Remember(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Remember(t.Context(), d))
 	}
 	if _, ok, _ := m.Lookup(t.Context(), "t", "h0.example"); ok {
 		t.Error("the first of 5,000 decisions is still there")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
 	"fawn/sandbox/netguard"
 )
@@ -54,10 +55,7 @@ func TestProxyAsksAboutUnknownHosts(t *testing.T) {
 	})
 	address := at(t, l.plain, "new.example", "/")
 	get := func() (int, string, string) {
-		resp, err := l.client("http").Get(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(l.client("http").Get(address))(t)
 		defer resp.Body.Close()
 		b := make([]byte, 1000)
 		n, _ := resp.Body.Read(b)
@@ -102,11 +100,8 @@ func TestProxyAsksAboutUnknownHosts(t *testing.T) {
 		{egress.No, time.Second, false, "answer no"},
 		{egress.Always, time.Second, true, "answer always"},
 	} {
-		err := l.decisions.Remember(t.Context(), egress.Decision{Thread: "t1", Host: "new.example", Answer: step.answer,
-			At: clock.Now()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.decisions.Remember(t.Context(), egress.Decision{Thread: "t1", Host: "new.example", Answer: step.answer,
+			At: clock.Now()}))
 		clock.Add(step.after)
 		code, _, _ := get()
 		if r := l.record(); (code == 200) != step.open || r.Rule != step.rule {
@@ -128,9 +123,7 @@ func TestProxyAsksAboutFewHosts(t *testing.T) {
 	})
 	for range 2 {
 		for _, host := range []string{"a.example", "b.example", "c.example"} {
-			if _, err := fetch(t, l.client("http"), at(t, l.plain, host, "/")); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fetch(t, l.client("http"), at(t, l.plain, host, "/")))(t)
 			l.record()
 		}
 	}
@@ -241,10 +234,8 @@ func TestPackageHostsAreOpenForReading(t *testing.T) {
 	if n := len(l.requests()) - before; n != 0 {
 		t.Errorf("%d of them reached the server", n)
 	}
-	if err := l.decisions.Remember(t.Context(),
-		egress.Decision{Thread: "t1", Host: "index.example", Answer: egress.Thread, At: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.decisions.Remember(t.Context(),
+		egress.Decision{Thread: "t1", Host: "index.example", Answer: egress.Thread, At: time.Now()}))
 	resp, err := l.client("http").Post(at(t, l.plain, "index.example", "/echo"), "text/plain",
 		strings.NewReader("body"))
 	if err != nil || resp.StatusCode != 200 {
@@ -283,10 +274,7 @@ func (f *flaky) Accept() (net.Conn, error) {
 
 func TestServeOutlivesFailuresToAccept(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"a.example"}}, nil)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	f := &flaky{Listener: ln}
 	f.failures.Store(3)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -307,9 +295,7 @@ func TestConfigureHoldsForLaterConnections(t *testing.T) {
 	if err := l.Configure(egress.Policy{Allow: []string{"*."}}, &netguard.Guard{}); err == nil {
 		t.Error("a bad policy was taken")
 	}
-	if err := l.Configure(egress.Policy{Allow: []string{"a.example"}}, hosts(nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Configure(egress.Policy{Allow: []string{"a.example"}}, hosts(nil)))
 	if body, err := fetch(t, l.client("http"), at(t, l.plain, "a.example", "/")); err != nil || body != "hello" {
 		t.Errorf("after the change: %q, %v", body, err)
 	}
@@ -319,19 +305,13 @@ func TestServeEndsWithItsListenerOrContext(t *testing.T) {
 	for _, how := range []string{"listener", "context"} {
 		t.Run(how, func(t *testing.T) {
 			l := newLab(t, egress.Policy{Allow: []string{"*"}}, nil)
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			ln := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			done := make(chan error, 1)
 			go func() { done <- l.Serve(ctx, ln, "t9") }()
 			l.addr = ln.Addr().String()
-			resp, err := l.client("http").Get(at(t, l.plain, "a.example", "/hang"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := must.Get(l.client("http").Get(at(t, l.plain, "a.example", "/hang")))(t)
 			defer resp.Body.Close()
 			l.dial() // and one that never says a word
 			if how == "listener" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/netguard"
 )
 
@@ -65,10 +66,7 @@ func FuzzSession(f *testing.F) {
 	f.Add([]byte("CONNECT a.example:443 HTTP/1.1\r\n\r\n"))
 	f.Add([]byte("\x05\x01\x00\x05\x01\x00\x03\x09a.example\x00\x50"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		p, err := New(Policy{}, &netguard.Guard{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(New(Policy{}, &netguard.Guard{}))(t)
 		p.Audit = func(r Record) {
 			if r.Verdict == Allowed || r.IP.IsValid() || r.Out != 0 || r.Rule == "" {
 				t.Errorf("%q: record %+v", in, r)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
 )
 
@@ -65,9 +66,7 @@ func TestTunnelCarriesTLSOnly(t *testing.T) {
 		"garbage": "\x16\x03\x01\x00\x05hello",
 	} {
 		c, r, _ := l.connect(net.JoinHostPort("example.com", strconv.Itoa(portOf(t, l.tls))))
-		if _, err := io.WriteString(c, text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(c, text))(t)
 		if back, _ := io.ReadAll(r); len(back) != 0 {
 			t.Errorf("%s: answered by %q", name, back)
 		}
@@ -91,10 +90,7 @@ func TestTunnelToAnHTTPPortCarriesOneCheckedRequest(t *testing.T) {
 		if !strings.Contains(status, " 200 ") {
 			return status
 		}
-		_, err := io.WriteString(c, strings.ReplaceAll(request, "PORT", strconv.Itoa(portOf(t, l.plain))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(c, strings.ReplaceAll(request, "PORT", strconv.Itoa(portOf(t, l.plain)))))(t)
 		back, _ := io.ReadAll(r)
 		return string(back)
 	}
@@ -131,15 +127,10 @@ func TestIdleConnectionsEnd(t *testing.T) {
 	conn := tls.Client(c, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
 	// Half a request at a time keeps a connection alive for longer than Idle.
 	for _, part := range []string{"GET /a HT", "TP/1.1\r\n", "Host: exa", "mple.com\r\n", "X: y\r\n\r\n"} {
-		if _, err := io.WriteString(conn, part); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(conn, part))(t)
 		<-time.After(idle / 4)
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 	resp.Body.Close()
 	_, _ = io.ReadAll(conn) // ends when the proxy does
 	if r := l.record(); r.Verdict != egress.Allowed || r.Took < idle {
@@ -152,10 +143,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 
 func TestHalfClosedTunnelsDeliverTheRest(t *testing.T) {
 	// A server that reads to the end before it answers, over TLS as the tunnel wants.
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	port := ln.Addr().(*net.TCPAddr).Port
 	l := newLab(t, egress.Policy{Allow: []string{"example.com"}}, func(l *lab) { l.Limits.TLSPorts = []int{port} })
 	ln = tls.NewListener(ln, l.tls.TLS)
@@ -176,12 +164,8 @@ func TestHalfClosedTunnelsDeliverTheRest(t *testing.T) {
 	t.Cleanup(func() { ln.Close() })
 	c, _, _ := l.connect(net.JoinHostPort("example.com", strconv.Itoa(port)))
 	conn := tls.Client(c, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
-	if _, err := conn.Write(make([]byte, 100<<10)); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Write(make([]byte, 100<<10)))(t)
+	must.Do(t, conn.CloseWrite())
 	if back, err := io.ReadAll(conn); err != nil || string(back) != "102400" {
 		t.Errorf("%q, %v", back, err)
 	}

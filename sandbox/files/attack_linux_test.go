@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fawn/agent/agenttest/must"
 )
 
 func TestSwappedFolderNeverLeaks(t *testing.T) {
 	f, base := open(t)
 	outside := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, "x"), []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(outside, "x"), []byte("secret"), 0o600))
 	put(t, f, "real/x", "inside")
 	real, evil := filepath.Join(base, "workspace/real"), filepath.Join(base, "workspace/evil")
 	link(t, outside, evil)

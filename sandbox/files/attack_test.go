@@ -15,26 +15,20 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 )
 
 func link(t *testing.T, target, name string) {
 	t.Helper()
-	if err := os.Symlink(target, name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(target, name))
 }
 
 func TestLinksThatLeaveAreRefused(t *testing.T) {
 	f, base := open(t)
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	rel, err := filepath.Rel(filepath.Join(base, "workspace"), secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	rel := must.Get(filepath.Rel(filepath.Join(base, "workspace"), secret))(t)
 	ws := filepath.Join(base, "workspace")
 	link(t, secret, filepath.Join(ws, "absolute"))
 	link(t, rel, filepath.Join(ws, "relative"))
@@ -110,10 +104,7 @@ func TestPipesSocketsAndDevicesDoNotHang(t *testing.T) {
 		t.Skip(err)
 	}
 	t.Chdir(ws) // socket paths are short
-	l, err := net.Listen("unix", "socket")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("unix", "socket"))(t)
 	defer l.Close()
 	put(t, f, "plain", "needle")
 	done := make(chan struct{})
@@ -175,9 +166,7 @@ func TestDeepAndLockedTreesAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3000 {
-		if err := root.Mkdir("deep", 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, root.Mkdir("deep", 0o700))
 		next, err := root.OpenRoot("deep")
 		root.Close()
 		if err != nil {
@@ -190,17 +179,13 @@ func TestDeepAndLockedTreesAreRemoved(t *testing.T) {
 		t.Log(err)
 	}
 	for _, p := range []string{"locked/in", "locked"} {
-		if err := os.Chmod(filepath.Join(base, "workspace", p), 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(filepath.Join(base, "workspace", p), 0))
 	}
 	var l files.Listing
 	if l, err = f.List(t.Context(), ".", 0); err != nil || len(l.Entries) > 30 {
 		t.Fatalf("List of a deep tree: %d entries, %v", len(l.Entries), err)
 	}
-	if err := dirs.Remove(thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Remove(thread))
 	if _, err := os.Stat(filepath.Join(dirs.Root, "threads", thread)); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("still there: %v", err)
 	}
@@ -213,16 +198,10 @@ func TestRemoveDoesNotFollowLinks(t *testing.T) {
 	dirs := files.Dirs{Root: t.TempDir()}
 	_, base := openIn(t, dirs)
 	outside := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, "x"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(outside, "x"), nil, 0o600))
 	link(t, outside, filepath.Join(base, "workspace/out"))
-	if err := dirs.Remove(thread); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(outside, "x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Remove(thread))
+	must.Get(os.Stat(filepath.Join(outside, "x")))(t)
 }
 
 func TestOddNamesAreListedAndOpened(t *testing.T) {
@@ -253,27 +232,18 @@ func TestManyOpensLeaveNoDescriptors(t *testing.T) {
 		return len(names)
 	}
 	dirs := files.Dirs{Root: t.TempDir()}
-	if err := dirs.Create(thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Create(thread))
 	before := count()
 	for i := range 200 {
-		f, err := dirs.Open(thread)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(dirs.Open(thread))(t)
 		name := fmt.Sprintf("d%d/x", i%3)
 		put(t, f, name, "needle")
 		_ = text(t, f, name)
-		if _, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "needle", Path: ".", Max: 5}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(f.Grep(t.Context(), files.GrepQuery{Pattern: "needle", Path: ".", Max: 5}))(t)
 		if _, _, err := f.Open("d0"); err == nil {
 			t.Fatal("opened a folder")
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Close())
 	}
 	if after := count(); after > before+3 {
 		t.Fatalf("%d open files before, %d after", before, after)

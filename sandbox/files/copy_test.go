@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 )
 
@@ -14,9 +15,7 @@ import (
 // lead out, and nothing is read through them.
 func TestCopyTakesFilesFoldersAndLinks(t *testing.T) {
 	dirs := files.Dirs{Root: t.TempDir()}
-	if err := dirs.Create("old"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Create("old"))
 	base := filepath.Join(dirs.Root, "threads", "old", "user-data")
 	secret := filepath.Join(dirs.Root, "secret")
 	for _, err := range []error{
@@ -31,9 +30,7 @@ func TestCopyTakesFilesFoldersAndLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := dirs.Copy(t.Context(), "old", "new"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Copy(t.Context(), "old", "new"))
 	copied := filepath.Join(dirs.Root, "threads", "new", "user-data")
 	if b, err := os.ReadFile(filepath.Join(copied, "workspace", "inside")); err != nil || string(b) != "echo" {
 		t.Errorf("through the link inside: %q %v", b, err)
@@ -45,10 +42,7 @@ func TestCopyTakesFilesFoldersAndLinks(t *testing.T) {
 	if to, err := os.Readlink(filepath.Join(copied, "outputs", "outside")); err != nil || to != secret {
 		t.Errorf("the link that leads out: %q %v", to, err)
 	}
-	f, err := dirs.Open("new")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(dirs.Open("new"))(t)
 	defer f.Close()
 	if b, err := f.ReadFile(t.Context(), "/mnt/user-data/outputs/outside", 100); err == nil {
 		t.Errorf("a link led out of the copy: %q", b)

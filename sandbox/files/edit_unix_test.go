@@ -11,31 +11,25 @@ import (
 	"syscall"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 )
 
 func TestEditsTakePlainTextsOfTheAgentOnly(t *testing.T) {
 	dirs := files.Dirs{Root: t.TempDir(), Quota: files.NewQuota(4 << 20)}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(dirs.Create("t"))
+	must.Do(t, dirs.Create("t"))
 	base := filepath.Join(dirs.Root, "threads", "t", "user-data")
 	for name, text := range map[string]string{
 		"outputs/a.md": "one\n", "outputs/x.skill": "z", "outputs/b.bin": "a\x00b", "outputs/latin.txt": "\xe9",
 		"workspace/w.txt": "w", "outputs/large.txt": strings.Repeat("x", files.MaxEdit+1), "outputs/dir/in.txt": "in",
 	} {
-		must(os.MkdirAll(filepath.Dir(filepath.Join(base, name)), 0o700))
-		must(os.WriteFile(filepath.Join(base, name), []byte(text), 0o640))
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(base, name)), 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(base, name), []byte(text), 0o640))
 	}
-	must(os.Symlink("a.md", filepath.Join(base, "outputs/link.md")))
-	must(os.Symlink("dir", filepath.Join(base, "outputs/dirlink")))
-	must(syscall.Mkfifo(filepath.Join(base, "outputs/pipe"), 0o600))
-	tree, err := dirs.Open("t")
-	must(err)
+	must.Do(t, os.Symlink("a.md", filepath.Join(base, "outputs/link.md")))
+	must.Do(t, os.Symlink("dir", filepath.Join(base, "outputs/dirlink")))
+	must.Do(t, syscall.Mkfifo(filepath.Join(base, "outputs/pipe"), 0o600))
+	tree := must.Get(dirs.Open("t"))(t)
 	defer tree.Close()
 	const out = files.Outputs + "/"
 	one := files.Sum([]byte("one\n"))
@@ -64,12 +58,9 @@ func TestEditsTakePlainTextsOfTheAgentOnly(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.path, err, c.want)
 		}
 	}
-	sum, err := tree.Edit(t.Context(), out+"a.md", "two\n", strings.ToUpper(one))
-	must(err)
-	got, err := os.ReadFile(filepath.Join(base, "outputs/a.md"))
-	must(err)
-	info, err := os.Stat(filepath.Join(base, "outputs/a.md"))
-	must(err)
+	sum := must.Get(tree.Edit(t.Context(), out+"a.md", "two\n", strings.ToUpper(one)))(t)
+	got := must.Get(os.ReadFile(filepath.Join(base, "outputs/a.md")))(t)
+	info := must.Get(os.Stat(filepath.Join(base, "outputs/a.md")))(t)
 	if string(got) != "two\n" || sum != files.Sum(got) || info.Mode().Perm() != 0o640 {
 		t.Errorf("%q %s %v", got, sum, info.Mode())
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 )
 
@@ -25,30 +26,20 @@ func open(t *testing.T) (*files.Files, string) {
 
 func openIn(t *testing.T, dirs files.Dirs) (*files.Files, string) {
 	t.Helper()
-	if err := dirs.Create(thread); err != nil {
-		t.Fatal(err)
-	}
-	f, err := dirs.Open(thread)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Create(thread))
+	f := must.Get(dirs.Open(thread))(t)
 	t.Cleanup(func() { f.Close() })
 	return f, filepath.Join(dirs.Root, "threads", thread, "user-data")
 }
 
 func put(t *testing.T, f *files.Files, p, content string) {
 	t.Helper()
-	if err := f.WriteFile(t.Context(), p, []byte(content), false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.WriteFile(t.Context(), p, []byte(content), false))
 }
 
 func text(t *testing.T, f *files.Files, p string) string {
 	t.Helper()
-	b, err := f.ReadFile(t.Context(), p, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(f.ReadFile(t.Context(), p, 1<<20))(t)
 	return string(b)
 }
 
@@ -138,9 +129,7 @@ func TestFoldersArePrivateAndCreatedOnce(t *testing.T) {
 	dirs := files.Dirs{Root: t.TempDir()}
 	f, base := openIn(t, dirs)
 	put(t, f, "keep.txt", "kept")
-	if err := dirs.Create(thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Create(thread))
 	if got := text(t, f, "keep.txt"); got != "kept" {
 		t.Fatalf("second Create changed a file: %q", got)
 	}
@@ -155,15 +144,11 @@ func TestFoldersArePrivateAndCreatedOnce(t *testing.T) {
 func TestWriteThenReadBack(t *testing.T) {
 	f, base := open(t)
 	put(t, f, "new/deep/ünï\n \u202e.txt", "one")
-	if err := f.WriteFile(t.Context(), "new/deep/ünï\n \u202e.txt", []byte("+two"), true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.WriteFile(t.Context(), "new/deep/ünï\n \u202e.txt", []byte("+two"), true))
 	if got := text(t, f, "/mnt/user-data/workspace/new/deep/ünï\n \u202e.txt"); got != "one+two" {
 		t.Fatalf("got %q", got)
 	}
-	if err := os.Chmod(filepath.Join(base, "workspace/new"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Join(base, "workspace/new"), 0o755))
 	left, err := os.ReadDir(filepath.Join(base, "workspace/new/deep"))
 	if err != nil || len(left) != 1 {
 		t.Fatalf("temporary files stay: %v %v", left, err)
@@ -177,9 +162,7 @@ func TestReplacingKeepsPermissions(t *testing.T) {
 	if info, _ := os.Stat(host); info.Mode().Perm() != 0o644 {
 		t.Fatalf("new file has %v", info.Mode())
 	}
-	if err := os.Chmod(host, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(host, 0o755))
 	put(t, f, "run.sh", "#!/bin/bash\n")
 	if info, _ := os.Stat(host); info.Mode().Perm() != 0o755 {
 		t.Fatalf("replaced file has %v", info.Mode())
@@ -246,10 +229,7 @@ func TestErrorsNameVirtualPathsOnly(t *testing.T) {
 
 func TestCreateIsExclusive(t *testing.T) {
 	f, base := open(t)
-	w, err := f.Create("/mnt/user-data/uploads/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(f.Create("/mnt/user-data/uploads/a"))(t)
 	w.Close()
 	if _, err := f.Create("/mnt/user-data/uploads/a"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("second Create = %v", err)
@@ -269,9 +249,7 @@ func TestRenameReplacesTheLinkNotItsTarget(t *testing.T) {
 	if err := os.Symlink("target", filepath.Join(base, "workspace/link")); err != nil {
 		t.Skip(err)
 	}
-	if err := f.Rename("new", "link"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Rename("new", "link"))
 	if text(t, f, "target") != "safe" || text(t, f, "link") != "new" {
 		t.Fatal("the target of the link changed")
 	}
@@ -279,9 +257,7 @@ func TestRenameReplacesTheLinkNotItsTarget(t *testing.T) {
 
 func TestMountsAreReadOnly(t *testing.T) {
 	skills := t.TempDir()
-	if err := os.WriteFile(filepath.Join(skills, "SKILL.md"), []byte("how"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(skills, "SKILL.md"), []byte("how"), 0o600))
 	f, base := openIn(t,
 		files.Dirs{Root: t.TempDir(), Mounts: []files.Mount{{Path: "/mnt/skills/public", Dir: skills}}})
 	if got := text(t, f, "/mnt/skills/public/SKILL.md"); got != "how" {
@@ -313,9 +289,7 @@ func TestMountsAreReadOnly(t *testing.T) {
 
 func TestMountsElsewhereAreRefused(t *testing.T) {
 	dirs := files.Dirs{Root: t.TempDir(), Mounts: []files.Mount{{Path: "/mnt/user-data/workspace", Dir: t.TempDir()}}}
-	if err := dirs.Create(thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Create(thread))
 	if f, err := dirs.Open(thread); err == nil {
 		f.Close()
 		t.Fatal("a mount took the place of the workspace")
@@ -325,18 +299,12 @@ func TestMountsElsewhereAreRefused(t *testing.T) {
 func TestThreadsNamesThoseWithFolders(t *testing.T) {
 	dirs := files.Dirs{Root: t.TempDir()}
 	none := func(string) error { return errors.New("none is there") }
-	if err := dirs.Threads(none); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Threads(none))
 	for _, id := range []string{"a", "b", "c"} {
-		if err := dirs.Create(id); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, dirs.Create(id))
 	}
-	if err := errors.Join(dirs.Remove("b"),
-		os.Mkdir(filepath.Join(dirs.Root, "threads", "not an id"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(dirs.Remove("b"),
+		os.Mkdir(filepath.Join(dirs.Root, "threads", "not an id"), 0o700)))
 	var ids []string
 	err := dirs.Threads(func(id string) error { ids = append(ids, id); return nil })
 	slices.Sort(ids)
@@ -371,14 +339,9 @@ func TestReadDirShowsLinksAndStopsAtTheLimit(t *testing.T) {
 func TestCloseEndsFilesAndKeepsOpenedOnes(t *testing.T) {
 	f, _ := open(t)
 	put(t, f, "a", "content")
-	file, _, err := f.Open("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file, _ := must.Get2(f.Open("a"))(t)
 	defer file.Close()
-	if err := errors.Join(f.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(f.Close(), f.Close()))
 	if _, err := f.Stat("a"); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("Stat after Close = %v", err)
 	}

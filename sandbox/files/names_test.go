@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 )
 
@@ -16,28 +17,20 @@ func TestDecomposedNamesAreTheSame(t *testing.T) {
 	f, host := open(t)
 	composed, decomposed := "Übersicht テータ é.csv", "U\u0308bersicht テータ e\u0301.csv"
 	for _, c := range []struct{ written, read string }{{composed, decomposed}, {decomposed, composed}} {
-		if err := f.WriteFile(ctx, files.Workspace+"/"+c.written, []byte("x"), false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.WriteFile(ctx, files.Workspace+"/"+c.written, []byte("x"), false))
 		if b, err := f.ReadFile(ctx, c.read, 10); err != nil || string(b) != "x" {
 			t.Errorf("%q is read as %q, %v", c.read, b, err)
 		}
 	}
 	// A Mac's archive, unpacked by a command.
 	dir := filepath.Join(host, "workspace", "Mu\u0308nchen")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "Pla\u0308ne.txt"), []byte("Stadt"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "Pla\u0308ne.txt"), []byte("Stadt"), 0o644))
 	const name = files.Workspace + "/München/Pläne.txt"
 	if b, err := f.ReadFile(ctx, name, 10); err != nil || string(b) != "Stadt" {
 		t.Errorf("%q, %v", b, err)
 	}
-	if err := f.WriteFile(ctx, name, []byte("Land"), false); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, f.WriteFile(ctx, name, []byte("Land"), false))
 	if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
 		t.Errorf("writing made a second file: %v, %v", all, err)
 	}
@@ -58,9 +51,7 @@ func TestTheMarkdownOfAnUploadIsFoundByDeerFlowsName(t *testing.T) {
 	f, _ := open(t)
 	for _, name := range []string{"w.docx", "w.docx.md", "two.docx", "two.docx.md", "two.pdf", "two.pdf.md", "own.docx", "own.docx.md",
 		"own.md", "notes.old.md"} {
-		if err := f.WriteFile(ctx, files.Uploads+"/"+name, []byte(name), false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.WriteFile(ctx, files.Uploads+"/"+name, []byte(name), false))
 	}
 	for name, want := range map[string]string{"w.md": "w.docx.md", "own.md": "own.md", "two.md": "", "notes.md": "", "x.md": ""} {
 		b, err := f.ReadFile(ctx, files.Uploads+"/"+name, 100)
@@ -71,9 +62,7 @@ func TestTheMarkdownOfAnUploadIsFoundByDeerFlowsName(t *testing.T) {
 	if _, err := f.Lstat(files.Uploads + "/w.md"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the name is taken: %v", err)
 	}
-	if err := f.WriteFile(ctx, files.Uploads+"/w.md", []byte("mine"), false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.WriteFile(ctx, files.Uploads+"/w.md", []byte("mine"), false))
 	if b, err := f.ReadFile(ctx, files.Uploads+"/w.docx.md", 100); err != nil || string(b) != "w.docx.md" {
 		t.Errorf("writing w.md made w.docx.md %q, %v", b, err)
 	}

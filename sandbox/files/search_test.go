@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 )
 
@@ -258,9 +259,7 @@ func FuzzGlobPatternsAreSafe(f *testing.F) {
 	}
 	f.Cleanup(func() { tree.Close() })
 	for _, p := range []string{"a/b.py", "c/d/[x].md", "e"} {
-		if err := tree.WriteFile(context.Background(), p, []byte("x"), false); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, tree.WriteFile(context.Background(), p, []byte("x"), false))
 	}
 	for _, s := range []string{"*.py", "{a,{b,c}}/**", "[!a]", `\`, "**/**", "{,}", "}{", "./a/../b"} {
 		f.Add(s)

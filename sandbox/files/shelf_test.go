@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 )
 
@@ -28,13 +29,8 @@ func TestAThreadSeesTheFilesOfItsProject(t *testing.T) {
 	dirs := inProject(t, &write)
 	shelf := func() *files.Files {
 		t.Helper()
-		if err := dirs.Create("project.p"); err != nil {
-			t.Fatal(err)
-		}
-		f, err := dirs.Open("project.p")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, dirs.Create("project.p"))
+		f := must.Get(dirs.Open("project.p"))(t)
 		t.Cleanup(func() { f.Close() })
 		return f
 	}()
@@ -66,9 +62,7 @@ func TestAThreadSeesTheFilesOfItsProject(t *testing.T) {
 	if got := text(t, shelf, files.Uploads+"/notes/a.md"); got != "a" {
 		t.Errorf("got %q", got)
 	}
-	if err := f.Rename(files.Project+"/plan.md", files.Project+"/notes/plan.md"); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, f.Rename(files.Project+"/plan.md", files.Project+"/notes/plan.md"))
 	if err := f.Rename(files.Project+"/notes/plan.md", files.Outputs+"/plan.md"); !errors.Is(err, files.ErrPath) {
 		t.Errorf("move out of it: %v", err)
 	}
@@ -85,14 +79,9 @@ func TestLinksLeadOutOfNoProject(t *testing.T) {
 	dirs := inProject(t, &write)
 	f, _ := openIn(t, dirs)
 	put(t, f, files.Project+"/a.md", "a")
-	base, _, err := dirs.ProjectFolder(thread)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base, _ := must.Get2(dirs.ProjectFolder(thread))(t)
 	for name, to := range map[string]string{"up": "..", "host": "/etc/passwd", "outputs": "../outputs"} {
-		if err := os.Symlink(to, filepath.Join(base, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, filepath.Join(base, name)))
 		if _, err := f.ReadFile(t.Context(), files.Project+"/"+name, 10); err == nil {
 			t.Errorf("%s leads out", name)
 		}
@@ -102,13 +91,8 @@ func TestLinksLeadOutOfNoProject(t *testing.T) {
 func TestAThreadOfNoProjectSeesNoFiles(t *testing.T) {
 	write := true
 	dirs := inProject(t, &write)
-	if err := dirs.Create("alone"); err != nil {
-		t.Fatal(err)
-	}
-	f, err := dirs.Open("alone")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Create("alone"))
+	f := must.Get(dirs.Open("alone"))(t)
 	defer f.Close()
 	if err := f.WriteFile(t.Context(), files.Project+"/a", nil, false); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("write: %v", err)
@@ -127,9 +111,7 @@ func TestShelvesAreNoThreads(t *testing.T) {
 	f, _ := openIn(t, dirs)
 	put(t, f, files.Project+"/a.md", "a")
 	list := func(of func(func(string) error) error) (out []string) {
-		if err := of(func(id string) error { out = append(out, id); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, of(func(id string) error { out = append(out, id); return nil }))
 		return out
 	}
 	if got := strings.Join(list(dirs.Threads), " "); got != thread {
@@ -143,9 +125,7 @@ func TestShelvesAreNoThreads(t *testing.T) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
-	if err := dirs.Remove("project.p"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Remove("project.p"))
 	if got := list(dirs.Shelves); got != nil {
 		t.Errorf("left: %v", got)
 	}
@@ -172,9 +152,7 @@ func TestNoFolderOfADeletedProjectIsMade(t *testing.T) {
 	f, _ := openIn(t, dirs)
 	put(t, f, files.Project+"/plan.md", "the plan")
 	there = false
-	if err := dirs.Remove("project.p"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dirs.Remove("project.p"))
 	if err := f.WriteFile(t.Context(), files.Project+"/more.md", []byte("x"), false); err == nil {
 		t.Error("a file was written to a folder that was removed")
 	}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"runtime"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 func TestTheProgramRunsOnThisProcessor(t *testing.T) {
@@ -21,10 +23,7 @@ func TestTheProgramRunsOnThisProcessor(t *testing.T) {
 	if n, err := Size(); err != nil || n != int64(len(b)) {
 		t.Errorf("%d bytes, %v, want %d", n, err, len(b))
 	}
-	f, err := elf.NewFile(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.NewFile(bytes.NewReader(b)))(t)
 	if want := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]; f.Machine != want {
 		t.Errorf("it is for %v, want %v", f.Machine, want)
 	}
@@ -55,12 +54,8 @@ func TestAMissingProgramAndABrokenOneAreErrors(t *testing.T) {
 	}
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte("program")); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write([]byte("program")))(t)
+	must.Do(t, w.Close())
 	for n := range b.Len() {
 		if got, err := read(b.Bytes()[:n]); err == nil {
 			t.Errorf("%d bytes of %d: %q, want an error", n, b.Len(), got)

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/netguard"
 )
 
@@ -56,10 +57,7 @@ func at(t *testing.T, s *httptest.Server, host, path string) string {
 // fetch gets an address and returns its body.
 func fetch(t *testing.T, c *http.Client, address string) (string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
 	resp, err := c.Do(req)
 	if err != nil {
 		return "", err
@@ -232,10 +230,7 @@ func TestClientCarriesNothingOfTheServers(t *testing.T) {
 	for range 2 {
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, at(t, s, "a.example", "/"), nil)
 		req.AddCookie(&http.Cookie{Name: "mine", Value: "2"})
-		resp, err := c.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(c.Do(req))(t)
 		resp.Body.Close()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/netguard"
 )
 
@@ -163,10 +164,7 @@ func TestGuardRefusesThisHost(t *testing.T) {
 	if err := g.Check(mine); err == nil {
 		t.Error("let through although this host's addresses are unknown")
 	}
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	addrs := must.Get(net.InterfaceAddrs())(t)
 	for _, a := range addrs {
 		own, _ := netip.AddrFromSlice(a.(*net.IPNet).IP)
 		if err := (&netguard.Guard{}).Check(own); err == nil {
@@ -211,10 +209,7 @@ func TestGuardRefusesNames(t *testing.T) {
 }
 
 func TestControlStopsADialerThatWasMisled(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	var refused *netguard.Refused
 	d := net.Dialer{Control: (&netguard.Guard{}).Control}
@@ -225,10 +220,7 @@ func TestControlStopsADialerThatWasMisled(t *testing.T) {
 		t.Errorf("dial over UDP = %v, want a refusal", err)
 	}
 	d.Control = (&netguard.Guard{AllowPrivate: prefixes("127.0.0.0/8")}).Control
-	conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(d.DialContext(t.Context(), "tcp", l.Addr().String()))(t)
 	conn.Close()
 }
 
@@ -262,10 +254,7 @@ func TestDialContextJudgesEveryAddressOfAName(t *testing.T) {
 	dial := func(host string) (net.Conn, error) {
 		return g.DialContext(t.Context(), "tcp", net.JoinHostPort(host, strconv.Itoa(l.Addr().(*net.TCPAddr).Port)))
 	}
-	conn, err := dial("MIXED.example.")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(dial("MIXED.example."))(t)
 	conn.Close()
 	if asked != 1 {
 		t.Errorf("resolved %d times, want once", asked)

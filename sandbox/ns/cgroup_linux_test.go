@@ -9,18 +9,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/sandbox/ns"
 )
 
 func mustWrite(t testing.TB, name, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte(content), 0o644))
 }
 
 // groupTree is a picture of a host's control groups in ordinary files.
@@ -48,10 +45,7 @@ func TestControlGroupsAreUsedWhereDelegated(t *testing.T) {
 	}
 	limits := sandbox.DefaultPolicy().Limits
 	limits.CPU = 1.5
-	dir, err := ns.OpenCgroup(proc, limits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(ns.OpenCgroup(proc, limits))(t)
 	for name, want := range map[string]string{
 		group + "/server/cgroup.procs": own, group + "/cgroup.subtree_control": "+memory +pids +cpu",
 		dir + "/memory.max": "1073741824", dir + "/memory.swap.max": "0", dir + "/pids.max": "320",
@@ -73,9 +67,7 @@ func TestControlGroupsAreUsedWhereDelegated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			proc, group := groupTree(t, good)
-			if err := unix.Setxattr(group, "user.delegate", []byte("1"), 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, unix.Setxattr(group, "user.delegate", []byte("1"), 0))
 			c.change(proc, group)
 			t.Cleanup(func() { os.Chmod(group, 0o755) })
 			if _, err := ns.OpenCgroup(proc, limits); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -105,10 +97,7 @@ func TestTheControlGroupOfAContainerIsUsed(t *testing.T) {
 				mustWrite(t, group+"/cgroup.procs", "")
 				mustWrite(t, group+"/server/cgroup.procs", "1\n"+own+"\n")
 			}
-			dir, err := ns.OpenCgroup(proc, limits)
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir := must.Get(ns.OpenCgroup(proc, limits))(t)
 			if b, err := os.ReadFile(dir + "/memory.max"); err != nil || string(b) != "1073741824" ||
 				filepath.Dir(dir) != group {
 				t.Errorf("%s has %q, %v", dir, b, err)
@@ -127,9 +116,7 @@ func TestTheControlGroupOfAContainerIsUsed(t *testing.T) {
 			t.Skip("only root may write to the group of the whole machine")
 		}
 		proc, group := inside(t, "/", good)
-		if err := os.Remove(group + "/cgroup.type"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(group+"/cgroup.type"))
 		if _, err := ns.OpenCgroup(proc, limits); err == nil || !strings.Contains(err.Error(), "delegated") {
 			t.Error(err)
 		}

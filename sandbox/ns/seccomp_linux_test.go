@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/sandbox/ns"
 )
@@ -22,10 +23,7 @@ const (
 // decide runs a filter on a system call, as the kernel would.
 func decide(t testing.TB, program []bpf.Instruction, arch, number uint32, args ...uint64) uint32 {
 	t.Helper()
-	vm, err := bpf.NewVM(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	vm := must.Get(bpf.NewVM(program))(t)
 	// The interpreter reads in network order, the kernel in that of the machine.
 	data := make([]byte, 64)
 	binary.BigEndian.PutUint32(data, number)
@@ -34,10 +32,7 @@ func decide(t testing.TB, program []bpf.Instruction, arch, number uint32, args .
 		binary.BigEndian.PutUint32(data[16+8*i:], uint32(a))
 		binary.BigEndian.PutUint32(data[20+8*i:], uint32(a>>32))
 	}
-	n, err := vm.Run(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(vm.Run(data))(t)
 	return uint32(n)
 }
 
@@ -49,10 +44,7 @@ func nativeArch() uint32 {
 }
 
 func TestFilterDecidesBySystemCallAndArguments(t *testing.T) {
-	program, err := ns.Filter(nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(ns.Filter(nil, false))(t)
 	const perm, nosys, family = refused | uint32(unix.EPERM), refused | uint32(unix.ENOSYS),
 		refused | uint32(unix.EAFNOSUPPORT)
 	thread := uint64(unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_THREAD |
@@ -112,10 +104,7 @@ func TestFilterDecidesBySystemCallAndArguments(t *testing.T) {
 }
 
 func TestOwnersCanAllowSystemCalls(t *testing.T) {
-	program, err := ns.Filter([]string{"ptrace", "memfd_create"}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(ns.Filter([]string{"ptrace", "memfd_create"}, false))(t)
 	for _, number := range []uint32{unix.SYS_PTRACE, unix.SYS_MEMFD_CREATE} {
 		if got := decide(t, program, nativeArch(), number); got != allowed {
 			t.Errorf("%d: %#x", number, got)
@@ -127,10 +116,7 @@ func TestOwnersCanAllowSystemCalls(t *testing.T) {
 	if _, err := ns.Filter([]string{"clone"}, false); !errors.Is(err, sandbox.ErrConfig) {
 		t.Errorf("a call that is not on the list: %v", err)
 	}
-	program, err = ns.Filter(nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program = must.Get(ns.Filter(nil, true))(t)
 	if got := decide(t, program, nativeArch(), unix.SYS_MEMFD_CREATE); got != allowed {
 		t.Errorf("unnamed files where memory is counted: %#x", got)
 	}

@@ -6,15 +6,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/sandbox/ns"
 )
 
 func TestSharedFilterKeepsCommandsFromOthers(t *testing.T) {
-	program, err := ns.SharedFilter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(ns.SharedFilter(nil))(t)
 	const perm, family = refused | uint32(unix.EPERM), refused | uint32(unix.EAFNOSUPPORT)
 	for name, c := range map[string]struct {
 		number uint32
@@ -65,10 +63,7 @@ func TestSharedFilterKeepsCommandsFromOthers(t *testing.T) {
 	if got := decide(t, program, 0, unix.SYS_READ); got != ended {
 		t.Errorf("another architecture: %#x", got)
 	}
-	program, err = ns.SharedFilter([]string{"connect"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	program = must.Get(ns.SharedFilter([]string{"connect"}))(t)
 	if got := decide(t, program, nativeArch(), unix.SYS_CONNECT, 3); got != allowed {
 		t.Errorf("connect, when the owner allows it: %#x", got)
 	}
@@ -79,10 +74,7 @@ func TestSharedFilterKeepsCommandsFromOthers(t *testing.T) {
 
 // TestTheKeeperIsAskedAboutMetadata: Landlock has no rights for modes, owners, times and attributes.
 func TestTheKeeperIsAskedAboutMetadata(t *testing.T) {
-	program, err := ns.FilterOf(ns.FilterOptions{Shared: true, Metadata: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(ns.FilterOf(ns.FilterOptions{Shared: true, Metadata: true}))(t)
 	const asks = 0x7fc00000
 	for _, number := range []uint32{unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN,
 		unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
 	"fawn/sandbox/ns"
@@ -20,10 +21,7 @@ func TestWhoWritesIsEndedUnlessItBeganTooLate(t *testing.T) {
 	cfg.Dirs.Root = filepath.Join(t.TempDir(), "data")
 	cfg.Log = slog.New(slog.DiscardHandler)
 	cfg.TestOnly.KillTime = time.Minute
-	p, err := ns.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(ns.New(cfg))(t)
 	defer p.Close(t.Context())
 	_ = p.Probe(t.Context()) // finds what a start needs
 	b, err := ns.Start(t.Context(), p, "a", sandbox.DefaultPolicy())
@@ -35,10 +33,7 @@ func TestWhoWritesIsEndedUnlessItBeganTooLate(t *testing.T) {
 	}
 	defer b.Stop()
 	clear := func(counted time.Time) bool {
-		c, err := b.Clear(t.Context(), counted)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(b.Clear(t.Context(), counted))(t)
 		return c.Call
 	}
 	before := time.Now()
@@ -69,14 +64,8 @@ func TestWhoWritesIsEndedUnlessItBeganTooLate(t *testing.T) {
 // begin starts a command, whose input stays open, and waits for its first line.
 func begin(t *testing.T, b pool.Box, command string) <-chan pool.Exit {
 	t.Helper()
-	in, hold, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, hold := must.Get2(os.Pipe())(t)
+	out, w := must.Get2(os.Pipe())(t)
 	t.Cleanup(func() { _, _ = hold.Close(), out.Close() })
 	ended := make(chan pool.Exit, 1)
 	go func() {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/pool"
 )
 
@@ -23,12 +24,8 @@ func TestMemoryIsThatOfTheMachineOrItsControlGroup(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			proc, groups := t.TempDir(), t.TempDir()
 			write := func(name, content string) {
-				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+				must.Do(t, os.WriteFile(name, []byte(content), 0o644))
 			}
 			write(proc+"/meminfo", c.meminfo)
 			write(proc+"/self/cgroup", "0::"+inner+"\n")

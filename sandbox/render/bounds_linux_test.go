@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/render"
 )
 
@@ -19,10 +20,7 @@ import (
 func TestABrowserAsksNobodyForItsOwnSake(t *testing.T) {
 	b := browser(t)
 	temp(t, 0o755)
-	udp, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	udp := must.Get(net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}))(t)
 	defer udp.Close()
 	s := newSite(t, map[string]string{"/": fmt.Sprintf(`<script>
 let tries = 0, c = new RTCPeerConnection({iceServers: [{urls: "stun:%s"}]})
@@ -49,9 +47,7 @@ setInterval(() => { fetch("/again?" + tries++) }, 200)
 			t.Errorf("the browser asks for %s", name)
 		}
 	}
-	if err := udp.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, udp.SetReadDeadline(time.Now().Add(time.Millisecond)))
 	if n, from, err := udp.ReadFromUDP(make([]byte, 1500)); err == nil {
 		t.Errorf("WebRTC sends %d bytes of UDP from %s", n, from)
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/netguard"
 	"fawn/sandbox/render"
 )
@@ -88,10 +89,7 @@ func browser(t *testing.T) *render.Browser {
 
 // profiles are the folders of browsers that have not been removed.
 func profiles(t *testing.T) int {
-	found, err := filepath.Glob(filepath.Join(os.TempDir(), "fawn-browser-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(filepath.Glob(filepath.Join(os.TempDir(), "fawn-browser-*")))(t)
 	return len(found)
 }
 
@@ -105,11 +103,7 @@ func temp(t *testing.T, mode os.FileMode) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Report(t, os.RemoveAll(dir)) })
 	t.Setenv("TMPDIR", dir)
 }
 
@@ -245,16 +239,11 @@ func TestWhatNeverEnds(t *testing.T) {
 // TestABrowserThatRunsAlready shows a page in a context of its own and goes on.
 func TestABrowserThatRunsAlready(t *testing.T) {
 	at := chromium(t)
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("", ""))(t)
 	cmd := exec.CommandContext(t.Context(), at, "--headless", "--no-sandbox", "--remote-debugging-port=0",
 		"--user-data-dir="+dir, "--disable-gpu", "about:blank")
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -4,16 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/sandbox/seatbelt"
 )
 
 func TestSeatbeltProfile(t *testing.T) {
-	text, err := seatbelt.SeatbeltProfile([]string{"/Users/x/skills"}, []string{"/Users/x/data"},
-		[]string{"/Users/x/data/threads/t/user-data"}, []string{"/Users/x/data/threads/t/user-data/uploads"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(seatbelt.SeatbeltProfile([]string{"/Users/x/skills"}, []string{"/Users/x/data"},
+		[]string{"/Users/x/data/threads/t/user-data"}, []string{"/Users/x/data/threads/t/user-data/uploads"}))(t)
 	if !strings.HasPrefix(text, "(version 1)\n(deny default)\n") || !strings.HasSuffix(text, "(deny network*)\n") {
 		t.Errorf("%s", text)
 	}

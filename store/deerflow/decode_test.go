@@ -8,19 +8,15 @@ import (
 	"time"
 
 	"github.com/tinylib/msgp/msgp"
+
+	"fawn/agent/agenttest/must"
 )
 
 // wrapped is a Python object as LangGraph writes it.
 func wrapped(t testing.TB, kind int8, args ...any) []byte {
 	t.Helper()
-	inner, err := msgp.AppendIntf(nil, args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := msgp.AppendExtension(nil, &msgp.RawExtension{Type: kind, Data: inner})
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := must.Get(msgp.AppendIntf(nil, args))(t)
+	b := must.Get(msgp.AppendExtension(nil, &msgp.RawExtension{Type: kind, Data: inner}))(t)
 	return b
 }
 

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/store/filestore"
@@ -72,10 +73,7 @@ func (c *counted) Put(ctx context.Context, name string, r io.ReadSeeker, size in
 
 func newWorld(t *testing.T) *world {
 	s3 := objectstest.Start(t)
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { db.Close() })
 	return &world{t, db, s3}
 }
@@ -88,10 +86,7 @@ func (w *world) server() *server {
 // serverAt is one that starts with the folders that another has left.
 func (w *world) serverAt(root string) *server {
 	w.Helper()
-	b, err := objects.Open(w.s3.Config())
-	if err != nil {
-		w.Fatal(err)
-	}
+	b := must.Get(objects.Open(w.s3.Config()))(w)
 	w.Cleanup(b.Close)
 	s := &server{T: w.T, w: w, dirs: files.Dirs{Root: root}, objects: &counted{Objects: b}}
 	s.at = filepath.Join(root, "threads", "t", "user-data")
@@ -101,43 +96,34 @@ func (w *world) serverAt(root string) *server {
 	return s
 }
 
-func (s *server) must(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
-}
-
 // write makes files of pairs of names and contents.
 func (s *server) write(parts ...string) {
 	s.Helper()
-	s.must(s.dirs.Create("t"))
+	must.Do(s, s.dirs.Create("t"))
 	for i := 0; i+1 < len(parts); i += 2 {
 		at := filepath.Join(s.at, parts[i])
-		s.must(os.MkdirAll(filepath.Dir(at), 0o755))
-		s.must(os.WriteFile(at, []byte(parts[i+1]), 0o644))
+		must.Do(s, os.MkdirAll(filepath.Dir(at), 0o755))
+		must.Do(s, os.WriteFile(at, []byte(parts[i+1]), 0o644))
 	}
 }
 
 func (s *server) remove(names ...string) {
 	s.Helper()
 	for _, name := range names {
-		s.must(os.RemoveAll(filepath.Join(s.at, name)))
+		must.Do(s, os.RemoveAll(filepath.Join(s.at, name)))
 	}
 }
 
 func (s *server) save() int64 {
 	s.Helper()
-	v, err := s.SaveVersion(s.Context(), "t")
-	s.must(err)
+	v := must.Get(s.SaveVersion(s.Context(), "t"))(s)
 	return v
 }
 
 // sees is what the server shows of a thread: each name with what it is.
 func (s *server) sees(thread string) map[string]string {
 	s.Helper()
-	release, err := s.Hold(thread)
-	s.must(err)
+	release := must.Get(s.Hold(thread))(s)
 	defer release()
 	return s.disk(thread)
 }
@@ -173,7 +159,7 @@ func (s *server) disk(thread string) map[string]string {
 		return nil
 	})
 	if !errors.Is(err, fs.ErrNotExist) {
-		s.must(err)
+		must.Do(s, err)
 	}
 	return all
 }
@@ -222,14 +208,14 @@ func (s *server) all() {
 		"workspace/deep/er/same.txt", "a", "workspace/large.bin", strings.Repeat("0123456789", 100_000),
 		"workspace/twin.bin", strings.Repeat("0123456789", 100_000), "workspace/größe\xff.txt", "odd",
 		"workspace/run.sh", "#!/bin/sh")
-	s.must(os.Chmod(filepath.Join(s.at, "workspace/run.sh"), 0o755))
-	s.must(os.MkdirAll(filepath.Join(s.at, "workspace/closed/in"), 0o755))
+	must.Do(s, os.Chmod(filepath.Join(s.at, "workspace/run.sh"), 0o755))
+	must.Do(s, os.MkdirAll(filepath.Join(s.at, "workspace/closed/in"), 0o755))
 	s.write("workspace/closed/in/x", "x")
-	s.must(os.Chmod(filepath.Join(s.at, "workspace/closed/in"), 0o555))
-	s.must(os.MkdirAll(filepath.Join(s.at, "workspace/nothing"), 0o700))
-	s.must(os.Symlink("/etc/passwd", filepath.Join(s.at, "workspace/out")))
-	s.must(os.Symlink("a.txt", filepath.Join(s.at, "workspace/in")))
-	s.must(syscall.Mkfifo(filepath.Join(s.at, "workspace/pipe"), 0o600))
+	must.Do(s, os.Chmod(filepath.Join(s.at, "workspace/closed/in"), 0o555))
+	must.Do(s, os.MkdirAll(filepath.Join(s.at, "workspace/nothing"), 0o700))
+	must.Do(s, os.Symlink("/etc/passwd", filepath.Join(s.at, "workspace/out")))
+	must.Do(s, os.Symlink("a.txt", filepath.Join(s.at, "workspace/in")))
+	must.Do(s, syscall.Mkfifo(filepath.Join(s.at, "workspace/pipe"), 0o600))
 }
 
 func TestAnotherServerHasTheSameFiles(t *testing.T) {
@@ -243,9 +229,9 @@ func TestAnotherServerHasTheSameFiles(t *testing.T) {
 	}
 	b.shows(want)
 	info, err := os.Stat(filepath.Join(b.at, "workspace/a.txt"))
-	b.must(err)
+	must.Do(b, err)
 	old, err := os.Stat(filepath.Join(a.at, "workspace/a.txt"))
-	a.must(err)
+	must.Do(a, err)
 	if !info.ModTime().Equal(old.ModTime()) {
 		t.Errorf("changed %s, want %s", info.ModTime(), old.ModTime())
 	}
@@ -254,9 +240,9 @@ func TestAnotherServerHasTheSameFiles(t *testing.T) {
 	}
 
 	// Turns: b changes what a wrote, and a what b wrote.
-	b.must(os.Chmod(filepath.Join(b.at, "workspace/closed/in"), 0o755))
+	must.Do(b, os.Chmod(filepath.Join(b.at, "workspace/closed/in"), 0o755))
 	b.write("workspace/a.txt", "b", "workspace/closed/in/y", "y", "workspace/large.bin", "small now")
-	b.must(os.Chmod(filepath.Join(b.at, "workspace/closed/in"), 0o555))
+	must.Do(b, os.Chmod(filepath.Join(b.at, "workspace/closed/in"), 0o555))
 	b.remove("workspace/deep", "workspace/out", "workspace/empty")
 	b.write("workspace/empty/is/a/folder", "now")
 	second := b.save()
@@ -276,7 +262,7 @@ func TestWhatIsUploadedElsewhereComesToARun(t *testing.T) {
 	a, b := w.server(), w.server()
 	a.write("workspace/a.txt", "1", "workspace/b.txt", "1", "workspace/c.txt", "1")
 	a.save()
-	a.must(a.Begin(t.Context(), "t", "run"))
+	must.Do(a, a.Begin(t.Context(), "t", "run"))
 	a.write("workspace/a.txt", "by the run", "workspace/new.txt", "by the run")
 	a.remove("workspace/c.txt")
 	b.sees("t")
@@ -299,9 +285,9 @@ func TestWhatWasLeftIsDroppedOnceOthersWentOn(t *testing.T) {
 	a, b := w.server(), w.server()
 	a.write("workspace/a.txt", "1", "workspace/b.txt", "1")
 	a.save()
-	a.must(a.Begin(t.Context(), "t", "run"))
+	must.Do(a, a.Begin(t.Context(), "t", "run"))
 	a.write("workspace/a.txt", "half of a step", "workspace/half.txt", "x") // and the server is killed
-	b.must(b.Begin(t.Context(), "t", "run"))
+	must.Do(b, b.Begin(t.Context(), "t", "run"))
 	b.text("workspace/a.txt", "1")
 	b.gone("workspace/half.txt")
 	a = w.serverAt(a.dirs.Root)
@@ -310,7 +296,7 @@ func TestWhatWasLeftIsDroppedOnceOthersWentOn(t *testing.T) {
 	b.write("workspace/b.txt", "2")
 	b.save()
 	a = w.serverAt(a.dirs.Root)
-	a.must(a.Begin(t.Context(), "t", "next"))
+	must.Do(a, a.Begin(t.Context(), "t", "next"))
 	a.shows(b.disk("t"))
 }
 
@@ -324,11 +310,11 @@ func TestEarlierVersionsComeBack(t *testing.T) {
 	a.remove("outputs/gone.txt")
 	a.save()
 	puts := a.objects.puts
-	a.must(a.CopyVersion(t.Context(), "t", first, "branch"))
+	must.Do(a, a.CopyVersion(t.Context(), "t", first, "branch"))
 	b.same(b.sees("branch"), one)
-	a.must(a.dirs.Copy(t.Context(), "t", "copy"))
+	must.Do(a, a.dirs.Copy(t.Context(), "t", "copy"))
 	b.same(b.sees("copy"), a.disk("t"))
-	b.must(b.Restore(t.Context(), "t", first))
+	must.Do(b, b.Restore(t.Context(), "t", first))
 	one["uploads/u.txt"] = a.disk("t")["uploads/u.txt"]
 	a.shows(one)
 	b.shows(one)
@@ -336,8 +322,8 @@ func TestEarlierVersionsComeBack(t *testing.T) {
 		t.Error("contents were stored again")
 	}
 	// What a branch has does not go with the thread it came from.
-	a.must(a.dirs.Remove("t"))
-	a.must(a.Sweep(t.Context(), time.Now().Add(time.Hour)))
+	must.Do(a, a.dirs.Remove("t"))
+	must.Do(a, a.Sweep(t.Context(), time.Now().Add(time.Hour)))
 	delete(one, "uploads/u.txt")
 	c := w.server()
 	c.same(c.sees("branch"), one)
@@ -350,15 +336,15 @@ func TestARunThatIsTakenBackLeavesNothing(t *testing.T) {
 	a, b := w.server(), w.server()
 	a.write("workspace/a.txt", "1")
 	first := a.save()
-	b.must(b.Begin(t.Context(), "t", "run"))
+	must.Do(b, b.Begin(t.Context(), "t", "run"))
 	b.write("workspace/a.txt", "2", "workspace/half.txt", "b was killed")
-	a.must(a.Begin(t.Context(), "t", "run"))
+	must.Do(a, a.Begin(t.Context(), "t", "run"))
 	a.write("workspace/a.txt", "3", "workspace/new.txt", "x")
 	a.save()
 	a.write("workspace/a.txt", "4", "workspace/half.txt", "not stored", "uploads/u.txt", "on its way")
 	release, err := a.Hold("t") // a page shows a file
-	a.must(err)
-	a.must(a.Undo(t.Context(), "t", "run", first))
+	must.Do(a, err)
+	must.Do(a, a.Undo(t.Context(), "t", "run", first))
 	a.sees("t")
 	release()
 	a.text("workspace/a.txt", "1")
@@ -366,7 +352,7 @@ func TestARunThatIsTakenBackLeavesNothing(t *testing.T) {
 	a.gone("workspace/new.txt")
 	a.text("uploads/u.txt", "on its way")
 	a.save()
-	b.must(b.Undo(t.Context(), "t", "run", store.NoTree))
+	must.Do(b, b.Undo(t.Context(), "t", "run", store.NoTree))
 	want := map[string]string{}
 	for name, is := range a.disk("t") {
 		if strings.HasPrefix(name, "uploads") {
@@ -406,12 +392,12 @@ func TestACrashAfterAnyUploadLosesNothing(t *testing.T) {
 			thread := fmt.Sprintf("t%d%t", n, after)
 			a := w.server()
 			a.at = filepath.Join(a.dirs.Root, "threads", thread, "user-data")
-			a.must(a.dirs.Create(thread))
+			must.Do(a, a.dirs.Create(thread))
 			for i := range 3 {
 				large := bytes.Repeat([]byte{byte(n), byte(i)}, 200_000)
-				a.must(os.WriteFile(filepath.Join(a.at, fmt.Sprintf("workspace/%d.bin", i)), large, 0o644))
+				must.Do(a, os.WriteFile(filepath.Join(a.at, fmt.Sprintf("workspace/%d.bin", i)), large, 0o644))
 				name := fmt.Sprintf("outputs/%d%d%t", n, i, after)
-				a.must(os.WriteFile(filepath.Join(a.at, name), large[:100], 0o644))
+				must.Do(a, os.WriteFile(filepath.Join(a.at, name), large[:100], 0o644))
 			}
 			want := a.disk(thread)
 			a.objects.fail, a.objects.after = n, after
@@ -429,11 +415,11 @@ func TestACrashAfterAnyUploadLosesNothing(t *testing.T) {
 			other.same(other.sees(thread), map[string]string{}) // nobody was told of any
 			a = w.serverAt(a.dirs.Root)
 			a.same(a.sees(thread), want)
-			a.must(a.Save(t.Context(), thread))
-			a.must(a.Sweep(t.Context(), time.Now().Add(time.Hour)))
+			must.Do(a, a.Save(t.Context(), thread))
+			must.Do(a, a.Sweep(t.Context(), time.Now().Add(time.Hour)))
 			other.same(other.sees(thread), want)
-			a.must(a.dirs.Remove(thread))
-			a.must(a.Sweep(t.Context(), time.Now().Add(time.Hour)))
+			must.Do(a, a.dirs.Remove(thread))
+			must.Do(a, a.Sweep(t.Context(), time.Now().Add(time.Hour)))
 			if left := w.s3.Objects(); left != 0 {
 				t.Errorf("put %d: %d objects are left", n, left)
 			}
@@ -449,18 +435,18 @@ func TestCopiesGoAndComeBack(t *testing.T) {
 	want := a.disk("t")
 	later := time.Now().Add(time.Hour)
 	release, err := a.Hold("t")
-	a.must(err)
-	a.must(a.Trim(t.Context(), later))
+	must.Do(a, err)
+	must.Do(a, a.Trim(t.Context(), later))
 	a.same(a.disk("t"), want) // in use
 	release()
-	a.must(a.Trim(t.Context(), time.Now().Add(-time.Hour)))
+	must.Do(a, a.Trim(t.Context(), time.Now().Add(-time.Hour)))
 	a.same(a.disk("t"), want) // used lately
 	a.write("workspace/new.txt", "not stored")
-	a.must(a.Trim(t.Context(), later))
+	must.Do(a, a.Trim(t.Context(), later))
 	a.text("workspace/new.txt", "not stored")
 	a.save()
 	want = a.disk("t")
-	a.must(a.Trim(t.Context(), later))
+	must.Do(a, a.Trim(t.Context(), later))
 	a.same(a.disk("t"), map[string]string{})
 	a.shows(want)
 	a = w.serverAt(a.dirs.Root)
@@ -493,7 +479,7 @@ func TestManyVersionsAreReadInFewRows(t *testing.T) {
 		a.save()
 	}
 	list, err := w.db.Trees(t.Context(), "t", a.save())
-	a.must(err)
+	must.Do(a, err)
 	if len(list) > 40 || !list[0].Whole {
 		t.Errorf("%d rows", len(list))
 	}

@@ -10,38 +10,28 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/objects"
 	"fawn/store/objects/objectstest"
 )
 
 func open(t *testing.T, cfg objects.Config) *objects.Bucket {
 	t.Helper()
-	b, err := objects.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(objects.Open(cfg))(t)
 	t.Cleanup(b.Close)
 	return b
 }
 
 func put(t *testing.T, b *objects.Bucket, name string, data []byte) {
 	t.Helper()
-	if err := b.Put(t.Context(), name, bytes.NewReader(data), int64(len(data)), sha256.Sum256(data)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Put(t.Context(), name, bytes.NewReader(data), int64(len(data)), sha256.Sum256(data)))
 }
 
 func get(t *testing.T, b *objects.Bucket, name string, offset, length int64) []byte {
 	t.Helper()
-	r, err := b.Get(t.Context(), name, offset, length)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(b.Get(t.Context(), name, offset, length))(t)
 	defer r.Close()
-	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(io.ReadAll(r))(t)
 	return data
 }
 
@@ -58,18 +48,14 @@ func TestAStoreKeepsWhatItIsGiven(t *testing.T) {
 	if got := get(t, b, "cd/large", 16, 4); string(got) != "0123" {
 		t.Errorf("part: %q", got)
 	}
-	if err := b.Remove(t.Context(), "ab/small"); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.Remove(t.Context(), "ab/small"))
 	if err := b.Remove(t.Context(), "ab/small"); err != nil {
 		t.Errorf("again: %v", err)
 	}
 	if _, err := b.Get(t.Context(), "ab/small", 0, -1); !errors.Is(err, objects.ErrNotFound) {
 		t.Errorf("removed: %v", err)
 	}
-	if err := b.Probe(t.Context(), "probe"); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.Probe(t.Context(), "probe"))
 	if n := s.Objects(); n != 2 {
 		t.Errorf("%d objects", n)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/pgtest"
 )
 
@@ -52,9 +53,7 @@ func TestAClaimWalksAlongIndexes(t *testing.T) {
 	copyRows(1, 39, "thread", `'id', 't' || i`, `r.id = 't0'`)
 	copyRows(1, 39, "run", `'id', 'run of t' || i, 'thread', 't' || i`, `r.id = 'run of t0'`)
 	plans("some wait")
-	if _, err := conn.Exec(ctx, "ANALYZE"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Exec(ctx, "ANALYZE"))(t)
 	plans("they were counted")
 	if n := touched(t, conn, waitersQuery, "text, bigint, bigint", "'', 64, 2"); n > 20 {
 		t.Errorf("for one owner with 40 runs %d rows were read", n)
@@ -71,9 +70,7 @@ func TestAClaimWalksAlongIndexes(t *testing.T) {
 	if n := touched(t, conn, claimShares, "bigint, bigint, text[], bigint[]", "1, 2, '{other20001,other20002}', '{1,1}'"); n > 60 {
 		t.Errorf("for two runs of two owners %d rows were read", n)
 	}
-	if _, err := conn.Exec(ctx, "ANALYZE"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Exec(ctx, "ANALYZE"))(t)
 	plans("many were counted")
 	if n := touched(t, conn, waitersQuery, "text, bigint, bigint", "'', 64, 2"); n > many {
 		t.Errorf("once they were counted, %d rows were read, and %d before", n, many)
@@ -134,16 +131,9 @@ func explain(t *testing.T, conn *pgx.Conn, query, types, how string) string {
 		_, err := conn.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
 		return err
 	}
-	if err := errors.Join(run("BEGIN"), run(indexesOnly), run("PREPARE claim("+types+") AS "+query)); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := conn.Query(ctx, how, pgx.QueryExecModeSimpleProtocol)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(run("BEGIN"), run(indexesOnly), run("PREPARE claim("+types+") AS "+query)))
+	rows := must.Get(conn.Query(ctx, how, pgx.QueryExecModeSimpleProtocol))(t)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err := errors.Join(err, run("ROLLBACK"), run("DEALLOCATE claim")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, run("ROLLBACK"), run("DEALLOCATE claim")))
 	return strings.Join(lines, "\n")
 }

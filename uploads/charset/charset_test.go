@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads/charset"
 
 	"golang.org/x/text/encoding"
@@ -38,10 +39,7 @@ func encoder(t testing.TB, name string) encoding.Encoding {
 // texts calls do with each text of the table in each of its encodings.
 func texts(t testing.TB, do func(name, text string, data []byte)) {
 	t.Helper()
-	table, err := os.ReadFile("testdata/texts.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(os.ReadFile("testdata/texts.txt"))(t)
 	var names []string
 	for line := range strings.Lines(string(table)) {
 		line = strings.TrimSpace(line)

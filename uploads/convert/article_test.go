@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads/convert"
 )
 
@@ -359,9 +360,7 @@ func TestArticlesAreFound(t *testing.T) {
 			continue
 		}
 		for ext, text := range map[string]string{".html": p.html, ".txt": p.text, ".md": withoutTargets(res.Markdown)} {
-			if err := os.WriteFile(filepath.Join(dir, p.name+ext), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, p.name+ext), []byte(text), 0o644))
 		}
 	}
 	for layout, s := range sums {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads/convert"
 
 	"github.com/xuri/excelize/v2"
@@ -107,9 +108,7 @@ func TestSheetsShowValuesAsTheyAreFormatted(t *testing.T) {
 		date, _ := f.NewStyle(&excelize.Style{NumFmt: 14})
 		share, _ := f.NewStyle(&excelize.Style{NumFmt: 9})
 		for cell, v := range map[string]any{"A1": "Tag", "B1": "Anteil", "A2": day, "B2": 0.25, "A9": "私", "B9": 3} {
-			if err := f.SetCellValue("Sheet1", cell, v); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, f.SetCellValue("Sheet1", cell, v))
 		}
 		f.SetCellStyle("Sheet1", "A2", "A2", date)
 		f.SetCellStyle("Sheet1", "B2", "B2", share)
@@ -171,10 +170,7 @@ func TestOldEncodingsAreTold(t *testing.T) {
 	} {
 		e := map[string]encoding.Encoding{"zh": simplifiedchinese.GB18030, "ja": japanese.ShiftJIS, "ko": korean.EUCKR,
 			"ru": charmap.Windows1251}[name]
-		b, err := e.NewEncoder().String(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(e.NewEncoder().String(want))(t)
 		if got := md(t, name+".txt", []byte(b)); got != want+"\n" {
 			t.Errorf("%s is read as %s", name, got)
 		}
@@ -291,10 +287,7 @@ func TestNumbersAreShownAsTheyAreFormatted(t *testing.T) {
 		{"# ?/?", 0.5, "0.5"}, {`0 "h"`, 3, "3 h"},
 	} {
 		got := md(t, "a.xlsx", xlsx(t, func(f *excelize.File) {
-			style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &c.code})
-			if err != nil {
-				t.Fatal(err)
-			}
+			style := must.Get(f.NewStyle(&excelize.Style{CustomNumFmt: &c.code}))(t)
 			f.SetCellValue("Sheet1", "A1", c.value)
 			f.SetCellStyle("Sheet1", "A1", "A1", style)
 		}))

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/xuri/excelize/v2"
+
+	"fawn/agent/agenttest/must"
 )
 
 // zipped makes an archive of parts.
@@ -26,9 +28,7 @@ func zipped(t testing.TB, parts map[string]string) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -70,10 +70,7 @@ func xlsx(t testing.TB, fill func(f *excelize.File)) []byte {
 	f := excelize.NewFile()
 	defer f.Close()
 	fill(f)
-	b, err := f.WriteToBuffer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(f.WriteToBuffer())(t)
 	return b.Bytes()
 }
 

@@ -9,24 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads/convert"
 )
 
 // old is a document of testdata, which LibreOffice wrote.
 func old(t testing.TB, name string) []byte {
 	t.Helper()
-	packed, err := os.ReadFile("testdata/" + name + ".gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must.Get(os.ReadFile("testdata/" + name + ".gz"))(t)
+	r := must.Get(gzip.NewReader(bytes.NewReader(packed)))(t)
+	b := must.Get(io.ReadAll(r))(t)
 	return b
 }
 

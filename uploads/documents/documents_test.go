@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 	"fawn/uploads"
 	"fawn/uploads/convert"
@@ -60,9 +61,7 @@ const thread = "t1"
 func newDesk(t *testing.T) *desk {
 	d := &desk{t: t, dirs: files.Dirs{Root: t.TempDir()}, store: &memory{values: map[string][]byte{}},
 		index: &shelf{stamps: map[string]string{}}}
-	if err := d.dirs.Create(thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.dirs.Create(thread))
 	d.start()
 	return d
 }
@@ -96,11 +95,8 @@ func (d *desk) start() {
 
 func (d *desk) put(name, text string) {
 	d.t.Helper()
-	err := os.WriteFile(filepath.Join(d.dirs.Root, "threads", thread, "user-data", "uploads", name),
-		[]byte(text), 0o600)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, os.WriteFile(filepath.Join(d.dirs.Root, "threads", thread, "user-data", "uploads", name),
+		[]byte(text), 0o600))
 }
 
 func (d *desk) add(names ...string) {
@@ -108,30 +104,20 @@ func (d *desk) add(names ...string) {
 	for _, n := range names {
 		d.put(n, "x")
 	}
-	if err := d.docs.Add(d.t.Context(), thread, names...); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, d.docs.Add(d.t.Context(), thread, names...))
 }
 
 func (d *desk) await() {
 	d.t.Helper()
-	if err := d.docs.Await(d.t.Context(), thread); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, d.docs.Await(d.t.Context(), thread))
 }
 
 // files are the uploads with their states and texts.
 func (d *desk) files() (all []string) {
 	d.t.Helper()
-	dir, err := d.dirs.Open(thread)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	dir := must.Get(d.dirs.Open(thread))(d.t)
 	defer dir.Close()
-	list, err := d.docs.Files(d.t.Context(), dir, thread)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	list := must.Get(d.docs.Files(d.t.Context(), dir, thread))(d.t)
 	for _, f := range list.Files {
 		s := f.Filename
 		if f.Conversion != nil {
@@ -165,17 +151,12 @@ func TestDocumentsGetAText(t *testing.T) {
 	d.out <- documents.Outcome{Text: []byte("# C"), Reason: convert.Long}
 	d.await()
 	d.want("a.pdf converted a.pdf.md", "b.py", "c.docx partiallong c.docx.md")
-	dir, err := d.dirs.Open(thread)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(d.dirs.Open(thread))(t)
 	defer dir.Close()
 	if b, err := dir.ReadFile(t.Context(), files.Uploads+"/a.pdf.md", 100); string(b) != "# A" || err != nil {
 		t.Errorf("the text is %q: %v", b, err)
 	}
-	if err := errors.Join(uploads.Delete(dir, "a.pdf"), d.docs.Remove(t.Context(), dir, thread, "a.pdf")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(uploads.Delete(dir, "a.pdf"), d.docs.Remove(t.Context(), dir, thread, "a.pdf")))
 	d.want("b.py", "c.docx partiallong c.docx.md")
 }
 
@@ -191,9 +172,7 @@ func TestAFailureIsTold(t *testing.T) {
 func TestAnEmptyDocumentIsOne(t *testing.T) {
 	d := newDesk(t)
 	d.put("a.pdf", "")
-	if err := d.docs.Add(t.Context(), thread, "a.pdf"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.docs.Add(t.Context(), thread, "a.pdf"))
 	<-d.jobs
 	d.out <- documents.Outcome{Reason: convert.Damaged}
 	d.await()
@@ -253,10 +232,7 @@ func TestAConversionGoesOnAfterAStop(t *testing.T) {
 // kill ends the server, which does not say so, and starts the next one.
 func (d *desk) kill() {
 	d.t.Helper()
-	left, err := d.store.Values(d.t.Context(), "")
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	left := must.Get(d.store.Values(d.t.Context(), ""))(d.t)
 	d.stop()
 	d.store.values = left
 	d.start()
@@ -336,16 +312,12 @@ func TestDocumentsThatNobodyAddedAreFound(t *testing.T) {
 	d := newDesk(t)
 	d.put("a.pdf", "x")
 	d.put("b.txt", "plain")
-	if err := d.docs.Adopt(t.Context(), thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.docs.Adopt(t.Context(), thread))
 	<-d.jobs
 	d.out <- documents.Outcome{Text: []byte("a")}
 	d.await()
 	d.want("a.pdf converted a.pdf.md", "b.txt")
-	if err := d.docs.Adopt(t.Context(), thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.docs.Adopt(t.Context(), thread))
 	d.want("a.pdf converted a.pdf.md", "b.txt")
 }
 
@@ -355,13 +327,8 @@ func TestACopyOfAThreadKnowsItsDocuments(t *testing.T) {
 	<-d.jobs
 	d.out <- documents.Outcome{Text: []byte("a")}
 	d.await()
-	if err := errors.Join(d.dirs.Copy(t.Context(), thread, "t2"), d.docs.Copy(t.Context(), thread, "t2")); err != nil {
-		t.Fatal(err)
-	}
-	dir, err := d.dirs.Open("t2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(d.dirs.Copy(t.Context(), thread, "t2"), d.docs.Copy(t.Context(), thread, "t2")))
+	dir := must.Get(d.dirs.Open("t2"))(t)
 	defer dir.Close()
 	list, err := d.docs.Files(t.Context(), dir, "t2")
 	if err != nil || list.Count != 1 || list.Files[0].MarkdownVirtualPath != "/mnt/user-data/uploads/a.pdf.md" ||

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads"
 	"fawn/uploads/documents"
 )
@@ -93,10 +94,7 @@ func (x *shelf) Find(_ context.Context, thread string, q uploads.Query) (found [
 // search gives what is found as "cite lines", and what was left out.
 func (d *desk) search(words string) (found, left []string) {
 	d.t.Helper()
-	got, err := d.docs.Search(d.t.Context(), thread, uploads.Query{Words: words, Limit: 9})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	got := must.Get(d.docs.Search(d.t.Context(), thread, uploads.Query{Words: words, Limit: 9}))(d.t)
 	for _, p := range got.Passages {
 		found = append(found, fmt.Sprintf("%s %d-%d", p.Cite(), p.First, p.Last))
 	}
@@ -129,27 +127,18 @@ func TestTextsOfDocumentsAreSearched(t *testing.T) {
 	d.wantFound("needle", "a.pdf, p. 2 9-10", "b.txt, l. 1 1-3", "c.py, l. 1 1-1")
 	// Replaced, and its text deleted.
 	d.put("c.py", "nothing")
-	dir, err := d.dirs.Open(thread)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(d.dirs.Open(thread))(t)
 	defer dir.Close()
-	if err := errors.Join(uploads.Delete(dir, "a.pdf"), d.docs.Remove(t.Context(), dir, thread, "a.pdf")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(uploads.Delete(dir, "a.pdf"), d.docs.Remove(t.Context(), dir, thread, "a.pdf")))
 	d.wantFound("needle", "b.txt, l. 1 1-3")
 	// A copy has its own.
-	if err := errors.Join(d.dirs.Copy(t.Context(), thread, "t2"), d.docs.Copy(t.Context(), thread, "t2")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(d.dirs.Copy(t.Context(), thread, "t2"), d.docs.Copy(t.Context(), thread, "t2")))
 	if got, err := d.docs.Search(t.Context(), "t2", uploads.Query{Words: "needle", Limit: 9}); err != nil ||
 		len(got.Passages) != 1 {
 		t.Errorf("the copy finds %+v: %v", got, err)
 	}
 	// Nothing is left of a thread that is gone.
-	if err := d.dirs.Remove(thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.dirs.Remove(thread))
 	d.wantFound("needle")
 	if files, _, err := d.index.Files(t.Context(), thread); err != nil || len(files) != 0 {
 		t.Errorf("of a deleted thread %v is left: %v", files, err)
@@ -198,10 +187,7 @@ func TestPassagesKeepTheirPlaces(t *testing.T) {
 	lines := []string{"# Top", "", "short", "```", "# no heading", "```", "", strings.Repeat("words and words ", 200),
 		"", "## Below", "text", long, "end"}
 	d.put("b.md", strings.Join(lines, "\r\n"))
-	found, err := d.docs.Search(t.Context(), thread, uploads.Query{Limit: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(d.docs.Search(t.Context(), thread, uploads.Query{Limit: 9}))(t)
 	var all strings.Builder
 	last := 1
 	for _, p := range found.Passages {

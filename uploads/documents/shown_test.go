@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 	"fawn/uploads/convert"
 	"fawn/uploads/documents"
@@ -14,15 +15,9 @@ import (
 // shows is what a reader of a file gets: its state, a space and the text.
 func (d *desk) shows(name string) string {
 	d.t.Helper()
-	dir, err := d.dirs.Open(thread)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	dir := must.Get(d.dirs.Open(thread))(d.t)
 	defer dir.Close()
-	c, text, err := d.docs.Show(d.t.Context(), dir, thread, files.Outputs+"/"+name)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	c, text := must.Get2(d.docs.Show(d.t.Context(), dir, thread, files.Outputs+"/"+name))(d.t)
 	if c == nil {
 		return "no document"
 	}
@@ -31,11 +26,8 @@ func (d *desk) shows(name string) string {
 
 func (d *desk) make(name, text string) {
 	d.t.Helper()
-	err := os.WriteFile(filepath.Join(d.dirs.Root, "threads", thread, "user-data", "outputs", name),
-		[]byte(text), 0o600)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, os.WriteFile(filepath.Join(d.dirs.Root, "threads", thread, "user-data", "outputs", name),
+		[]byte(text), 0o600))
 }
 
 func (d *desk) wantShown(name, want string) {
@@ -93,13 +85,9 @@ func TestDocumentsThatAnAgentMadeAreConvertedWhenTheyAreShown(t *testing.T) {
 	if list, err := os.ReadDir(kept); err != nil || len(list) != 2 {
 		t.Errorf("%d texts are kept: %v", len(list), err)
 	}
-	if err := os.RemoveAll(kept); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(kept))
 	d.wantShown("a.docx", "pending 0/0 ")
-	if err := d.docs.Forget(thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.docs.Forget(thread))
 	d.out <- documents.Outcome{Text: []byte("# Of a thread that is gone")}
 	d.wantShown("same.docx", "pending 0/0 ")
 	<-d.jobs

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads"
 )
 
@@ -27,10 +28,7 @@ func TestPicturesStandUpright(t *testing.T) {
 		if turn == 0 {
 			continue
 		}
-		out, err := Draw(drawing(t, six(), byte(turn)), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(Draw(drawing(t, six(), byte(turn)), 0))(t)
 		img, kind, err := image.Decode(bytes.NewReader(out))
 		if err != nil || kind != "png" {
 			t.Fatalf("%s %v", kind, err)
@@ -177,9 +175,7 @@ func TestThumbnailsAreDrawnOnce(t *testing.T) {
 	if drawn() != 1 {
 		t.Errorf("drawn %d times", drawn())
 	}
-	if err := s.Forget("t"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Forget("t"))
 	if left, err := os.ReadDir(s.cfg.Dir); err != nil || len(left) > 0 {
 		t.Errorf("of a deleted thread there are %v, %v", left, err)
 	}
@@ -205,16 +201,12 @@ func TestKeptPicturesAreBounded(t *testing.T) {
 		noise.Pix[i] = byte(r.Uint32())
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, noise); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&b, noise))
 	s.cfg.Draw = func(context.Context, io.Reader, int) ([]byte, error) {
 		return append(bytes.Clone(b.Bytes()), make([]byte, keptBytes/4)...), nil
 	}
 	for i := range byte(6) {
-		if _, err := s.thumb(t, "t", append(bytes.Clone(b.Bytes()), i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.thumb(t, "t", append(bytes.Clone(b.Bytes()), i)))(t)
 	}
 	left, err := os.ReadDir(filepath.Join(s.cfg.Dir, "t"))
 	if err != nil || len(left) != 3 || s.bytes > keptBytes {
@@ -226,12 +218,8 @@ func TestKeptPicturesAreBounded(t *testing.T) {
 func TestPicturesOfAnEarlierServerAreNotKept(t *testing.T) {
 	s, _ := service(t)
 	old := filepath.Join(s.cfg.Dir, "gone", "picture")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(old), 0o700), os.WriteFile(old, []byte("x"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.thumb(t, "t", photo(t, six(), 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(old), 0o700), os.WriteFile(old, []byte("x"), 0o600)))
+	must.Get(s.thumb(t, "t", photo(t, six(), 1)))(t)
 	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is still there: %v", err)
 	}

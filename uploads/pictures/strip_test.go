@@ -10,6 +10,8 @@ import (
 	"image/jpeg"
 	"image/png"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 // secret stands for all that a picture tells about its owner.
@@ -45,9 +47,7 @@ func six() *image.Gray {
 func photo(t testing.TB, img image.Image, turn byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, img, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, jpeg.Encode(&b, img, nil))
 	out := []byte{0xff, 0xd8}
 	out = append(out, segment(0xe0, "JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00")...)
 	out = append(out, segment(0xe0, "JFXX\x00", secret)...)
@@ -64,9 +64,7 @@ func photo(t testing.TB, img image.Image, turn byte) []byte {
 func drawing(t testing.TB, img image.Image, turn byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&b, img))
 	head, rest := b.Bytes()[:33], b.Bytes()[33:]
 	out := append([]byte{}, head...)
 	for _, c := range [][2]string{{"gAMA", "\x00\x00\xb1\x8f"}, {"eXIf", string(exif(turn))},
@@ -98,9 +96,7 @@ func animation(t testing.TB) []byte {
 	t.Helper()
 	frame := image.NewPaletted(image.Rect(0, 0, 3, 2), color.Palette{color.Black, color.White})
 	var b bytes.Buffer
-	if err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame, frame}, Delay: []int{1, 1}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame, frame}, Delay: []int{1, 1}}))
 	at := bytes.Index(b.Bytes(), []byte("!\xff\x0bNETSCAPE"))
 	note := append([]byte{0x21, 0xfe, byte(len(secret))}, secret...)
 	note = append(note, 0)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads/preview"
 )
 
@@ -31,9 +32,7 @@ func zipped(t testing.TB, files ...string) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return b.Bytes()
 }
 
@@ -63,9 +62,7 @@ func tarred(t testing.TB, files ...string) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -73,12 +70,8 @@ func packed(t testing.TB, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(data))(t)
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -150,10 +143,7 @@ func TestDamagedArchivesSaySo(t *testing.T) {
 func TestBombsAreNotUnpacked(t *testing.T) {
 	var head bytes.Buffer
 	const huge = 1 << 30
-	err := tar.NewWriter(&head).WriteHeader(&tar.Header{Name: "huge", Size: huge, Mode: 0o644, ModTime: day})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tar.NewWriter(&head).WriteHeader(&tar.Header{Name: "huge", Size: huge, Mode: 0o644, ModTime: day}))
 	bomb := append(packed(t, head.Bytes()), bytes.Repeat(packed(t, make([]byte, 1<<20)), 1<<10)...)
 	if a, err := read(t, "x.tgz", bomb); err != nil || !a.Cut || a.Files != 1 || a.Bytes != huge {
 		t.Errorf("a bomb: %+v, %v", a, err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads/preview"
 )
 
@@ -17,11 +18,8 @@ func skill(t *testing.T, files ...string) (preview.Skill, error) {
 }
 
 func TestASkillIsItsTextAndItsFiles(t *testing.T) {
-	s, err := skill(t, "deep/er/SKILL.md", "no", "maps/SKILL.md",
-		"---\r\nname: maps\r\ndescription: >\r\n  Draws\r\n  maps.\r\ntools: [a, b]\nmeta: {x: 1}\n---\r\n# Maps\r\n", "maps/draw.py", "pass")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(skill(t, "deep/er/SKILL.md", "no", "maps/SKILL.md",
+		"---\r\nname: maps\r\ndescription: >\r\n  Draws\r\n  maps.\r\ntools: [a, b]\nmeta: {x: 1}\n---\r\n# Maps\r\n", "maps/draw.py", "pass"))(t)
 	want := [][2]string{{"name", "maps"}, {"description", "Draws maps."}, {"tools", "a, b"}, {"meta", "x: 1"}}
 	if !reflect.DeepEqual(s.Fields, want) {
 		t.Errorf("fields %q, want %q", s.Fields, want)

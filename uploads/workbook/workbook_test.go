@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads/workbook"
 )
 
@@ -23,25 +24,19 @@ func parts(rows string) map[string]string {
 
 func read(t testing.TB, all map[string]string) (shown, values []string) {
 	t.Helper()
-	b, err := workbook.Open(func(name string) (io.ReadCloser, error) {
+	b := must.Get(workbook.Open(func(name string) (io.ReadCloser, error) {
 		if text, ok := all[name]; ok {
 			return io.NopCloser(strings.NewReader(text)), nil
 		}
 		return nil, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for _, s := range b.Sheets {
-		err := b.Rows(s, func(cells []workbook.Cell) bool {
+		must.Do(t, b.Rows(s, func(cells []workbook.Cell) bool {
 			for _, c := range cells {
 				shown, values = append(shown, c.Shown()), append(values, c.Value())
 			}
 			return true
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return shown, values
 }

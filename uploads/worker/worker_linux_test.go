@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
 	"fawn/uploads/convert"
@@ -29,11 +30,7 @@ func openFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Report(t, os.RemoveAll(dir)) })
 	return dir
 }
 
@@ -44,10 +41,7 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 	c := &Converter{cache: filepath.Join(dir, "cache"), dirs: files.Dirs{Root: filepath.Join(dir, "documents")},
 		log: slog.New(slog.DiscardHandler), provider: sandbox.ProviderLandlock,
 		program: copied{dir: filepath.Join(dir, "program")}}
-	jail, err := c.open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	jail := must.Get(c.open(t.Context()))(t)
 	t.Cleanup(func() {
 		if err := jail.Close(t.Context()); err != nil && t.Context().Err() == nil {
 			t.Error(err)
@@ -60,9 +54,7 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 	run := func(t *testing.T, k task, data string) (*report, convert.Reason, []byte) {
 		t.Helper()
 		ref := sandbox.ThreadRef{ID: "job-test"}
-		if err := c.dirs.Create(ref.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.dirs.Create(ref.ID))
 		tree, err := c.dirs.Open(ref.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -79,13 +71,9 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 		}
 		var out []byte
 		if said.end != nil && said.end.Text {
-			if out, err = tree.ReadFile(t.Context(), jobOutput, k.most); err != nil {
-				t.Fatal(err)
-			}
+			out = must.Get(tree.ReadFile(t.Context(), jobOutput, k.most))(t)
 		}
-		if err := c.dirs.Remove(ref.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.dirs.Remove(ref.ID))
 		return said, why, out
 	}
 	t.Run("a document", func(t *testing.T) {
@@ -97,9 +85,7 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 	})
 	t.Run("a picture", func(t *testing.T) {
 		var b bytes.Buffer
-		if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 400, 100))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 400, 100))))
 		said, why, out := run(t, task{convert.PictureRole, strconv.Itoa(96), "", maxDrawn}, b.String())
 		conf, _, err := image.DecodeConfig(bytes.NewReader(out))
 		if err != nil || conf.Width != 96 || conf.Height != 24 {
@@ -124,13 +110,8 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 	})
 	t.Run("walls", func(t *testing.T) {
 		secret := filepath.Join(dir, "secret")
-		if err := os.WriteFile(secret, []byte("hunter2"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(secret, []byte("hunter2"), 0o644))
+		listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 		defer listener.Close()
 		_, port, err := net.SplitHostPort(listener.Addr().String())
 		if err == nil {
@@ -139,18 +120,9 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, err := c.seat(jail, "job-walls")
-		if err != nil {
-			t.Fatal(err)
-		}
-		box, err := jail.Acquire(t.Context(), sandbox.ThreadRef{ID: "job-walls"}, jobPolicy(at.binds))
-		if err != nil {
-			t.Fatal(err)
-		}
-		way, err := c.from("job-walls", secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(c.seat(jail, "job-walls"))(t)
+		box := must.Get(jail.Acquire(t.Context(), sandbox.ThreadRef{ID: "job-walls"}, jobPolicy(at.binds)))(t)
+		way := must.Get(c.from("job-walls", secret))(t)
 		for name, command := range map[string]string{
 			"a file of the server":  `cat "$1"`,
 			"a file of the machine": `cat /etc/shadow`,
@@ -164,8 +136,6 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 				t.Errorf("%s: %d %q %v", name, res.ExitCode, res.Output, err)
 			}
 		}
-		if err := jail.Destroy(t.Context(), sandbox.ThreadRef{ID: "job-walls"}, "over"); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, jail.Destroy(t.Context(), sandbox.ThreadRef{ID: "job-walls"}, "over"))
 	})
 }

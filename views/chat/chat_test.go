@@ -11,6 +11,7 @@ import (
 	"github.com/a-h/templ"
 	"golang.org/x/net/html"
 
+	"fawn/agent/agenttest/must"
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/views/i18n"
@@ -20,13 +21,8 @@ import (
 func render(t *testing.T, c templ.Component) *html.Node {
 	t.Helper()
 	var b strings.Builder
-	if err := c.Render(i18n.With(context.Background(), "en"), &b); err != nil {
-		t.Fatal(err)
-	}
-	doc, err := html.Parse(strings.NewReader(b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Render(i18n.With(context.Background(), "en"), &b))
+	doc := must.Get(html.Parse(strings.NewReader(b.String())))(t)
 	return doc
 }
 
@@ -269,9 +265,7 @@ func TestPageAndDifferAgree(t *testing.T) {
 		d := markdown.NewDiffer(chat.MarkdownOptions("en", "t1", c.element))
 		d.Patch(src, false)
 		var b strings.Builder
-		if err := c.component.Render(i18n.With(t.Context(), "en"), &b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.component.Render(i18n.With(t.Context(), "en"), &b))
 		if !strings.Contains(b.String(), d.HTML()) || byID(render(t, c.component), c.element) == nil {
 			t.Errorf("%s: page shows\n%s\ndiffer\n%s", name, b.String(), d.HTML())
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"fawn/agent/agenttest/must"
 	"fawn/views"
 	"fawn/views/files"
 	"fawn/views/i18n"
@@ -16,9 +17,7 @@ import (
 func render(t *testing.T, c templ.Component) string {
 	t.Helper()
 	var b strings.Builder
-	if err := c.Render(i18n.With(context.Background(), "en"), &b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Render(i18n.With(context.Background(), "en"), &b))
 	return b.String()
 }
 

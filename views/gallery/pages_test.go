@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"fawn/agent/agenttest/must"
 	"fawn/assets"
 	"fawn/views"
 	"fawn/views/gallery"
@@ -41,13 +42,8 @@ func every(t *testing.T, f func(t *testing.T, lang string, doc *html.Node)) {
 				}
 				t.Run(name+" "+lang+" "+string(theme), func(t *testing.T) {
 					var b strings.Builder
-					if err := c.Render(t.Context(), &b); err != nil {
-						t.Fatal(err)
-					}
-					doc, err := html.Parse(strings.NewReader(b.String()))
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, c.Render(t.Context(), &b))
+					doc := must.Get(html.Parse(strings.NewReader(b.String())))(t)
 					f(t, lang, doc)
 				})
 			}
@@ -178,10 +174,7 @@ func TestAssetsOfPagesExist(t *testing.T) {
 				}
 				seen[a.Val] = true
 				path, symbol, _ := strings.Cut(a.Val, "#")
-				res, err := srv.Client().Get(srv.URL + path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				res := must.Get(srv.Client().Get(srv.URL + path))(t)
 				var b strings.Builder
 				buf := make([]byte, 64<<10)
 				for {

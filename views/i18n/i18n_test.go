@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/views/i18n"
 )
 
@@ -46,10 +47,7 @@ func TestNoKeyStandsTwice(t *testing.T) {
 		}
 		where := map[string]string{}
 		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(name))(t)
 			for line := range strings.Lines(string(text)) {
 				key, _, ok := strings.Cut(line, " = ")
 				if !ok || strings.HasPrefix(line, "#") {
@@ -99,9 +97,7 @@ func sources(t *testing.T) string {
 		return nil
 	}
 	for _, root := range []string{"..", filepath.Join("..", "..", "web", "ui")} {
-		if err := filepath.WalkDir(root, read); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, filepath.WalkDir(root, read))
 	}
 	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/views"
 	"fawn/views/i18n"
 	"fawn/views/layout"
@@ -26,9 +27,7 @@ func TestTheListIsGroupedByDayThenByMonth(t *testing.T) {
 		"zh-CN": {"已置顶", "今天", "昨天", "最近 7 天", "3月", "2月", "2025年12月", "2025年3月"},
 	} {
 		var b strings.Builder
-		if err := layout.ThreadList(shell).Render(i18n.With(t.Context(), lang), &b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, layout.ThreadList(shell).Render(i18n.With(t.Context(), lang), &b))
 		var got []string
 		for _, m := range regexp.MustCompile(`<p class="group" aria-hidden="true">([^<]*)</p>`).
 			FindAllStringSubmatch(b.String(), -1) {

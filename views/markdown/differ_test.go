@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/html/atom"
 	"pgregory.net/rapid"
 
+	"fawn/agent/agenttest/must"
 	"fawn/views/markdown"
 )
 
@@ -23,11 +24,8 @@ func newDOM() *dom { return &dom{&html.Node{Type: html.ElementNode, Data: "div",
 
 func parse(t testing.TB, ctx *html.Node, s string) []*html.Node {
 	t.Helper()
-	nodes, err := html.ParseFragment(strings.NewReader(s),
-		&html.Node{Type: html.ElementNode, Data: ctx.Data, DataAtom: ctx.DataAtom})
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must.Get(html.ParseFragment(strings.NewReader(s),
+		&html.Node{Type: html.ElementNode, Data: ctx.Data, DataAtom: ctx.DataAtom}))(t)
 	return nodes
 }
 
@@ -190,10 +188,7 @@ func TestShorterTextStartsAnew(t *testing.T) {
 }
 
 func TestOpJSONIsFourValues(t *testing.T) {
-	b, err := json.Marshal([]markdown.Op{{Depth: 2, Drop: 1, HTML: "<b>&</b>", Text: "x"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal([]markdown.Op{{Depth: 2, Drop: 1, HTML: "<b>&</b>", Text: "x"}}))(t)
 	var back [][]any
 	if err := json.Unmarshal(b, &back); err != nil || len(back[0]) != 4 || back[0][2] != "<b>&</b>" {
 		t.Fatalf("%s %v", b, err)

@@ -4,14 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/views/i18n"
 )
 
 func TestTimesAreToldAsPeopleDo(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	berlin := must.Get(time.LoadLocation("Europe/Berlin"))(t)
 	now := time.Date(2026, 3, 27, 23, 30, 0, 0, time.UTC) // Saturday, 00:30 in Berlin, the night clocks change
 	for in, want := range map[time.Duration][2]string{
 		0:                      {"Today at 00:30", "今天 00:30"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -15,10 +16,7 @@ func TestMain(m *testing.M) { agenttest.Main(m) }
 // run starts a channel, until the end of the test.
 func run(t *testing.T, s chattest.Setup, in *chattest.Inbox) chat.Channel {
 	t.Helper()
-	ch, err := s.New(chat.Options{BaseURL: s.Fake.State().URL, FirstWait: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := must.Get(s.New(chat.Options{BaseURL: s.Fake.State().URL, FirstWait: 10 * time.Millisecond}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- ch.Run(ctx, in) }()

@@ -6,28 +6,22 @@ import (
 	"crypto/cipher"
 	"encoding/base64"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 func TestFilesAreDecryptedHoweverTheyArrive(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	block := must.Get(aes.NewCipher(key))(t)
 	for n := range 70 {
 		plain := bytes.Repeat([]byte("x"), n)
 		pad := mostPadding - n%mostPadding
 		sealed := append(bytes.Clone(plain), bytes.Repeat([]byte{byte(pad)}, pad)...)
 		cipher.NewCBCEncrypter(block, key[:aes.BlockSize]).CryptBlocks(sealed, sealed)
 		var got bytes.Buffer
-		d, err := cbcDecrypter(&got, base64.StdEncoding.EncodeToString(key))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(cbcDecrypter(&got, base64.StdEncoding.EncodeToString(key)))(t)
 		for i := range sealed {
-			if _, err := d.Write(sealed[i : i+1]); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(d.Write(sealed[i : i+1]))(t)
 		}
 		if err := d.Close(); err != nil || !bytes.Equal(got.Bytes(), plain) {
 			t.Fatalf("%d bytes became %q, %v", n, got.Bytes(), err)

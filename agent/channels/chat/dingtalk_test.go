@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -44,15 +45,9 @@ func TestDingTalkCards(t *testing.T) {
 // TestDingTalkCardsEndOnce: the last edit may be repeated, also after the card has ended, and ends it.
 func TestDingTalkCardsEndOnce(t *testing.T) {
 	fake, s := dingTalkCards(t, chattest.DingTalkTemplate)
-	ch, err := s.New(chat.Options{BaseURL: fake.State().URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := must.Get(s.New(chat.Options{BaseURL: fake.State().URL}))(t)
 	for _, to := range []chat.Address{{Chat: fake.Chat(s.Person)}, {Chat: s.Group, Group: true}} {
-		ref, err := ch.Send(t.Context(), to, chat.Post{Text: "…", Grows: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ref := must.Get(ch.Send(t.Context(), to, chat.Post{Text: "…", Grows: true}))(t)
 		for _, p := range []chat.Post{{Text: "one"}, {Text: "one two"}, {Text: "one two", Final: true},
 			{Text: "one two", Final: true}} {
 			if err := ch.Edit(t.Context(), ref, p); err != nil {
@@ -68,10 +63,7 @@ func TestDingTalkCardsEndOnce(t *testing.T) {
 // TestDingTalkCardsThatAreRefusedSaySo, so that the answer is sent as a message.
 func TestDingTalkCardsThatAreRefusedSaySo(t *testing.T) {
 	fake, s := dingTalkCards(t, "no-such.schema")
-	ch, err := s.New(chat.Options{BaseURL: fake.State().URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := must.Get(s.New(chat.Options{BaseURL: fake.State().URL}))(t)
 	to := chat.Address{Chat: fake.Chat(s.Person)}
 	send := func() error {
 		_, err := ch.Send(t.Context(), to, chat.Post{Text: "…", Grows: true})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -93,16 +94,9 @@ func TestDiscordThreads(t *testing.T) {
 	if q.Topic != q.Message || q.Chat != s.Group {
 		t.Fatalf("%+v", q)
 	}
-	if err := ch.Typing(t.Context(), q.Address); err != nil {
-		t.Error(err)
-	}
-	ref, err := ch.Send(t.Context(), q.Address, chat.Post{Text: "answer", ReplyTo: q.Message, Key: "k"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ch.Edit(t.Context(), ref, chat.Post{Text: "better"}); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, ch.Typing(t.Context(), q.Address))
+	ref := must.Get(ch.Send(t.Context(), q.Address, chat.Post{Text: "answer", ReplyTo: q.Message, Key: "k"}))(t)
+	must.Report(t, ch.Edit(t.Context(), ref, chat.Post{Text: "better"}))
 	if got := fake.State().Shown(q.Topic); len(got) != 1 || got[0].Text != "better" || got[0].ReplyTo != "" {
 		t.Errorf("the thread is %+v", got)
 	}

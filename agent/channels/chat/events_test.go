@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -226,10 +227,7 @@ func TestAReactionAsksToStop(t *testing.T) {
 			ch := run(t, s, in)
 			s.Fake.Say(chattest.Said{From: s.Person, Name: "Ada", Text: "question"})
 			to := in.WaitText(t, "question").Address
-			ref, err := ch.Send(t.Context(), to, chat.Post{Text: "…", Key: "k", Grows: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			ref := must.Get(ch.Send(t.Context(), to, chat.Post{Text: "…", Key: "k", Grows: true}))(t)
 			react := s.Fake.(interface {
 				React(chat, person, message, emoji string)
 			}).React

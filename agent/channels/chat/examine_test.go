@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -43,10 +44,7 @@ func TestAnExaminationFindsMissingPermissions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := c.setup(t)
-			ch, err := s.New(chat.Options{BaseURL: s.Fake.State().URL})
-			if err != nil {
-				t.Fatal(err)
-			}
+			ch := must.Get(s.New(chat.Options{BaseURL: s.Fake.State().URL}))(t)
 			got, err := ch.(chat.Examiner).Examine(t.Context())
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(c.want) {
 				t.Errorf("%v, %v; want %v", got, err, c.want)

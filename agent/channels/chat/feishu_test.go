@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -61,9 +62,7 @@ func TestFeishuTakesAnotherTokenWhenOneIsRefused(t *testing.T) {
 	ch := run(t, s, in)
 	in.WaitStatus(t, func(err error) bool { return err == nil }) // or it is the one that finds the token wrong
 	to := chat.Address{Chat: fake.Chat(s.Person)}
-	if _, err := ch.Send(t.Context(), to, chat.Post{Text: "one"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(ch.Send(t.Context(), to, chat.Post{Text: "one"}))(t)
 	fake.Expire()
 	if _, err := ch.Send(t.Context(), to, chat.Post{Text: "two"}); err == nil {
 		t.Error("a wrong token was right")

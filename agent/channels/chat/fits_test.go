@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -28,10 +29,7 @@ func answers() []string {
 func fits(t *testing.T, text string, setups ...chattest.Setup) {
 	t.Helper()
 	for _, s := range setups {
-		ch, err := s.New(chat.Options{BaseURL: s.Fake.State().URL})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ch := must.Get(s.New(chat.Options{BaseURL: s.Fake.State().URL}))(t)
 		where := s.Fake.Chat(s.Person)
 		for _, p := range chat.Split(text, ch.Limits()) {
 			if strings.TrimSpace(p.Text) == "" {

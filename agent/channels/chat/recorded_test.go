@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -40,14 +41,10 @@ func TestEveryRecordedCallIsMade(t *testing.T) {
 			in := chattest.NewInbox()
 			ch := run(t, s, in)
 			in.WaitStatus(t, func(err error) bool { return err == nil }) // before it, messages go to the check of the connection
-			if _, err := ch.Check(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(ch.Check(t.Context()))(t)
 			s.Fake.Say(chattest.Said{From: s.Person, Name: "Ada", Text: "alone", File: &chattest.Sent{Name: "a.txt", Data: []byte("x")}})
 			u := in.WaitFiles(t, 1)
-			if err := ch.Fetch(t.Context(), u.Files[0], io.Discard); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, ch.Fetch(t.Context(), u.Files[0], io.Discard))
 			converse(t, ch, u.Address, "")
 			s.Fake.Say(chattest.Said{Chat: s.Group, Group: true, From: s.Person, Name: "Ada", Text: "together", Mention: true})
 			g := in.WaitText(t, "together")
@@ -70,31 +67,22 @@ func TestEveryRecordedCallIsMade(t *testing.T) {
 // converse makes the calls of an answer with files.
 func converse(t *testing.T, ch chat.Channel, to chat.Address, reply string) {
 	t.Helper()
-	if err := ch.Typing(t.Context(), to); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, ch.Typing(t.Context(), to))
 	data := []byte("x")
 	file := func(name, kind string, image bool) chat.File {
 		return chat.File{Name: name, Type: kind, Size: 1, Image: image, ReplyTo: reply, Open: func() (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(data)), nil
 		}}
 	}
-	ref, err := ch.Send(t.Context(), to, chat.Post{Text: "…", Key: fmt.Sprint("a", to), ReplyTo: reply, Grows: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref := must.Get(ch.Send(t.Context(), to, chat.Post{Text: "…", Key: fmt.Sprint("a", to), ReplyTo: reply, Grows: true}))(t)
 	if ch.Limits().CanEdit {
 		for _, p := range []chat.Post{{Text: "words", Grows: true}, {Text: "more *words*", Grows: true, Final: true},
 			{Text: "all words", Grows: true, Final: true}} {
-			if err := ch.Edit(t.Context(), ref, p); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, ch.Edit(t.Context(), ref, p))
 		}
 	}
 	if at, ok := ch.(chat.Attacher); ok {
-		if err := at.Attach(t.Context(), ref, file("b.txt", "text/plain", false)); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, at.Attach(t.Context(), ref, file("b.txt", "text/plain", false)))
 	}
 	for _, f := range []chat.File{file("a.txt", "text/plain", false), file("a.png", "image/png", true)} {
 		if _, err := ch.Upload(t.Context(), to, f, fmt.Sprint(f.Name, to)); err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat/chattest"
 	"fawn/web/e2e/gate"
 )
@@ -28,10 +29,7 @@ func pythonWith(ctx context.Context, t *testing.T, packages ...string) string {
 		}
 		t.Skip(err)
 	}
-	list, err := os.ReadFile(filepath.Join("chattest", "record", "requirements.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(os.ReadFile(filepath.Join("chattest", "record", "requirements.txt")))(t)
 	env := t.TempDir()
 	install := []string{filepath.Join(env, "bin", "pip"), "install", "-q"}
 	for line := range strings.Lines(string(list)) {

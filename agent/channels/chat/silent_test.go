@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -65,10 +66,7 @@ func TestASilentConnectionIsMadeAnew(t *testing.T) {
 func runWith(t *testing.T, s chattest.Setup, in *chattest.Inbox, o chat.Options) <-chan error {
 	t.Helper()
 	o.BaseURL, o.FirstWait = s.Fake.State().URL, 10*time.Millisecond
-	ch, err := s.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := must.Get(s.New(o))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, done := make(chan error, 1), make(chan struct{})
 	go func() {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 	"fawn/web/e2e/gate"
@@ -38,10 +39,7 @@ func layouts() map[string][]string {
 
 func TestSlackLaysAnswersOut(t *testing.T) {
 	fake, s := slack(t)
-	ch, err := s.New(chat.Options{BaseURL: fake.State().URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := must.Get(s.New(chat.Options{BaseURL: fake.State().URL}))(t)
 	to := chat.Address{Chat: "D1"}
 	last := func() chattest.Shown { all := fake.State().Shown("D1"); return all[len(all)-1] }
 	for text, want := range layouts() {
@@ -51,10 +49,7 @@ func TestSlackLaysAnswersOut(t *testing.T) {
 			t.Errorf("%.60q is %q, want %q", text, got.Blocks, want)
 		}
 	}
-	ref, err := ch.Send(t.Context(), to, chat.Post{Text: "# T"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref := must.Get(ch.Send(t.Context(), to, chat.Post{Text: "# T"}))(t)
 	if err := ch.Edit(t.Context(), ref, chat.Post{Text: "words"}); err != nil || len(last().Blocks) > 0 {
 		t.Errorf("%v, and the old blocks stay: %q", err, last().Blocks)
 	}
@@ -77,10 +72,7 @@ func FuzzSlackBlocks(f *testing.F) {
 			return
 		}
 		fake, s := slack(t)
-		ch, err := s.New(chat.Options{BaseURL: fake.State().URL})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ch := must.Get(s.New(chat.Options{BaseURL: fake.State().URL}))(t)
 		for _, p := range chat.Split(text, ch.Limits()) {
 			if _, err := ch.Send(t.Context(), chat.Address{Chat: "D1"}, chat.Post{Text: p.Text}); err != nil {
 				t.Errorf("%q: %v", p.Text, err)
@@ -118,11 +110,8 @@ func blocksOf(t *testing.T) []byte {
 		_, _ = io.WriteString(w, `{"ok":true,"ts":"1.2"}`)
 	}))
 	defer server.Close()
-	ch, err := chat.NewSlack(chat.SlackConfig{BotToken: chattest.SlackBotToken, AppToken: chattest.SlackAppToken,
-		Options: chat.Options{BaseURL: server.URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := must.Get(chat.NewSlack(chat.SlackConfig{BotToken: chattest.SlackBotToken, AppToken: chattest.SlackAppToken,
+		Options: chat.Options{BaseURL: server.URL}}))(t)
 	for text := range layouts() {
 		if _, err := ch.Send(t.Context(), chat.Address{Chat: "D1"}, chat.Post{Text: text}); err != nil {
 			t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 	"fawn/web/e2e/gate"
@@ -68,9 +69,7 @@ func TestSlackTopicsAndReferences(t *testing.T) {
 	if u := in.WaitText(t, "reply"); u.Topic != root.Topic || len(u.Under) != 1 {
 		t.Errorf("%+v", u)
 	}
-	if _, err := ch.Send(t.Context(), root.Address, chat.Post{Text: "here"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(ch.Send(t.Context(), root.Address, chat.Post{Text: "here"}))(t)
 	if got := fake.State().Shown(s.Group); len(got) != 1 || got[0].Topic != root.Message {
 		t.Errorf("%+v", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -46,15 +47,9 @@ func TestTelegramRich(t *testing.T) {
 // TestTelegramShowsCompleteAnswersAsRichMessages, and as text where that is refused or too much.
 func TestTelegramShowsCompleteAnswersAsRichMessages(t *testing.T) {
 	fake, s := telegramRich(t)
-	ch, err := s.New(chat.Options{BaseURL: fake.State().URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := must.Get(s.New(chat.Options{BaseURL: fake.State().URL}))(t)
 	to := chat.Address{Chat: s.Person}
-	ref, err := ch.Send(t.Context(), to, chat.Post{Text: "…", Grows: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref := must.Get(ch.Send(t.Context(), to, chat.Post{Text: "…", Grows: true}))(t)
 	const text = "# Plan <b>\n\nFirst *line*,\nsecond [here](https://example.org/?a=1&b=2) and [you](tg://user?id=1)\n\n" +
 		"| a | b |\n|---|--:|\n| 1 & 2 | **3** |\n\n- [x] done\n- open\n  1. deep\n\n> said `x<y`\n\n---\n\n```go\nif a < b {\n}\n```\n" +
 		"![picture](https://example.org/p.png) <script>alert(1)</script> @everyone"
@@ -99,10 +94,7 @@ func FuzzRichText(f *testing.F) {
 			return
 		}
 		fake, s := telegramRich(t)
-		ch, err := s.New(chat.Options{BaseURL: fake.State().URL})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ch := must.Get(s.New(chat.Options{BaseURL: fake.State().URL}))(t)
 		ref, err := ch.Send(t.Context(), chat.Address{Chat: s.Person}, chat.Post{Text: "…", Grows: true})
 		if err == nil {
 			err = ch.Edit(t.Context(), ref, chat.Post{Text: text, Grows: true, Final: true})
@@ -129,10 +121,7 @@ func TestTelegramTopics(t *testing.T) {
 	}
 	fake.Say(chattest.Said{Chat: s.Group, Group: true, Topic: "77", From: s.Person, Text: "forum"})
 	forum := in.WaitText(t, "forum")
-	ref, err := ch.Send(t.Context(), forum.Address, chat.Post{Text: "hi", ReplyTo: forum.Message})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref := must.Get(ch.Send(t.Context(), forum.Address, chat.Post{Text: "hi", ReplyTo: forum.Message}))(t)
 	if got := fake.State().Shown(s.Group); got[0].Topic != "77" || got[0].ReplyTo != forum.Message {
 		t.Errorf("%+v", got)
 	}
@@ -149,10 +138,7 @@ func TestTelegramWaitsForTheOtherProgram(t *testing.T) {
 	fake, s := telegram(t)
 	fake.State().Fail(chattest.Fault{Op: "poll", Kind: chattest.Elsewhere})
 	in := chattest.NewInbox()
-	ch, err := s.New(chat.Options{BaseURL: fake.State().URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := must.Get(s.New(chat.Options{BaseURL: fake.State().URL}))(t)
 	done := make(chan error, 1)
 	stop, cancel := context.WithCancel(t.Context())
 	go func() { done <- ch.Run(stop, in) }()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -57,11 +58,8 @@ func TestAdaptersSayWhatTheTroubleIs(t *testing.T) {
 	slack := chattest.NewSlack(t)
 	slack.State().Fail(chattest.Fault{Op: "send", Kind: chattest.Forbidden},
 		chattest.Fault{Op: "send", Kind: chattest.Broken}, chattest.Fault{Op: "send", Kind: chattest.ChatGone})
-	s, err := chat.NewSlack(chat.SlackConfig{BotToken: chattest.SlackBotToken, AppToken: chattest.SlackAppToken,
-		Options: chat.Options{BaseURL: slack.State().URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(chat.NewSlack(chat.SlackConfig{BotToken: chattest.SlackBotToken, AppToken: chattest.SlackAppToken,
+		Options: chat.Options{BaseURL: slack.State().URL}}))(t)
 	for _, want := range []chat.Trouble{{Cause: chat.NoPermission, Need: "chat:write"}, {Cause: chat.Faulty},
 		{Cause: chat.ChatGone}} {
 		_, err := s.Send(t.Context(), chat.Address{Chat: "D7"}, chat.Post{Text: "hello"})
@@ -74,10 +72,7 @@ func TestAdaptersSayWhatTheTroubleIs(t *testing.T) {
 		_, _ = io.WriteString(w, "<!doctype html><title>Sign in to this network</title>")
 	}))
 	defer html.Close()
-	held, err := net.Dial("tcp", html.Listener.Addr().String()) // has a port where nobody else can listen
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := must.Get(net.Dial("tcp", html.Listener.Addr().String()))(t) // has a port where nobody else can listen
 	defer held.Close()
 	down := "http://" + held.LocalAddr().String()
 	for at, want := range map[string]chat.Cause{html.URL: chat.Foreign, down: chat.NoConnection} {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
@@ -74,10 +75,7 @@ func scanOf(t *testing.T) (*chattest.WeChat, *qrlogin.Scans, string) {
 
 func scanner(t *testing.T, fake *chattest.WeChat) qrlogin.Scanner {
 	t.Helper()
-	s, err := goesOn(t, fake)(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(goesOn(t, fake)(nil))(t)
 	return s
 }
 
@@ -100,10 +98,7 @@ func TestASignInGoesOnAtAnyServer(t *testing.T) {
 	fake, ctx := chattest.NewWeChat(t), t.Context()
 	notes := &clusterstate.Alone{}
 	servers := []*qrlogin.Scans{qrlogin.New(notes), qrlogin.New(notes)}
-	s, err := servers[0].Start(ctx, "ada", scanner(t, fake))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(servers[0].Start(ctx, "ada", scanner(t, fake)))(t)
 	if _, err := servers[1].Start(ctx, "bob", scanner(t, fake)); !errors.Is(err, qrlogin.ErrScanning) {
 		t.Errorf("somebody else begins at the other server: %v", err)
 	}
@@ -114,10 +109,7 @@ func TestASignInGoesOnAtAnyServer(t *testing.T) {
 		now, err := servers[(i+1)%2].Poll(ctx, "ada", s.ID, digits, goesOn(t, fake), func(map[string]string) error {
 			kept++
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		states = append(states, now.State)
 	}
 	want := []chat.ScanState{chat.ScanSeen, chat.ScanDigits, chat.ScanSeen, chat.ScanDone, chat.ScanDone}
@@ -127,9 +119,7 @@ func TestASignInGoesOnAtAnyServer(t *testing.T) {
 	if now, err := servers[1].Get(ctx, "ada", s.ID); err != nil || now.Code != s.Code {
 		t.Errorf("the other server knows %+v, %v", now, err)
 	}
-	if err := servers[1].Cancel(ctx, "ada", s.ID); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, servers[1].Cancel(ctx, "ada", s.ID))
 	if _, err := servers[0].Get(ctx, "ada", s.ID); !errors.Is(err, qrlogin.ErrNoScan) {
 		t.Errorf("after it was ended at the other: %v", err)
 	}
@@ -162,10 +152,7 @@ func TestASignInBelongsToWhoBeganIt(t *testing.T) {
 	slow := make(chan struct{})
 	late := make(chan error, 1)
 	other := slowScanner{begun: make(chan struct{}), end: slow}
-	s, err := scans.Start(ctx, "ada", other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scans.Start(ctx, "ada", other))(t)
 	if _, err := scans.Get(t.Context(), "ada", id); !errors.Is(err, qrlogin.ErrNoScan) {
 		t.Errorf("the first goes on: %v", err)
 	}
@@ -174,9 +161,7 @@ func TestASignInBelongsToWhoBeganIt(t *testing.T) {
 		late <- err
 	}()
 	<-other.begun
-	if err := scans.Cancel(t.Context(), "ada", s.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, scans.Cancel(t.Context(), "ada", s.ID))
 	close(slow)
 	if err := <-late; !errors.Is(err, qrlogin.ErrNoScan) {
 		t.Errorf("a confirmation after it was cancelled: %v", err)
@@ -202,10 +187,7 @@ func TestAQRCodeExpires(t *testing.T) {
 		scans := qrlogin.New(nil)
 		end := make(chan struct{})
 		slow := slowScanner{begun: make(chan struct{}), end: end}
-		s, err := scans.Start(t.Context(), "ada", slow)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scans.Start(t.Context(), "ada", slow))(t)
 		late := make(chan qrlogin.Scan, 1)
 		go func() {
 			s, err := scans.Poll(t.Context(), "ada", s.ID, "", is(slow), func(map[string]string) error {
@@ -248,10 +230,7 @@ func (s slow) Poll(context.Context, string) chat.Scanned {
 func TestASignInIsCancelledWhileSomeLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, scans := slow{make(chan struct{}, 2), make(chan struct{})}, qrlogin.New(nil)
-		begun, err := scans.Start(t.Context(), "ada", s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		begun := must.Get(scans.Start(t.Context(), "ada", s))(t)
 		errs := make(chan error, 2)
 		for range cap(errs) {
 			go func() {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/anthropic"
 )
 
@@ -50,24 +51,17 @@ func serve(t *testing.T, answers ...string) *provider {
 
 func file(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join("testdata", name)))(t)
 	return string(b)
 }
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := json.Indent(&b, got, "", " "); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Indent(&b, got, "", " "))
 	b.WriteByte('\n')
 	if *update {
-		if err := os.WriteFile(filepath.Join("testdata", name), b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join("testdata", name), b.Bytes(), 0o600))
 	}
 	if want := file(t, name); b.String() != want {
 		t.Errorf("%s is\n%s\nwant\n%s", name, &b, want)
@@ -77,10 +71,7 @@ func golden(t *testing.T, name string, got []byte) {
 func open(t *testing.T, c anthropic.Config) *anthropic.Model {
 	t.Helper()
 	c.Model, c.APIKey = "claude-test-1", key
-	m, err := anthropic.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(anthropic.New(c))(t)
 	return m
 }
 
@@ -101,21 +92,13 @@ func TestAConversation(t *testing.T) {
 		json.RawMessage(`{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,AAAA"}}`)}}}}
 	call := func(n int, o agent.ModelOptions) *agent.Message {
 		s := agent.State{Messages: history}
-		got, err := agent.Collect(fmt.Sprintf("ai%d", n),
-			m.Stream(t.Context(), agent.BuildRequest("You list folders.", &s, tools, o)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(agent.Collect(fmt.Sprintf("ai%d", n),
+			m.Stream(t.Context(), agent.BuildRequest("You list folders.", &s, tools, o))))(t)
 		golden(t, fmt.Sprintf("request%d.json", n), p.sent[n-1])
-		raw, err := agent.Encode(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(agent.Encode(got))(t)
 		golden(t, fmt.Sprintf("message%d.json", n), raw)
 		var stored agent.Message // as it comes back from the store
-		if err := json.Unmarshal(raw, &stored); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(raw, &stored))
 		history = append(history, &stored)
 		return got
 	}
@@ -149,17 +132,12 @@ func TestThePrefixStaysTheSame(t *testing.T) {
 			Tools, System json.RawMessage
 			Messages      []json.RawMessage
 		}
-		err := json.Unmarshal([]byte(strings.ReplaceAll(file(t, name), `"cache_control"`, `"c"`)), &body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(strings.ReplaceAll(file(t, name), `"cache_control"`, `"c"`)), &body))
 		for _, m := range body.Messages {
 			var turn struct {
 				Content []map[string]any
 			}
-			if err := json.Unmarshal(m, &turn); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(m, &turn))
 			for _, b := range turn.Content {
 				delete(b, "c")
 				messages = append(messages, fmt.Sprint(b))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/anthropic"
 	"fawn/agent/llm/llmerr"
 )
@@ -107,9 +108,7 @@ func TestSilenceEndsTheCall(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Begin") != "" {
 			io.WriteString(w, begin)
-			if err := http.NewResponseController(w).Flush(); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, http.NewResponseController(w).Flush())
 		}
 		select {
 		case <-release:
@@ -137,9 +136,7 @@ func TestCancelGivesTheCauseAndStoppingEndsTheCall(t *testing.T) {
 	gone := make(chan struct{}, 2)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, begin)
-		if err := http.NewResponseController(w).Flush(); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, http.NewResponseController(w).Flush())
 		<-r.Context().Done()
 		gone <- struct{}{}
 	}))
@@ -187,13 +184,8 @@ func TestTheEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "of-the-environment")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	p := serve(t, file(t, "answer.sse"))
-	m, err := anthropic.New(anthropic.Config{Model: "m", BaseURL: p.url + "/v1/messages?tenant=a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := agent.Collect("m", m.Stream(t.Context(), hello())); err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(anthropic.New(anthropic.Config{Model: "m", BaseURL: p.url + "/v1/messages?tenant=a"}))(t)
+	must.Get(agent.Collect("m", m.Stream(t.Context(), hello())))(t)
 	if h := p.head[0]; h.Get("Authorization") != "" || h.Get("X-Api-Key") != "" || p.query[0] != "tenant=a" {
 		t.Errorf("%v %q", h, p.query)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // FuzzAnswer reads anything as an answer: it never panics, where reads are cut changes nothing, and
@@ -20,10 +21,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Fatal(paths, err)
 	}
 	for _, path := range paths {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(path))(f)
 		f.Add(string(raw), false)
 	}
 	f.Add(`{"type":"message","content":[{"type":"tool_use","id":"a","name":"b","input":{}},{"type":"redacted_thinking","data":"x"}],"stop_reason":"tool_use"}`, true)

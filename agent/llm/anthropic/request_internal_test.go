@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // TestAStreamCutAnywhereIsNeverAShortSuccess cuts the recorded answers at every byte, with and without
@@ -31,10 +32,7 @@ func TestAStreamCutAnywhereIsNeverAShortSuccess(t *testing.T) {
 		return c.Message("m", err == nil), err
 	}
 	for _, path := range paths {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(path))(t)
 		stream := string(raw)
 		whole, err := readAll(strings.NewReader(stream))
 		if err != nil {
@@ -114,11 +112,8 @@ func (b *body) RoundTrip(r *http.Request) (_ *http.Response, err error) {
 // have to be, not more marks for the cache than allowed.
 func TestEveryRequestKeepsTheRulesOfTheAPI(t *testing.T) {
 	var sent body
-	m, err := New(Config{Model: "m", ThinkingOn: object{"thinking": object{"type": "enabled", "budget_tokens": 1024}},
-		MaxTokens: 1000, Client: &http.Client{Transport: &sent}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(Config{Model: "m", ThinkingOn: object{"thinking": object{"type": "enabled", "budget_tokens": 1024}},
+		MaxTokens: 1000, Client: &http.Client{Transport: &sent}}))(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var s agent.State
 		for i := range rapid.IntRange(0, 12).Draw(t, "length") {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/embed"
 	"fawn/agent/llm/llmerr"
 )
@@ -30,10 +31,7 @@ func TestEmbed(t *testing.T) {
 		fmt.Fprint(w, answer)
 	}))
 	t.Cleanup(srv.Close)
-	c, err := embed.New(embed.Config{Model: "m", BaseURL: srv.URL, APIKey: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(embed.New(embed.Config{Model: "m", BaseURL: srv.URL, APIKey: "secret"}))(t)
 	const good = `{"data":[{"index":1,"embedding":[0,1]},{"index":0,"embedding":[1,0]}]}`
 	answer = good
 	v, err := c.Embed(t.Context(), []string{"a", "b"})

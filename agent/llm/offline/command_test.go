@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/offline"
 )
 
@@ -16,10 +17,7 @@ func asked(t *testing.T, tools []string, msgs ...*agent.Message) *agent.Message 
 	for _, name := range tools {
 		req.Tools = append(req.Tools, &agent.Tool{Name: name})
 	}
-	m, err := agent.Collect("m", offline.New(nil).Stream(t.Context(), req))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(agent.Collect("m", offline.New(nil).Stream(t.Context(), req)))(t)
 	return m
 }
 

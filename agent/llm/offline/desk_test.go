@@ -15,6 +15,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/offline"
 	"fawn/agent/tools"
 	"fawn/sandbox/files"
@@ -48,10 +49,7 @@ func newDesk(t *testing.T, change func(*tools.Limits)) *desk {
 	d := &desk{t: t, dirs: dirs, sink: sink, turn: agenttest.Turn("", sink),
 		a: &agent.Agent{Model: offline.New(nil), Tools: tools.Builtin(open, limits, uploads.NoDocuments{})}}
 	d.turn.State.Messages = nil
-	f, err := open(d.turn.ThreadID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(open(d.turn.ThreadID))(t)
 	f.Close()
 	d.host = filepath.Join(dirs.Root, "threads", d.turn.ThreadID, "user-data")
 	return d
@@ -92,17 +90,12 @@ func (d *desk) say(text string, list map[string]string) string {
 func (d *desk) put(name, content string) {
 	d.t.Helper()
 	p := filepath.Join(d.host, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(content), 0o644)); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(content), 0o644)))
 }
 
 func (d *desk) output(name string) string {
 	d.t.Helper()
-	b, err := os.ReadFile(filepath.Join(d.host, "outputs", name))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(d.host, "outputs", name)))(d.t)
 	return string(b)
 }
 

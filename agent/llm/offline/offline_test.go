@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/offline"
 	"fawn/agent/tools"
 )
@@ -28,19 +29,14 @@ func TestTenThousandRowsGetRightNumbers(t *testing.T) {
 	t.Logf("%d bytes in %s, calls %v", len(file), time.Since(begin), d.calls())
 
 	// the same statistics, computed from the file by other means
-	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(file, "\ufeff"))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(strings.NewReader(strings.TrimPrefix(file, "\ufeff"))).ReadAll())(t)
 	var amounts []float64
 	byRegion, sum := map[string]int{}, 0.0
 	for _, r := range rows[1:] {
 		byRegion[r[2]]++
 		if r[5] != "" {
 			var v float64
-			if _, err := fmt.Sscan(r[5], &v); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fmt.Sscan(r[5], &v))(t)
 			amounts = append(amounts, v)
 			sum += v
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/openai"
 )
 
@@ -56,27 +57,16 @@ func benchStream(b *testing.B, batch int) {
 func provider(b *testing.B, n, batch int) string {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), fmt.Sprintf("FAWN_BENCH_PROVIDER=%d,%d", n, batch))
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(b)
+	in := must.Get(cmd.StdinPipe())(b)
+	must.Do(b, cmd.Start())
 	b.Cleanup(func() {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
 			b.Errorf("provider: %v", err)
 		}
 	})
-	url, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		b.Fatal(err)
-	}
+	url := must.Get(bufio.NewReader(out).ReadString('\n'))(b)
 	return strings.TrimSpace(url)
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/llmerr"
 	"fawn/agent/llm/openai"
 )
@@ -19,9 +20,7 @@ func picky(t *testing.T, refuses func(body string) string) (url string, bodies *
 	bodies = &[]string{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body json.RawMessage
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, json.NewDecoder(r.Body).Decode(&body))
 		*bodies = append(*bodies, string(body))
 		if why := refuses(string(body)); why != "" {
 			w.WriteHeader(http.StatusBadRequest)

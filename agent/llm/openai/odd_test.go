@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/llmerr"
 	"fawn/agent/llm/openai"
 )
@@ -156,9 +157,7 @@ func askOdd(t *testing.T, c odd, packed bool) (*agent.Message, error) {
 			if _, err := z.Write(body); err != nil {
 				t.Error(err)
 			}
-			if err := z.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, z.Close())
 			body = b.Bytes()
 		}
 		if c.status != 0 {
@@ -169,11 +168,8 @@ func askOdd(t *testing.T, c odd, packed bool) (*agent.Message, error) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	m, err := openai.New(openai.Config{Name: "odd", Model: "odd", BaseURL: server.URL, Timeout: time.Minute,
-		Lessons: &openai.Lessons{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(openai.New(openai.Config{Name: "odd", Model: "odd", BaseURL: server.URL, Timeout: time.Minute,
+		Lessons: &openai.Lessons{}}))(t)
 	return agent.Collect("m", m.Stream(t.Context(), &agent.Request{Messages: []*agent.Message{
 		{ID: "h", Type: agent.TypeHuman, Content: agent.Text("hi")}}}))
 }

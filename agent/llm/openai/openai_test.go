@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/llmtest"
 	"fawn/agent/llm/openai"
 )
@@ -19,10 +20,7 @@ func open(t testing.TB, cfg openai.Config) *openai.Model {
 	if cfg.Model == "" {
 		cfg.Model = "test-model"
 	}
-	m, err := openai.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(openai.New(cfg))(t)
 	return m
 }
 
@@ -152,9 +150,7 @@ func TestHeadersAndKeyAreSent(t *testing.T) {
 func TestMessagesKeepTheirShape(t *testing.T) {
 	blocks := func(raw ...string) agent.Content {
 		var c agent.Content
-		if err := json.Unmarshal([]byte("["+strings.Join(raw, ",")+"]"), &c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte("["+strings.Join(raw, ",")+"]"), &c))
 		return c
 	}
 	calls := []agent.ToolCall{{ID: "c1", Name: "ls", Args: json.RawMessage(`{"path":"/"}`)}, {ID: "c2", Name: "pwd"}}
@@ -188,12 +184,8 @@ func TestMessagesKeepTheirShape(t *testing.T) {
 			body, _ := sent(t, openai.Config{Dialect: d},
 				&agent.Request{System: "sys", Messages: []*agent.Message{&c.msg}})
 			var got, want any
-			if err := json.Unmarshal([]byte(`[{"role":"system","content":"sys"},`+c.want+`]`), &want); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(body["messages"], &got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(`[{"role":"system","content":"sys"},`+c.want+`]`), &want))
+			must.Do(t, json.Unmarshal(body["messages"], &got))
 			a, _ := json.Marshal(got)
 			b, _ := json.Marshal(want)
 			if string(a) != string(b) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // keeping is a connection that keeps the request of an answer, as that of net/http does.
@@ -26,10 +27,7 @@ func (k *keeping) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestNoBodyIsKeptWhileTheAnswerIsRead(t *testing.T) {
 	conn := &keeping{}
-	m, err := New(Config{Model: "m", BaseURL: "http://model.test/v1", Client: &http.Client{Transport: conn}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(Config{Model: "m", BaseURL: "http://model.test/v1", Client: &http.Client{Transport: conn}}))(t)
 	read := false
 	req := &agent.Request{Messages: []*agent.Message{{ID: "q", Type: agent.TypeHuman, Content: agent.Text("hello")}}}
 	for _, err := range m.Stream(context.Background(), req) {
@@ -51,21 +49,13 @@ func TestNoBodyIsKeptWhileTheAnswerIsRead(t *testing.T) {
 
 func TestPayload(t *testing.T) {
 	p := newPayload([]byte("body"))
-	first, err := p.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := p.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(p.open())(t)
+	second := must.Get(p.open())(t)
 	p.drop()
 	if b, err := io.ReadAll(first); err != nil || !bytes.Equal(b, []byte("body")) {
 		t.Fatalf("a reader that was open got %q, %v", b, err)
 	}
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, second.Close())
 	if b, err := io.ReadAll(second); err != nil || len(b) > 0 {
 		t.Fatalf("a closed reader got %q, %v", b, err)
 	}

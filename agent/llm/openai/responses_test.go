@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/llmerr"
 	"fawn/agent/llm/openai"
 )
@@ -26,9 +27,7 @@ func responder(t *testing.T, kind, body string) (url string, sent *map[string]an
 			io.WriteString(w, `{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions.","code":null}}`)
 			return
 		}
-		if err := json.NewDecoder(r.Body).Decode(sent); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, json.NewDecoder(r.Body).Decode(sent))
 		w.Header().Set("Content-Type", kind)
 		io.WriteString(w, body)
 	}))
@@ -109,10 +108,7 @@ func TestAModelOfTheResponsesAPIIsFoundOut(t *testing.T) {
 			t.Fatalf("%v, %q", err, got.Content.Text)
 		}
 	}
-	raw, err := json.Marshal(*sent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(*sent))(t)
 	want := `{"include":["reasoning.encrypted_content"],"input":[{"content":"one","role":"user"},{"content":"first","role":"assistant"},{"content":"two","role":"user"},` +
 		`{"arguments":"{}","call_id":"c1","name":"ls","type":"function_call"},{"call_id":"c1","output":"x","type":"function_call_output"},{"content":"second","role":"assistant"},{"content":"three","role":"user"},` +
 		`{"content":[{"text":"see","type":"input_text"},{"image_url":"data:image/png;base64,AA==","type":"input_image"}],"role":"user"}],"instructions":"sys","max_output_tokens":9,"model":"gpt-next","reasoning":{"effort":"low"},"store":false,"stream":true}`

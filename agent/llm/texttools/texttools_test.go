@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/llmerr"
 	"fawn/agent/llm/texttools"
 )
@@ -41,10 +42,7 @@ func said(finish string, pieces ...string) agenttest.Reply {
 
 func answer(t *testing.T, m agent.Model, req *agent.Request) *agent.Message {
 	t.Helper()
-	got, err := agent.Collect("m", m.Stream(t.Context(), req))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(agent.Collect("m", m.Stream(t.Context(), req)))(t)
 	return got
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/llm/llmerr"
 	"fawn/agent/llm/wire"
 )
@@ -28,10 +29,7 @@ func ask(t *testing.T, client *http.Client, address string) (last error) {
 		return true
 	},
 		func(ctx context.Context) (*http.Response, error) {
-			r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody))(t)
 			return wire.Client(client).Do(r)
 		}, func(*http.Response, *wire.Patience) error { return nil })
 	return last
@@ -48,15 +46,9 @@ func secure(t *testing.T, edit func(*x509.Certificate)) (address string, roots *
 	if edit != nil {
 		edit(&issued)
 		key := s.TLS.Certificates[0].PrivateKey
-		raw, err := x509.CreateCertificate(rand.Reader, &issued, &issued, s.Certificate().PublicKey, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(x509.CreateCertificate(rand.Reader, &issued, &issued, s.Certificate().PublicKey, key))(t)
 		s.TLS.Certificates[0] = tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
-		leaf, err := x509.ParseCertificate(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		leaf := must.Get(x509.ParseCertificate(raw))(t)
 		roots = x509.NewCertPool()
 		roots.AddCert(leaf)
 	}
@@ -121,9 +113,7 @@ func TestImagesOfEveryShape(t *testing.T) {
 		`{"type":"image_url"}`: "",
 	} {
 		var b wire.Block
-		if err := json.Unmarshal([]byte(in), &b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(in), &b))
 		img, ok := b.Image()
 		if got := img.Address(); got != want || ok != (want != "") {
 			t.Errorf("%s is %q, %v", in, got, ok)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/clusterstate"
 	"fawn/agent/mcp/ask"
 	"fawn/store"
@@ -27,32 +28,20 @@ type node struct {
 func open(t *testing.T, url, wake string) node {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: "ask", Cluster: true,
-		Wake: wake, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: "ask", Cluster: true,
+		Wake: wake, Log: log}))(t)
 	t.Cleanup(func() { _ = db.Close() }) // some have ended before
-	keys, err := clusterstate.ParseKeys("the key of all who are here which is long")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := clusterstate.Open(t.Context(), db, keys, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(clusterstate.ParseKeys("the key of all who are here which is long"))(t)
+	rows := must.Get(clusterstate.Open(t.Context(), db, keys, log))(t)
 	return node{ask.NewBoard(rows, log), db}
 }
 
 func question(t *testing.T, thread string, patience time.Duration) *ask.Question {
 	t.Helper()
-	q, err := ask.New(ask.Sent{Thread: thread, Server: "s", Message: "Which size?", Patience: patience,
+	q := must.Get(ask.New(ask.Sent{Thread: thread, Server: "s", Message: "Which size?", Patience: patience,
 		Now:  time.Now(),
 		Veil: func(s string) string { return s }, Schema: map[string]any{"type": "object", "required": []string{"size"},
-			"properties": map[string]any{"size": map[string]any{"type": "string", "enum": []string{"s", "m"}}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+			"properties": map[string]any{"size": map[string]any{"type": "string", "enum": []string{"s", "m"}}}}}))(t)
 	return q
 }
 
@@ -84,10 +73,7 @@ func (n node) asks(t *testing.T, ctx context.Context, q *ask.Question) <-chan ou
 
 func (n node) open(t *testing.T, thread string) []*ask.Question {
 	t.Helper()
-	list, err := n.Open(t.Context(), thread)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(n.Open(t.Context(), thread))(t)
 	return list
 }
 
@@ -189,9 +175,7 @@ func TestAQuestionGoesWithItsCall(t *testing.T) {
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	done = a.asks(t, ctx, lost)
-	if err := a.db.Close(); err != nil { // it can write nothing any more, as one that was killed
-		t.Fatal(err)
-	}
+	must.Do(t, a.db.Close()) // it can write nothing any more, as one that was killed
 	cancel()
 	<-done
 	if list := b.open(t, "t"); len(list) != 0 {
@@ -217,9 +201,7 @@ func TestAThreadHasSoManyQuestions(t *testing.T) {
 	if len(list) != 8 {
 		t.Fatalf("%d are open", len(list))
 	}
-	if err := n.Answer(ctx, "t", list[0].ID, ask.Reply{Action: ask.Decline}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.Answer(ctx, "t", list[0].ID, ask.Reply{Action: ask.Decline}))
 	if r := got(t, all[0]); r.Action != ask.Decline {
 		t.Errorf("the oldest goes on with %+v", r)
 	}

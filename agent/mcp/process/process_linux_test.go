@@ -4,16 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp/process"
 )
 
 // TestWorkIsSeen: a process that computes changes its number, one that waits does not.
 func TestWorkIsSeen(t *testing.T) {
 	start := func(script string) *process.Process {
-		p, err := process.Start(process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Dir: t.TempDir()}, func(string) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(process.Start(process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Dir: t.TempDir()}, func(string) {}))(t)
 		t.Cleanup(p.End)
 		return p
 	}

@@ -9,30 +9,21 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp/switches"
 	"fawn/store"
 )
 
 func open(t *testing.T) *switches.Service {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}))(t)
+	t.Cleanup(func() { must.Report(t, db.Close()) })
 	return switches.New(db)
 }
 
 func get(t *testing.T, s *switches.Service, thread string) switches.Off {
 	t.Helper()
-	o, err := s.Off(t.Context(), thread)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(s.Off(t.Context(), thread))(t)
 	return o
 }
 
@@ -69,10 +60,7 @@ func TestServersAndTools(t *testing.T) {
 	s := open(t)
 	turn := func(server, tool string, on bool) switches.Off {
 		t.Helper()
-		o, err := s.Change(t.Context(), "one", func(o *switches.Off) { o.Turn(server, tool, on) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(s.Change(t.Context(), "one", func(o *switches.Off) { o.Turn(server, tool, on) }))(t)
 		return o
 	}
 	turn("a", "x", false)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp/tasks"
 	"fawn/store"
 )
@@ -15,10 +16,7 @@ import (
 // have the newest first, however many there are.
 func TestOneBadRowHidesNoOtherTask(t *testing.T) {
 	ctx := t.Context()
-	db, err := store.Open(ctx, store.Config{Dir: t.TempDir(), Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(ctx, store.Config{Dir: t.TempDir(), Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { db.Close() })
 	bad := map[string]int{}
 	book := tasks.Book{DB: db, Bad: func(thread, id string, err error) { bad[thread+" "+id]++ }}
@@ -30,16 +28,12 @@ func TestOneBadRowHidesNoOtherTask(t *testing.T) {
 		if i == 0 {
 			k.Status = tasks.Working
 		}
-		if err := book.Put(ctx, k); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, book.Put(ctx, k))
 	}
 	broken := "a " + tasks.NewID(begin.Add(time.Hour))
-	if err := db.Commit(ctx, store.Batch{KV: []store.KV{
+	must.Do(t, db.Commit(ctx, store.Batch{KV: []store.KV{
 		{Owner: store.Global, Space: "thread_mcp_task", Key: broken, Body: []byte(`{"id":7`)},
-		{Owner: store.Global, Space: "thread_mcp_task_open", Key: broken, Body: []byte(`{}`)}}}); err != nil {
-		t.Fatal(err)
-	}
+		{Owner: store.Global, Space: "thread_mcp_task_open", Key: broken, Body: []byte(`{}`)}}}))
 	list, err := book.List(ctx, "a", 2)
 	if err != nil || len(list) != 2 || list[0].Call != "c119" || list[1].Call != "c118" {
 		t.Errorf("%+v, %v", list, err)
@@ -60,17 +54,12 @@ func TestOneBadRowHidesNoOtherTask(t *testing.T) {
 
 // TestAWishIsSeenUntilTheTaskHasEnded: a task that is read while it ends is open and wished to end, or it is over.
 func TestAWishIsSeenUntilTheTaskHasEnded(t *testing.T) {
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), store.Config{Dir: t.TempDir()}))(t)
 	defer db.Close()
 	b, now := tasks.Book{DB: db}, time.Now()
 	for range 100 {
 		task := tasks.Task{ID: tasks.NewID(now), Thread: "one", Status: tasks.Working}
-		if err := errors.Join(b.Put(t.Context(), task), b.Cancel(t.Context(), "one", task.ID, now)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(b.Put(t.Context(), task), b.Cancel(t.Context(), "one", task.ID, now)))
 		over := task
 		over.Status, over.Cancelled = tasks.Cancelled, now
 		ended := make(chan error, 1)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs/runevent"
 )
 
@@ -62,14 +63,9 @@ func TestWhatAHelperSaysIsStoredOnce(t *testing.T) {
 	b := newBench(t, "t1")
 	said := &agent.Message{ID: "h", Type: agent.TypeAI,
 		Content: agent.Text(strings.Repeat("seven words of text in one message. ", 100))}
-	event, err := agent.Encode(map[string]any{"type": "task_running", "message": said, "message_index": 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	event := must.Get(agent.Encode(map[string]any{"type": "task_running", "message": said, "message_index": 1}))(t)
 	step := agent.Step{Node: agent.NodeModel, Patch: agent.State{Messages: []*agent.Message{said}}}
-	if err := b.rec.ChildStep(t.Context(), "tools:c", 1, step, Usage{}, []json.RawMessage{event}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.rec.ChildStep(t.Context(), "tools:c", 1, step, Usage{}, []json.RawMessage{event}))
 	b.step(t, agent.NodeTools)
 	evs, rows := b.stored(t)
 	if n := len(rows[0].Data); n > len(event)*5/4 {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs/eventlog"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -25,10 +26,7 @@ type bench struct {
 
 func newBench(t testing.TB, thread string) *bench {
 	t.Helper()
-	db, err := store.Open(context.Background(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(context.Background(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { db.Close() })
 	b := &bench{db: db}
 	b.open(t, thread)
@@ -39,9 +37,7 @@ func newBench(t testing.TB, thread string) *bench {
 func (b *bench) open(t testing.TB, thread string) {
 	t.Helper()
 	ctx := context.Background()
-	if err := b.db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: thread}, NewThread: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: thread}, NewThread: true}))
 	var err error
 	b.rec, err = Open(ctx, Config{DB: b.db, Log: eventlog.New(0), Thread: thread, Run: "run",
 		Base: Base{Number: -2, Versions: map[string]int64{}}})
@@ -54,22 +50,14 @@ func (b *bench) open(t testing.TB, thread string) {
 func (b *bench) step(t testing.TB, node string, msgs ...*agent.Message) {
 	t.Helper()
 	p := agent.State{Messages: msgs}
-	if err := b.state.Apply(p); err != nil {
-		t.Fatal(err)
-	}
-	err := b.rec.Step(context.Background(), agent.Step{Node: node, Patch: p, State: &b.state, Next: []string{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.state.Apply(p))
+	must.Do(t, b.rec.Step(context.Background(), agent.Step{Node: node, Patch: p, State: &b.state, Next: []string{}}))
 }
 
 // stored reads all rows of the thread.
 func (b *bench) stored(t testing.TB) (evs []runevent.Event, rows []store.Event) {
 	t.Helper()
-	rows, err := b.db.Events(context.Background(), b.rec.thread, 0, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows = must.Get(b.db.Events(context.Background(), b.rec.thread, 0, 0, 0))(t)
 	for _, row := range rows {
 		part, err := eventlog.Expand(context.Background(), b.db, row)
 		if err != nil {
@@ -85,10 +73,7 @@ func (b *bench) shown(t testing.TB) (evs []runevent.Event) {
 	t.Helper()
 	r := eventlog.NewReader(b.db, store.Run{ID: b.rec.run, ThreadID: b.rec.thread}, b.rec.log)
 	for after := int64(0); ; after = evs[len(evs)-1].To {
-		more, err := r.Ready(context.Background(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		more := must.Get(r.Ready(context.Background(), after))(t)
 		if len(more) == 0 {
 			return evs
 		}

@@ -6,17 +6,15 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs/eventlog"
 )
 
 // input is a turn whose input is to be stored, and how to.
 func input(t *testing.T, b *bench) (store func() error) {
 	t.Helper()
-	store, err := b.rec.Input(t.Context(), &agent.Turn{NewID: func() string { return "in" }},
-		agent.State{Messages: []*agent.Message{{Type: agent.TypeHuman, Content: agent.Text("hello")}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store = must.Get(b.rec.Input(t.Context(), &agent.Turn{NewID: func() string { return "in" }},
+		agent.State{Messages: []*agent.Message{{Type: agent.TypeHuman, Content: agent.Text("hello")}}}))(t)
 	return store
 }
 
@@ -33,16 +31,11 @@ func TestWhatIsToldMeanwhileComesBehindTheInput(t *testing.T) {
 		t.Fatalf("something came before the input was stored: %v", err)
 	default:
 	}
-	if err := store(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store())
 	if err := <-told; err != nil {
 		t.Fatal(err)
 	}
-	rows, err := b.db.Events(t.Context(), "t", 0, 1<<60, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(b.db.Events(t.Context(), "t", 0, 1<<60, 1<<20))(t)
 	if len(rows) == 0 || rows[0].Kind != eventlog.RowStep {
 		t.Errorf("the input is not the first that is stored: %v", rows)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs/request"
 )
 
@@ -37,18 +38,13 @@ func FuzzPrepare(f *testing.F) {
 		if in.Given && cmd.Given {
 			t.Fatalf("%s: both an input and a command are carried out", body)
 		}
-		stored, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := must.Get(json.Marshal(r))(t)
 		if hasSecrets(r.Context) || hasSecrets(member(r.Config, "context")) ||
 			hasSecrets(member(r.Config, "configurable")) {
 			t.Fatalf("secrets are stored: %s", stored)
 		}
 		var again request.Request
-		if err := json.Unmarshal(stored, &again); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(stored, &again))
 		if now, then, err := again.Parse(); err != nil || now.Given != in.Given || then.Given != cmd.Given {
 			t.Fatalf("%s is stored as %s: %v", body, stored, err)
 		}
@@ -77,9 +73,7 @@ func TestWhatIsWrongWithARequestIsSaid(t *testing.T) {
 		`{"config":[]}`:                        "config",
 	} {
 		var r request.Request
-		if err := json.Unmarshal([]byte(body), &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(body), &r))
 		_, _, err := r.Prepare()
 		if !errors.Is(err, request.ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", body, err, want)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs/runevent"
 )
 
@@ -70,10 +71,7 @@ func TestPieces(t *testing.T) {
 		{Kind: runevent.KindCall, Data: json.RawMessage(`{"index":0,"id":"c1","name":"ls","args":"{}"}`)},
 		{Kind: runevent.KindFinish, Data: json.RawMessage(`{"finish":"stop","model":"m","usage":{"total_tokens":3}}`)},
 	} {
-		k, err := runevent.DraftPiece(ev)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(runevent.DraftPiece(ev))(t)
 		m.Sofar.Add(k)
 	}
 	got := m.Sofar.Message("a", true)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 )
 
@@ -18,10 +19,7 @@ func FuzzUnfold(f *testing.F) {
 	tool := agent.TextResult("result").Message("r", ai.ToolCalls[0])
 	bodies := map[int64][]byte{}
 	for row, m := range map[int64]*agent.Message{1: ai, 2: tool} {
-		body, err := agent.Encode(m)
-		if err != nil {
-			f.Fatal(err)
-		}
+		body := must.Get(agent.Encode(m))(f)
 		bodies[row] = body
 	}
 	frames := func(parts ...any) iter.Seq[[]byte] {
@@ -36,10 +34,7 @@ func FuzzUnfold(f *testing.F) {
 		}
 		return out.All()
 	}
-	end, err := EncodeToolEnd(agent.Event{Message: "r", Call: ai.ToolCalls[0], Result: agent.TextResult("result")})
-	if err != nil {
-		f.Fatal(err)
-	}
+	end := must.Get(EncodeToolEnd(agent.Event{Message: "r", Call: ai.ToolCalls[0], Result: agent.TextResult("result")}))(f)
 	all := frames('m', `{"id":"m"}`, 'r', "why", 't', "some ", 't', "text", 'c',
 		`{"index":0,"id":"c1","name":"look","args":"{\"a\":1}"}`, 'f',
 		`{"usage":{"input_tokens":0,"output_tokens":0,"total_tokens":3},"finish":"stop"}`, 's',

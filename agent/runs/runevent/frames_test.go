@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 )
 
 // TestFramesComeBackInTheirOrder, whatever their sizes, and after a step is over.
@@ -69,10 +70,7 @@ func TestFoldRefersOnlyToWhatIsTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &agent.Message{ID: "m", Type: agent.TypeAI, Content: agent.Text(stored)}
-			body, err := json.Marshal(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := must.Get(json.Marshal(m))(t)
 			var f Frames
 			f.Delta(KindMessage, 0, `{"id":"m"}`)
 			for _, p := range c.pieces {
@@ -82,10 +80,7 @@ func TestFoldRefersOnlyToWhatIsTheSame(t *testing.T) {
 			if got := !bytes.Contains(folded, []byte(c.pieces[0])); got != c.refers {
 				t.Errorf("refers to the message: %v, want %v", got, c.refers)
 			}
-			evs, err := Unfold(folded, 1, func(int64) ([]byte, error) { return body, nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			evs := must.Get(Unfold(folded, 1, func(int64) ([]byte, error) { return body, nil }))(t)
 			var got []string
 			for _, ev := range evs {
 				if ev.Kind == KindText {

@@ -24,6 +24,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/memory"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/skills"
 	"fawn/agent/skills/fetch"
 )
@@ -84,9 +85,7 @@ func forge(t *testing.T) (base string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(work, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(work, 0o755))
 	run("init", "-q", "-b", "main")
 	write("README.md", "skills", 0o644)
 	write("skills/pdf/SKILL.md", skill("pdf", "old"), 0o644)
@@ -139,20 +138,11 @@ func bring(t *testing.T, address string) (files map[string]string, archive []byt
 	if err != nil {
 		return nil, nil, err
 	}
-	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 	files = map[string]string{}
 	for _, f := range z.File {
-		in, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(f.Open())(t)
+		text := must.Get(io.ReadAll(in))(t)
 		files[f.Name] = f.Mode().String()[:1] + string(text)
 	}
 	return files, b.Bytes(), nil
@@ -204,16 +194,10 @@ func TestRepositories(t *testing.T) {
 
 // TestWhatComesIsInstalled takes the archive of a repository through the gate of the library.
 func TestWhatComesIsInstalled(t *testing.T) {
-	_, archive, err := bring(t, forge(t)+"/own/skills.git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, archive := must.Get2(bring(t, forge(t)+"/own/skills.git"))(t)
 	dir := t.TempDir()
-	lib, err := skills.Open(skills.Options{Path: func() string { return dir + "/skills" },
-		State: func() string { return dir + "/state.json" }, Shown: dir + "/shown"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lib := must.Get(skills.Open(skills.Options{Path: func() string { return dir + "/skills" },
+		State: func() string { return dir + "/state.json" }, Shown: dir + "/shown"}))(t)
 	p, err := lib.Inspect(bytes.NewReader(archive), int64(len(archive)), true)
 	if err != nil || !slices.Equal(p.Runs, []string{"scripts/go.sh"}) || len(p.Findings) != 1 ||
 		!strings.Contains(p.Findings[0].Text, "links are left out") {
@@ -230,11 +214,8 @@ func TestWhatComesIsInstalled(t *testing.T) {
 
 func TestFolder(t *testing.T) {
 	var b bytes.Buffer
-	err := fetch.Folder(fstest.MapFS{"SKILL.md": {Data: []byte("x")}, "a/b.sh": {Data: []byte("y"), Mode: 0o755},
-		".git/config": {Data: []byte("secret")}, "l": {Data: []byte("/etc"), Mode: os.ModeSymlink}}, &b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fetch.Folder(fstest.MapFS{"SKILL.md": {Data: []byte("x")}, "a/b.sh": {Data: []byte("y"), Mode: 0o755},
+		".git/config": {Data: []byte("secret")}, "l": {Data: []byte("/etc"), Mode: os.ModeSymlink}}, &b))
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	if err != nil || len(z.File) != 2 || z.File[0].Name != "SKILL.md" || z.File[1].Name != "a/b.sh" ||
 		z.File[1].Mode() != 0o755 {
@@ -248,13 +229,8 @@ func TestTreesThatStandInManyPlaces(t *testing.T) {
 	put := func(tree *object.Tree) plumbing.Hash {
 		t.Helper()
 		o := s.NewEncodedObject()
-		if err := tree.Encode(o); err != nil {
-			t.Fatal(err)
-		}
-		hash, err := s.SetEncodedObject(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tree.Encode(o))
+		hash := must.Get(s.SetEncodedObject(o))(t)
 		return hash
 	}
 	hash := put(&object.Tree{})

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/xuri/excelize/v2"
+
+	"fawn/agent/agenttest/must"
 )
 
 // run carries out a command in a folder with files.
@@ -19,9 +21,7 @@ func run(t *testing.T, files map[string]string, args ...string) (dir, out, warn 
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for i, a := range args {
 		args[i] = strings.ReplaceAll(a, "@", dir+"/")
@@ -34,18 +34,11 @@ func run(t *testing.T, files map[string]string, args ...string) (dir, out, warn 
 func TestWhatCannotBeDoneIsSaid(t *testing.T) {
 	t.Parallel()
 	book := excelize.NewFile()
-	if _, err := book.NewSheet("Two"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(book.NewSheet("Two"))(t)
 	for _, sheet := range []string{"Sheet1", "Two"} {
-		if err := book.SetCellValue(sheet, "A1", "x"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, book.SetCellValue(sheet, "A1", "x"))
 	}
-	b, err := book.WriteToBuffer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(book.WriteToBuffer())(t)
 	files := map[string]string{"a.csv": "x,y\na,1\nb,2\n", "text.csv": "x\na\n", "neg.csv": "x,y\na,-1\n",
 		"big.csv": "x,y\na,1e200\n", "empty.csv": "",
 		"latin.md": "caf\xe9", "far.md": "![x](https://example.com/x.png)", "svg.md": "![x](x.svg)",
@@ -138,10 +131,7 @@ func TestBooksOfExcelAreRead(t *testing.T) {
 	set("E2", "007", "")
 	set("F2", true, "")
 	set("D4", "after an empty row", "")
-	b, err := f.WriteToBuffer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(f.WriteToBuffer())(t)
 	dir, out, warn, code := run(t, map[string]string{"a.xlsx": b.String()}, "table", "@a.xlsx", "@a.csv")
 	const want = "day,when,money,name,code,yes\n2024-03-31,2024-03-31 18:00:00,1234.5678,Müller & <Söhne>,007,TRUE\n,,,after an empty row,,\n"
 	if got, err := os.ReadFile(filepath.Join(dir, "a.csv")); err != nil || string(got) != want {
@@ -152,10 +142,7 @@ func TestBooksOfExcelAreRead(t *testing.T) {
 		&stdout, &stderr); code != 0 {
 		t.Fatal(stderr.String())
 	}
-	back, err := excelize.OpenFile(filepath.Join(dir, "b.xlsx"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(excelize.OpenFile(filepath.Join(dir, "b.xlsx")))(t)
 	defer back.Close()
 	rows, err := back.GetRows("Sheet1", excelize.Options{RawCellValue: true})
 	if err != nil || len(rows) != 3 ||
@@ -198,10 +185,7 @@ func TestChartsOfAllKinds(t *testing.T) {
 			if code != 0 || strings.Contains(warn, "销") != (format == "png" && strings.Contains(args, "pie") && machineFont() == nil) {
 				t.Errorf("%s %s: %q", args, format, warn)
 			}
-			b, err := os.ReadFile(filepath.Join(dir, "o."+format))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(os.ReadFile(filepath.Join(dir, "o."+format)))(t)
 			if format == "svg" && (strings.Contains(string(b), "NaN") || !bytes.HasSuffix(b, []byte("</svg>\n"))) {
 				t.Errorf("%s: %s", args, b)
 			}
@@ -231,21 +215,13 @@ func TestChartsAreOfficesOwn(t *testing.T) {
 		if code != 0 || warn != "" {
 			t.Fatalf("%s: %d %s", kind, code, warn)
 		}
-		z, err := zip.OpenReader(filepath.Join(dir, "o."+kind))
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(zip.OpenReader(filepath.Join(dir, "o."+kind)))(t)
 		defer z.Close()
 		all := map[string]string{}
 		for _, f := range z.File {
-			r, err := f.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(f.Open())(t)
 			var b bytes.Buffer
-			if _, err := b.ReadFrom(r); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.ReadFrom(r))(t)
 			all[f.Name] = b.String()
 		}
 		root := map[string]string{"pptx": "ppt", "docx": "word"}[kind]
@@ -285,14 +261,8 @@ func TestHeadingsStayWithWhatTheyAreAbove(t *testing.T) {
 	things := []string{"Words.", "| a | b |\n|---|---|\n| 1 | 2 |", "```chart\n\nx,y\na,1\n```", "```\ncode\n```", "- item"}
 	for n := range 50 {
 		text := "# T\n\n" + strings.Repeat("Line.\n\n", n) + "## Head\n\n### Lower\n\n" + things[n%len(things)] + "\n"
-		d, err := parse([]byte(text), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := newPDF()
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(parse([]byte(text), ""))(t)
+		f := must.Get(newPDF())(t)
 		p := &paper{pdf: f, marks: map[[2]int]int{}}
 		p.turn()
 		head := 0
@@ -300,9 +270,7 @@ func TestHeadingsStayWithWhatTheyAreAbove(t *testing.T) {
 			if b.kind == heading {
 				p.need(p.together(d.blocks[i:]))
 			}
-			if err := p.block(b, i); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.block(b, i))
 			if b.kind == heading {
 				head = len(f.pages)
 			} else if i > 0 && d.blocks[i-1].kind == heading && len(f.pages) != head {
@@ -336,14 +304,9 @@ func TestTextsOfSlidesStandWhereTheyWere(t *testing.T) {
 		t.Fatal(err, warn)
 	}
 	defer z.Close()
-	r, err := z.Open("ppt/slides/slide1.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(z.Open("ppt/slides/slide1.xml"))(t)
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(r); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.ReadFrom(r))(t)
 	at := func(word string) (y int) {
 		head, _, found := strings.Cut(b.String(), ">"+word+"<")
 		if !found {
@@ -368,14 +331,8 @@ func TestSlidesBeginAtLinesOrHeadings(t *testing.T) {
 		"---\ntitle: T\n---\n# A\n---\n# B\n- x":                                "A* B",
 		"---\n# A\n---\n# B":                                                    "A* B*",
 	} {
-		d, err := parse([]byte(source), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := d.slides()
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(parse([]byte(source), ""))(t)
+		list := must.Get(d.slides())(t)
 		var got []string
 		for _, s := range list {
 			name := plain(s.title)

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 // slideParts makes a presentation, and returns its parts by their names and the warnings.
@@ -18,21 +20,12 @@ func slideParts(t *testing.T, deck string) (parts map[string]string, warn string
 	if code != 0 {
 		t.Fatal(code, warn)
 	}
-	z, err := zip.OpenReader(filepath.Join(dir, "o.pptx"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(zip.OpenReader(filepath.Join(dir, "o.pptx")))(t)
 	defer z.Close()
 	parts = map[string]string{}
 	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(f.Open())(t)
+		b := must.Get(io.ReadAll(r))(t)
 		parts[f.Name] = string(b)
 	}
 	return parts, warn
@@ -56,9 +49,7 @@ func boxes(t *testing.T, slide string) (out []named) {
 		}
 		one := named{name: m[1]}
 		for i, to := range []*float64{&one.x, &one.y, &one.w, &one.h} {
-			if _, err := fmt.Sscan(at[i+1], to); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fmt.Sscan(at[i+1], to))(t)
 			*to /= emu
 		}
 		out = append(out, one)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/skills/skilltool"
 )
 
@@ -14,9 +15,7 @@ import (
 func infoOf(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "t.csv")
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(content), 0o600))
 	var out, problems bytes.Buffer
 	if code := skilltool.Run([]string{"info", file}, &out, &problems); code != 0 {
 		t.Fatalf("exit %d: %s", code, problems.String())

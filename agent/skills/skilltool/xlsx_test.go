@@ -10,6 +10,8 @@ import (
 	"github.com/xuri/excelize/v2"
 	"golang.org/x/image/font/gofont/gomono"
 	"golang.org/x/image/font/sfnt"
+
+	"fawn/agent/agenttest/must"
 )
 
 const budget = `# Budget 2027
@@ -44,10 +46,7 @@ func TestBooksHaveSheetsFormulasAndCharts(t *testing.T) {
 	if code != 0 || warn != "" {
 		t.Fatal(code, warn)
 	}
-	f, err := excelize.OpenFile(filepath.Join(dir, "o.xlsx"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(excelize.OpenFile(filepath.Join(dir, "o.xlsx")))(t)
 	defer f.Close()
 	const plan = "Plan 2027 地区"
 	if got := strings.Join(f.GetSheetList(), "|"); got != "Assumptions|"+plan {
@@ -97,10 +96,7 @@ func TestResultsOfAColumnLookAlike(t *testing.T) {
 	if code != 0 {
 		t.Fatal(code)
 	}
-	f, err := excelize.OpenFile(filepath.Join(dir, "o.xlsx"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(excelize.OpenFile(filepath.Join(dir, "o.xlsx")))(t)
 	defer f.Close()
 	for _, c := range []struct{ sheet, column, shown string }{
 		{"Bill", "D", "1,242.45|799.60|100.00|2,142.05"},
@@ -112,10 +108,7 @@ func TestResultsOfAColumnLookAlike(t *testing.T) {
 	} {
 		var got []string
 		for row := range strings.Count(c.shown, "|") + 1 {
-			cell, err := f.GetCellValue(c.sheet, c.column+strconv.Itoa(row+2))
-			if err != nil {
-				t.Fatal(err)
-			}
+			cell := must.Get(f.GetCellValue(c.sheet, c.column+strconv.Itoa(row+2)))(t)
 			got = append(got, cell)
 		}
 		if strings.Join(got, "|") != c.shown {
@@ -147,10 +140,7 @@ func TestWhatBooksCannotHoldIsSaid(t *testing.T) {
 func TestChartsTakeTheTableAbove(t *testing.T) {
 	t.Parallel()
 	const text = "| Region | k€ | Change |\n|---|---|---|\n| N | 1,200 | −3 % |\n| S | € 900 | +2 % |\n| **Sum** | 2,100 | |\n\n```chart\ntype: hbar\ny: k€\n```\n"
-	d, err := parse([]byte(text), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(parse([]byte(text), ""))(t)
 	c := d.blocks[1].graph
 	if strings.Join(c.labels, " ") != "N S" || len(c.series) != 1 || c.series[0].values[0] != 1200 || c.series[0].values[1] != 900 {
 		t.Errorf("%v %v", c.labels, c.series)
@@ -180,10 +170,7 @@ func TestNumbersStayWithTheirUnits(t *testing.T) {
 // TestFontsInsidePDFsHaveWhatIsUsed and none of the rest; letters made of others keep these.
 func TestFontsInsidePDFsHaveWhatIsUsed(t *testing.T) {
 	t.Parallel()
-	f, err := newPDF()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(newPDF())(t)
 	for i, a := range f.faces {
 		used := []sfnt.GlyphIndex{f.glyph(i, 'A'), f.glyph(i, 'é'), f.glyph(i, '0')}
 		data, err := subset(a.data, used)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"fawn/agent/agenttest/must"
 )
 
 // ledger keeps the errors of a stand-in instead of failing its test.
@@ -122,10 +124,7 @@ func (c refusal) try(t *testing.T, mutate func(*State)) string {
 	if mutate != nil {
 		mutate(state)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), c.method, state.URL+prefix+c.path, strings.NewReader(c.body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), c.method, state.URL+prefix+c.path, strings.NewReader(c.body)))(t)
 	if c.kind != "" {
 		r.Header.Set("Content-Type", c.kind)
 	}
@@ -312,10 +311,7 @@ func TestInventedFieldsOfEventsAreFound(t *testing.T) {
 		{"wecom", "aibot_msg_callback text", `{"msgid":"m","user":"u"}`, "user is unknown"},
 		{"wecom", "aibot_msg_callback", `{"from":"u"}`, "from is string"},
 	} {
-		v, err := decodeOne([]byte(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(decodeOne([]byte(c.body)))(t)
 		var wrong []string
 		for _, one := range newRules(c.app).checkSaid("EVENT", c.event, v, false) {
 			if !strings.Contains(one, missingField) {

@@ -1,0 +1,38 @@
+// Package must ends a test with the error of a call that the rest of the test needs.
+package must
+
+import "testing"
+
+// Do ends a test with an error, if there is one.
+func Do(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Report fails a test with an error, if there is one, and lets it go on.
+func Report(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Error(err)
+	}
+}
+
+// Get returns what gives the value of a call in a test, or ends the test with its error: must.Get(os.ReadFile(name))(t).
+func Get[T any](v T, err error) func(testing.TB) T {
+	return func(tb testing.TB) T {
+		tb.Helper()
+		Do(tb, err)
+		return v
+	}
+}
+
+// Get2 is Get for calls with two values.
+func Get2[A, B any](a A, b B, err error) func(testing.TB) (A, B) {
+	return func(tb testing.TB) (A, B) {
+		tb.Helper()
+		Do(tb, err)
+		return a, b
+	}
+}
