@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -83,9 +84,7 @@ func (b *browser) do(t *testing.T, method, path, body string, headers ...string)
 // decodeAs is the JSON of a body.
 func decodeAs[T any](t *testing.T, body string) (v T) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(body), &v); err != nil {
-		t.Fatalf("%v: %s", err, body)
-	}
+	webtest.OK(t, json.Unmarshal([]byte(body), &v), body)
 	return v
 }
 
@@ -97,9 +96,7 @@ func (s *server) owner(t *testing.T) *browser {
 	b := &browser{s, map[string]string{}}
 	a := b.do(t, "POST", "/api/v1/auth/initialize",
 		`{"email":"ann@x.org","password":"`+correct+`","token":"`+s.setupToken(t)+`"}`)
-	if a.status != http.StatusCreated {
-		t.Fatalf("initialize: %d %s", a.status, a.body)
-	}
+	a.must(t, "initialize", http.StatusCreated)
 	return b
 }
 
@@ -107,18 +104,11 @@ func (s *server) owner(t *testing.T) *browser {
 func (b *browser) member(t *testing.T, email, role string) *browser {
 	t.Helper()
 	a := b.do(t, "POST", "/api/v1/auth/users", `{"email":"`+email+`","role":"`+role+`"}`)
-	if a.status != http.StatusCreated {
-		t.Fatalf("invite: %d %s", a.status, a.body)
-	}
+	a.must(t, "invite", http.StatusCreated)
 	link := decodeAs[struct{ Link, Token string }](t, a.body)
 	m := &browser{b.server, map[string]string{}}
-	if !strings.Contains(link.Link, "/setup?token="+link.Token) {
-		t.Errorf("the link is %s", link.Link)
-	}
-	if a := m.do(t, "POST", "/api/v1/auth/link",
-		`{"token":"`+link.Token+`","password":"`+correct+`"}`); a.status != http.StatusCreated {
-		t.Fatalf("join: %d %s", a.status, a.body)
-	}
+	webtest.Holds(t, "the link", link.Link, "/setup?token="+link.Token)
+	m.do(t, "POST", "/api/v1/auth/link", `{"token":"`+link.Token+`","password":"`+correct+`"}`).must(t, "join", http.StatusCreated)
 	return m
 }
 
@@ -126,9 +116,7 @@ func (b *browser) member(t *testing.T, email, role string) *browser {
 func (b *browser) token(t *testing.T, scope string) string {
 	t.Helper()
 	a := b.do(t, "POST", "/api/v1/auth/pats", `{"name":"`+scope+`","scopes":["`+scope+`"],"expires_in_days":7}`)
-	if a.status != http.StatusCreated {
-		t.Fatalf("token: %d %s", a.status, a.body)
-	}
+	a.must(t, "token", http.StatusCreated)
 	return decodeAs[struct{ Token string }](t, a.body).Token
 }
 
@@ -146,23 +134,16 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 		a.header.Get("Location") != "/login?next=%2Fworkspace%2Fchats%3Fx%3D1" {
 		t.Errorf("a page: %d %s", a.status, a.header.Get("Location"))
 	}
-	if a := s.send(t, "GET", "/health", ""); a.status != http.StatusOK || strings.Contains(a.body, "sandbox") {
-		t.Errorf("health: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/health", "").want(t, "health", http.StatusOK, "!sandbox")
 	const bare = `{"needs_setup":true,"registration_enabled":false}`
 	if a := s.send(t, "GET", "/api/v1/auth/setup-status", ""); strings.TrimSpace(a.body) != bare {
 		t.Errorf("setup-status: %s", a.body)
 	}
 	const who = `{"email":"ann@x.org","password":"correct horse"}`
-	if a := s.send(t, "POST", "/api/v1/auth/initialize", who); a.status != http.StatusForbidden {
-		t.Errorf("whoever comes first owns the server: %d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/api/v1/auth/initialize", who).want(t, "whoever comes first owns the server", http.StatusForbidden)
 	b := s.opened(t)
 	a = b.do(t, "POST", "/api/v1/auth/initialize", who)
-	if a.status != http.StatusCreated || !strings.Contains(a.body, `"id":"default"`) ||
-		!strings.Contains(a.body, `"system_role":"admin"`) {
-		t.Fatalf("initialize: %d %s", a.status, a.body)
-	}
+	a.must(t, "initialize", http.StatusCreated, `"id":"default"`, `"system_role":"admin"`)
 	var session, csrf string
 	for _, c := range a.header.Values("Set-Cookie") {
 		if strings.HasPrefix(c, account.CookieSession) {
@@ -171,33 +152,17 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 			csrf = c
 		}
 	}
-	if !strings.Contains(session, "HttpOnly") || !strings.Contains(session, "SameSite=Lax") ||
-		!strings.Contains(session, "Path=/;") || strings.Contains(session, "Secure") {
-		t.Errorf("session: %s", session)
-	}
-	if strings.Contains(csrf, "HttpOnly") || !strings.Contains(csrf, "SameSite=Strict") {
-		t.Errorf("csrf: %s", csrf)
-	}
-	if a := s.send(t, "POST", "/api/v1/auth/initialize", who); a.status != http.StatusConflict ||
-		!strings.Contains(a.body, "system_already_initialized") {
-		t.Errorf("again: %d %s", a.status, a.body)
-	}
-	if a := b.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK ||
-		!strings.Contains(a.body, `"email":"ann@x.org"`) || !strings.Contains(a.body, `"oauth_provider":null`) ||
-		!strings.Contains(a.body, `"needs_setup":false`) {
-		t.Errorf("me: %d %s", a.status, a.body)
-	}
+	webtest.Holds(t, "session", session, "HttpOnly", "SameSite=Lax", "Path=/;", "!Secure")
+	webtest.Holds(t, "csrf", csrf, "!HttpOnly", "SameSite=Strict")
+	s.send(t, "POST", "/api/v1/auth/initialize", who).want(t, "again", http.StatusConflict, "system_already_initialized")
+	b.do(t, "GET", "/api/v1/auth/me", "").want(t, "me", http.StatusOK, `"email":"ann@x.org"`, `"oauth_provider":null`, `"needs_setup":false`)
 	for want, header := range map[string]string{"CSRF token missing. Include X-CSRF-Token header.": "",
 		"CSRF token mismatch.": "wrong"} {
 		a := s.send(t, "POST", "/api/threads", "{}", "Cookie", b.headers()[1], account.HeaderCSRF, header)
-		if a.status != http.StatusForbidden || !strings.Contains(a.body, want) {
-			t.Errorf("CSRF header %q: %d %s", header, a.status, a.body)
-		}
+		a.want(t, fmt.Sprintf("CSRF header %q", header), http.StatusForbidden, want)
 	}
 	for _, path := range []string{"/api/threads", "/api/langgraph/threads", "/threads"} {
-		if a := b.do(t, "POST", path, "{}"); a.status != http.StatusOK {
-			t.Errorf("POST %s: %d %s", path, a.status, a.body)
-		}
+		b.do(t, "POST", path, "{}").want(t, "POST "+path, http.StatusOK)
 	}
 	if a := b.do(t, "GET", "/", "", "Accept", "text/html"); a.status >= 400 ||
 		strings.Contains(a.header.Get("Location"), "login") {
@@ -207,10 +172,7 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 	if a := b.do(t, "POST", "/api/v1/auth/logout", ""); a.status != http.StatusOK || len(b.cookies) != 1 {
 		t.Errorf("logout: %d %v", a.status, b.cookies)
 	}
-	if a := s.send(t, "GET", "/api/v1/auth/me", "", old...); a.status != http.StatusUnauthorized ||
-		!strings.Contains(a.body, "token_invalid") {
-		t.Errorf("after the logout: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/api/v1/auth/me", "", old...).want(t, "after the logout", http.StatusUnauthorized, "token_invalid")
 	form := url.Values{"username": {"Ann@x.org"}, "password": {correct}, "remember_me": {"true"}}
 	const kind = "application/x-www-form-urlencoded"
 	if a := b.do(t, "POST", "/api/v1/auth/login/local", form.Encode(),
@@ -218,18 +180,10 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 		strings.TrimSpace(a.body) != `{"expires_in":2592000,"needs_setup":false}` {
 		t.Fatalf("login: %d %s", a.status, a.body)
 	}
-	if a := b.do(t, "POST", "/api/v1/auth/change-password",
-		`{"current_password":"wrong horse","new_password":"battery staple"}`); a.status != http.StatusBadRequest ||
-		!strings.Contains(a.body, "invalid_credentials") {
-		t.Errorf("change-password: %d %s", a.status, a.body)
-	}
-	if a := b.do(t, "POST", "/api/v1/auth/change-password",
-		`{"current_password":"`+correct+`","new_password":"battery staple"}`); a.status != http.StatusOK {
-		t.Errorf("change-password: %d %s", a.status, a.body)
-	}
-	if a := b.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK {
-		t.Errorf("after the change: %d %s", a.status, a.body)
-	}
+	b.do(t, "POST", "/api/v1/auth/change-password", `{"current_password":"wrong horse","new_password":"battery staple"}`).want(t, "change-password", http.StatusBadRequest,
+		"invalid_credentials")
+	b.do(t, "POST", "/api/v1/auth/change-password", `{"current_password":"`+correct+`","new_password":"battery staple"}`).want(t, "change-password", http.StatusOK)
+	b.do(t, "GET", "/api/v1/auth/me", "").want(t, "after the change", http.StatusOK)
 	for i := range 6 {
 		a := s.send(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", kind)
 		if i < 5 && a.status == http.StatusUnauthorized && strings.Contains(a.body, "invalid_credentials") ||
@@ -260,9 +214,7 @@ func TestWithoutAccountsAuthRoutesAnswerForTheLocalUser(t *testing.T) {
 	}
 	a := s.send(t, "POST", "/api/v1/auth/login/local", "username=a%40b.c&password=x", "Content-Type",
 		"application/x-www-form-urlencoded")
-	if a.status != http.StatusOK || !strings.Contains(a.body, "expires_in") {
-		t.Errorf("login: %d %s", a.status, a.body)
-	}
+	a.want(t, "login", http.StatusOK, "expires_in")
 	for _, path := range []string{"register", "change-password", "pats"} {
 		a := s.send(t, "POST", "/api/v1/auth/"+path, "{}")
 		if a.status != http.StatusBadRequest && a.status != http.StatusForbidden {
@@ -274,19 +226,13 @@ func TestWithoutAccountsAuthRoutesAnswerForTheLocalUser(t *testing.T) {
 func TestAccountsCanBeAskedForOnLoopbackAndTurnedOff(t *testing.T) {
 	t.Parallel()
 	a := start(t, "auth: {required: always}\n").send(t, "GET", "/api/threads", "")
-	if a.status != http.StatusUnauthorized {
-		t.Errorf("always: %d", a.status)
-	}
+	a.want(t, "always", http.StatusUnauthorized)
 	for name, s := range map[string]*server{
 		"never":      guarded(t, "auth: {required: never}\n"),
 		"--insecure": start(t, "", func(o *web.Options) { o.Addr, o.Insecure = "0.0.0.0:0", true }),
 	} {
-		if a := s.send(t, "GET", "/api/threads", ""); a.status != http.StatusOK {
-			t.Errorf("%s: %d", name, a.status)
-		}
-		if !strings.Contains(s.log.String(), "accounts are off") {
-			t.Errorf("%s: nothing is said", name)
-		}
+		s.send(t, "GET", "/api/threads", "").want(t, name, http.StatusOK)
+		webtest.Holds(t, fmt.Sprintf("%s: nothing is said", name), s.log.String(), "accounts are off")
 	}
 }
 
@@ -312,9 +258,7 @@ func TestTokensDoWhatTheirScopeSays(t *testing.T) {
 		{"Authorization", "Bearer " + write + "x", "GET", "/threads", "", 401},
 		{"X-Api-Key", "lsv2_of_somebody", "GET", "/threads", "", 401},
 	} {
-		if a := b.send(t, c.method, c.path, c.body, c.header, c.value); a.status != c.want {
-			t.Errorf("%s %s with %.22s...: %d %s", c.method, c.path, c.value, a.status, a.body)
-		}
+		b.send(t, c.method, c.path, c.body, c.header, c.value).want(t, fmt.Sprintf("%s %s with %.22s...", c.method, c.path, c.value), c.want)
 	}
 	for _, x := range decodeAs[[]struct {
 		ID, Name, Token string
@@ -323,22 +267,16 @@ func TestTokensDoWhatTheirScopeSays(t *testing.T) {
 		if x.Token != "" || x.Used == nil {
 			t.Errorf("listed: %+v", x)
 		}
-		if a := b.do(t, "DELETE", "/api/v1/auth/pats/"+x.ID, ""); a.status != http.StatusOK {
-			t.Errorf("revoke: %d %s", a.status, a.body)
-		}
+		b.do(t, "DELETE", "/api/v1/auth/pats/"+x.ID, "").want(t, "revoke", http.StatusOK)
 	}
-	if a := b.send(t, "GET", "/threads", "", "X-Api-Key", read); a.status != http.StatusUnauthorized {
-		t.Errorf("revoked: %d", a.status)
-	}
+	b.send(t, "GET", "/threads", "", "X-Api-Key", read).want(t, "revoked", http.StatusUnauthorized)
 }
 
 // TestAStreamEndsWithItsSession: whoever ends a stolen session ends what it reads, too.
 func TestAStreamEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	b := guarded(t, "").owner(t)
-	if a := b.do(t, "POST", "/threads", `{"thread_id":"watched"}`); a.status != http.StatusOK {
-		t.Fatal(a.body)
-	}
+	b.do(t, "POST", "/threads", `{"thread_id":"watched"}`).must(t, "/threads", http.StatusOK)
 	thief := &browser{b.server, map[string]string{}}
 	form := url.Values{"username": {"ann@x.org"}, "password": {correct}}
 	thief.do(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", "application/x-www-form-urlencoded",
@@ -360,9 +298,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 			t.Errorf("which is this one: %+v", x)
 		}
 		if x.Device == "thief" {
-			if a := b.do(t, "DELETE", "/api/v1/auth/sessions/"+x.ID, ""); a.status != http.StatusOK {
-				t.Errorf("end: %d %s", a.status, a.body)
-			}
+			b.do(t, "DELETE", "/api/v1/auth/sessions/"+x.ID, "").want(t, "end", http.StatusOK)
 		}
 	}
 	for lines := bufio.NewScanner(res.Body); lines.Scan(); { // ends when the stream does, or the client's patience
@@ -370,21 +306,15 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 	if t.Context().Err() != nil {
 		t.Error("the stream goes on")
 	}
-	if a := thief.do(t, "GET", "/threads", ""); a.status != http.StatusUnauthorized {
-		t.Errorf("the session goes on: %d", a.status)
-	}
-	if a := b.do(t, "GET", "/threads", ""); a.status != http.StatusOK {
-		t.Errorf("the owner's own: %d", a.status)
-	}
+	thief.do(t, "GET", "/threads", "").want(t, "the session goes on", http.StatusUnauthorized)
+	b.do(t, "GET", "/threads", "").want(t, "the owner's own", http.StatusOK)
 }
 
 // TestTheConsoleWorksOnAccounts of a server that runs, and of one that doesn't.
 func TestTheConsoleWorksOnAccounts(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "fawn") // short enough for the name of a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := start(t, "", func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir })
 	b := s.owner(t)
@@ -405,9 +335,7 @@ func TestTheConsoleWorksOnAccounts(t *testing.T) {
 	}
 	eve := &browser{s, map[string]string{}}
 	a := eve.do(t, "POST", "/api/v1/auth/link", `{"token":"`+found[1]+`","password":"`+correct+`"}`)
-	if a.status != http.StatusCreated {
-		t.Fatalf("join: %d %s", a.status, a.body)
-	}
+	a.must(t, "join", http.StatusCreated)
 	if _, err := console(web.UserJob{Do: "role", Email: "ann@x.org", Role: "user"}); err == nil ||
 		!strings.Contains(err.Error(), "last owner") {
 		t.Errorf("the last owner: %v", err)
@@ -415,25 +343,16 @@ func TestTheConsoleWorksOnAccounts(t *testing.T) {
 	if _, err := console(web.UserJob{Do: "disable", Email: "eve@x.org"}); err != nil {
 		t.Error(err)
 	}
-	if a := eve.do(t, "GET", "/threads", ""); a.status != http.StatusUnauthorized {
-		t.Errorf("disabled: %d", a.status)
-	}
+	eve.do(t, "GET", "/threads", "").want(t, "disabled", http.StatusUnauthorized)
 	if out, err = console(web.UserJob{Do: "reset", Email: "ANN@x.org"}); err != nil {
 		t.Fatal(err)
 	}
 	if found = link.FindStringSubmatch(out); found == nil {
 		t.Fatal(out)
 	}
-	if a := b.send(t, "POST", "/api/v1/auth/link",
-		`{"token":"`+found[1]+`","password":"battery staple"}`); a.status != http.StatusCreated {
-		t.Errorf("reset: %d %s", a.status, a.body)
-	}
-	if a := b.do(t, "GET", "/threads", ""); a.status != http.StatusUnauthorized {
-		t.Errorf("a session from before the reset: %d", a.status)
-	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	b.send(t, "POST", "/api/v1/auth/link", `{"token":"`+found[1]+`","password":"battery staple"}`).want(t, "reset", http.StatusCreated)
+	b.do(t, "GET", "/threads", "").want(t, "a session from before the reset", http.StatusUnauthorized)
+	webtest.OK(t, s.stop())
 	if out, err := console(web.UserJob{Do: "list"}); err != nil || !strings.Contains(out, "disabled") {
 		t.Errorf("without a server: %v\n%s", err, out)
 	}
@@ -468,14 +387,10 @@ func TestOnlyConfiguredOriginsMaySendTheSession(t *testing.T) {
 func TestAStopDuringTheStartIsNoFailure(t *testing.T) {
 	t.Parallel()
 	conf := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(conf, []byte("auth: {required: always}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(conf, []byte("auth: {required: always}\n"), 0o600))
 	app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf,
 		Log: slog.New(slog.DiscardHandler), Out: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := errors.Join(app.Run(ctx), app.Close()); err != nil {

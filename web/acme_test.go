@@ -24,6 +24,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/web"
 	"fawn/web/cli"
+	"fawn/web/webtest"
 )
 
 // pebble is Let's Encrypt's own authority for tests, which .ci/install brings for the nightly parts.
@@ -50,9 +51,7 @@ func pebble(t *testing.T) string {
 func resolver(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	ended := make(chan struct{})
 	t.Cleanup(func() { l.Close(); <-ended })
 	go func() {
@@ -105,26 +104,18 @@ func authority(t *testing.T, path, at, cert, key, port string) (roots *x509.Cert
 	t.Helper()
 	manage := freeAddr(t)
 	proof, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	conf, err := json.Marshal(map[string]any{"pebble": map[string]any{"listenAddress": at,
 		"managementListenAddress": manage, "certificate": cert, "privateKey": key, "httpPort": 1, "tlsPort": proof}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	file := filepath.Join(t.TempDir(), "pebble.json")
-	if err := os.WriteFile(file, conf, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(file, conf, 0o600))
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, path, "-config", file, "-dnsserver", resolver(t))
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1")
 	var said agenttest.Log
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, cmd.Start())
 	stop = func() { cancel(); _ = cmd.Wait() } // it was killed
 	t.Cleanup(func() {
 		stop()
@@ -155,6 +146,7 @@ func authority(t *testing.T, path, at, cert, key, port string) (roots *x509.Cert
 // TestAnAuthorityGivesTheCertificate: at the first connection, for the names it may have, and
 // not again at the next start.
 func TestAnAuthorityGivesTheCertificate(t *testing.T) {
+	t.Parallel()
 	path := pebble(t)
 	cert, key, _ := certificate(t) // of the authority's own page: for 127.0.0.1
 	at, data := freeAddr(t), t.TempDir()
@@ -163,9 +155,7 @@ func TestAnAuthorityGivesTheCertificate(t *testing.T) {
 	open := func() (*server, string) {
 		s := start(t, conf, func(o *web.Options) { o.Data = data })
 		_, port, err := net.SplitHostPort(s.app.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		return s, port
 	}
 	s, port := open()
@@ -188,18 +178,14 @@ func TestAnAuthorityGivesTheCertificate(t *testing.T) {
 		return c.(*tls.Conn).ConnectionState().PeerCertificates[0], nil
 	}
 	first, err := ask("fawn.test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	if len(first.DNSNames) != 1 || first.DNSNames[0] != "fawn.test" {
 		t.Errorf("it is for %v", first.DNSNames)
 	}
 	if _, err := ask("other.test"); err == nil {
 		t.Error("there is a certificate for a name that is not the server's")
 	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.stop())
 	stop()
 	_, port = open()
 	if again, err := ask("fawn.test"); err != nil || !again.Equal(first) {
@@ -210,10 +196,7 @@ func TestAnAuthorityGivesTheCertificate(t *testing.T) {
 	if err != nil || !ok {
 		t.Errorf("%v %v\n%s", ok, err, &out)
 	}
-	for _, want := range []string{"note  tls           https://" + at + "/dir can't be reached",
-		"ok    tls           fawn.test: until " + first.NotAfter.Format("2006-01-02")} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("doctor doesn't say %q:\n%s", want, &out)
-		}
-	}
+	webtest.Holds(t, "doctor", out.String(),
+		"note  tls           https://"+at+"/dir can't be reached",
+		"ok    tls           fawn.test: until "+first.NotAfter.Format("2006-01-02"))
 }

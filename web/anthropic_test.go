@@ -7,8 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
-	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // claude is a provider with Anthropic's API: it gives its answers one by one, and keeps what it was sent.
@@ -144,9 +145,7 @@ func TestAnthropicThroughTheWholeServer(t *testing.T) {
 	}](t, s.send(t, "POST", "/threads", "{}")).ID
 	for _, text := range []string{"Write it down.", "Thanks."} {
 		a := s.send(t, "POST", thread+"/runs/wait", human(text))
-		if a.status != http.StatusOK || strings.Contains(a.body, "__error__") {
-			t.Fatalf("%d %s", a.status, a.body)
-		}
+		a.must(t, "the answer", http.StatusOK, "!__error__")
 	}
 	var asked [3]claudeRequest
 	var marked [3][]string
@@ -195,10 +194,5 @@ func TestAnthropicThroughTheWholeServer(t *testing.T) {
 		t.Errorf("the marks are %v, want %v", marked, want)
 	}
 	state := s.send(t, "GET", thread+"/state", "").body
-	for _, part := range []string{`"cache_read":200`, `"cache_creation":300`, `"input_tokens":510`,
-		`"model_name":"claude-test-1"`, "You are welcome."} {
-		if !strings.Contains(state, part) {
-			t.Errorf("the state has no %s: %s", part, state)
-		}
-	}
+	webtest.Holds(t, "the state", state, `"cache_read":200`, `"cache_creation":300`, `"input_tokens":510`, `"model_name":"claude-test-1"`, "You are welcome.")
 }

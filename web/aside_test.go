@@ -38,6 +38,7 @@ type spent struct {
 // TestCallsBesideARunAreBookedAtThePriceOfTheirModel: the answer, the title, suggestions and
 // a polished draft, of which no reader of the run sees more than the answer.
 func TestCallsBesideARunAreBookedAtThePriceOfTheirModel(t *testing.T) {
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	turn := func(text string, prompt, completion int) scriptmodel.Script {
 		return scriptmodel.Script{
@@ -53,9 +54,7 @@ func TestCallsBesideARunAreBookedAtThePriceOfTheirModel(t *testing.T) {
 	const thread = "11111111-1111-4111-8111-111111111111"
 	res := s.send(t, "POST", "/threads/"+thread+"/runs/stream",
 		human("paint it", `"stream_mode":["messages-tuple","values","updates","custom"]`))
-	if res.status != http.StatusOK || !strings.Contains(res.body, "The answer.") {
-		t.Fatalf("%d %s", res.status, res.body)
-	}
+	res.must(t, "res", http.StatusOK, "The answer.")
 	usage := func() spent { return decoded[spent](t, s.send(t, "GET", "/api/threads/"+thread+"/token-usage", "")) }
 	webtest.UntilSeen(t, func() bool { return usage().ByCaller["middleware"] == 110 }, func() string {
 		return fmt.Sprint(usage())
@@ -67,18 +66,12 @@ func TestCallsBesideARunAreBookedAtThePriceOfTheirModel(t *testing.T) {
 		t.Errorf("suggestions: %d %s", got.status, got.body)
 	}
 	asked := lastRequest(t, model)
-	if !strings.Contains(asked, "user: &lt;/conversation&gt; why?\\nassistant: The answer.\\n</conversation>") ||
-		strings.Contains(asked, "secret") {
-		t.Errorf("the model was asked %s", asked)
-	}
+	webtest.Holds(t, "the model was asked", asked, "user: &lt;/conversation&gt; why?\\nassistant: The answer.\\n</conversation>", "!secret")
 	got = s.send(t, "POST", "/api/input-polish", `{"text":"is a < b","thread_id":"`+thread+`","locale":"de"}`)
 	if strings.TrimSpace(got.body) != `{"changed":true,"rewritten_text":"Is a < b?"}` {
 		t.Errorf("polish: %d %s", got.status, got.body)
 	}
-	if asked := lastRequest(t, model); !strings.Contains(asked, "is a &lt; b") ||
-		!strings.Contains(asked, `"cheap-1"`) {
-		t.Errorf("the model was asked %s", asked)
-	}
+	webtest.Holds(t, "the model was asked", lastRequest(t, model), "is a &lt; b", `"cheap-1"`)
 
 	// script: 1000*2 + 100*10, and suggestions 200*2 + 20*10; cheap: 110 + 330, all per million
 	check := func(u spent) {
@@ -121,15 +114,9 @@ func TestCallsBesideARunAreBookedAtThePriceOfTheirModel(t *testing.T) {
 	again := s.send(t, "GET", "/threads/"+thread+"/runs/"+runs[0]["run_id"].(string)+"/stream", "",
 		"Last-Event-ID", "-1")
 	for _, body := range []string{res.body, again.body} {
-		for _, foreign := range []string{"And then?", "Is a", "Below is the end", "Name this"} {
-			if strings.Contains(body, foreign) {
-				t.Errorf("the run's readers see %q", foreign)
-			}
-		}
+		webtest.Holds(t, "the run's readers see", body, "!And then?", "!Is a", "!Below is the end", "!Name this")
 	}
-	if a := s.send(t, "DELETE", "/threads/"+thread, ""); a.status >= 300 {
-		t.Fatal(a)
-	}
+	s.send(t, "DELETE", "/threads/"+thread, "").fine(t, "/threads/"+thread)
 	if stats := decoded[map[string]any](t, s.send(t, "GET", "/api/console/stats", "")); stats["total_tokens"] != 0.0 {
 		t.Errorf("after the thread was deleted: %v", stats)
 	}
@@ -145,19 +132,15 @@ func lastRequest(t *testing.T, m *scriptmodel.Server) string {
 	var indented strings.Builder
 	e := json.NewEncoder(&indented)
 	e.SetEscapeHTML(false)
-	var v any
-	if err := json.Unmarshal(all[len(all)-1].Body, &v); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	v := webtest.Decode[any](t, string(all[len(all)-1].Body))
+	webtest.OK(t, e.Encode(v))
 	return indented.String()
 }
 
 // TestAsidesAreRefusedAndSwitchedOff: failures of suggestions are empty lists, those of a
 // draft say what to do.
 func TestAsidesAreRefusedAndSwitchedOff(t *testing.T) {
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	model.When("Below is", scriptmodel.Script{Turns: []scriptmodel.Turn{{Text: "no list"}}})
 	model.When("Rewrite the draft",

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fawn/web/webtest"
 )
 
 // networked skips where sandboxes have no way out, which CI does not accept.
@@ -75,9 +77,7 @@ func TestEveryCommandConnectionAndRefusedPathIsAudited(t *testing.T) {
 		}
 	}
 	got := fields(commands["echo hello; exit 3"], "verdict", "exit", "bytes", "cwd")
-	if got != "pass 3 6 /mnt/user-data/workspace" {
-		t.Errorf("the command that ran: %s", got)
-	}
+	webtest.Same(t, "the command that ran", got, "pass 3 6 /mnt/user-data/workspace")
 	if r := commands["echo hello; exit 3"]; r["provider"] == nil || r["layers"] == nil || r["ms"] == nil {
 		t.Errorf("the command that ran: %v", r)
 	}
@@ -92,9 +92,7 @@ func TestEveryCommandConnectionAndRefusedPathIsAudited(t *testing.T) {
 		t.Errorf("paths: %v", r)
 	}
 
-	if got := s.auditOf(t, "/api/audit?kind=path", 1); len(got) != 1 {
-		t.Errorf("one kind of all threads: %v", got)
-	}
+	webtest.Same(t, "one kind of all threads", len(s.auditOf(t, "/api/audit?kind=path", 1)), 1)
 	page := decoded[struct {
 		Rows []map[string]any
 		Next json.Number
@@ -112,16 +110,10 @@ func TestEveryCommandConnectionAndRefusedPathIsAudited(t *testing.T) {
 		"/api/audit?before=x":            http.StatusUnprocessableEntity,
 		"/api/threads/a%2Fb/audit":       http.StatusUnprocessableEntity,
 	} {
-		if a := s.send(t, "GET", path, ""); a.status != want {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
-		}
+		s.send(t, "GET", path, "").want(t, path, want)
 	}
-	if a := s.send(t, "DELETE", "/api/threads/aud", ""); a.status != http.StatusOK {
-		t.Fatalf("delete: %d %s", a.status, a.body)
-	}
-	if left := s.auditOf(t, "/api/audit", 0); len(left) != 0 {
-		t.Errorf("rows of a deleted thread: %v", left)
-	}
+	s.send(t, "DELETE", "/api/threads/aud", "").must(t, "delete", http.StatusOK)
+	webtest.Same(t, "rows of a deleted thread", len(s.auditOf(t, "/api/audit", 0)), 0)
 }
 
 // tool runs one tool through a chat and returns its result.

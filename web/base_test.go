@@ -17,6 +17,7 @@ import (
 	"fawn/agent/skills/bundled"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // crawler reads everything a browser would, below a base, and reports each address of the
@@ -170,9 +171,7 @@ func (c *crawler) follow(t *testing.T, page string, saw func(data string)) map[s
 		t.Fatalf("no stream on %s", page)
 	}
 	res, err := c.request(t.Context(), "GET", at[1]+"?v="+url.QueryEscape(cursor[1]), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer res.Body.Close()
 	saw("")
 	kinds, kind := map[string]int{}, ""
@@ -212,9 +211,7 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 	file := func(name, text string) scriptmodel.Call {
 		args, err := json.Marshal(map[string]string{"path": "/mnt/user-data/outputs/" + name, "content": text,
 			"description": "d"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		return scriptmodel.Call{Name: "write_file", Args: args}
 	}
 	script, err := json.Marshal(scriptmodel.Script{Turns: []scriptmodel.Turn{
@@ -223,9 +220,7 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 		{ToolCalls: []scriptmodel.Call{{Name: "present_files", Args: json.RawMessage(
 			`{"filepaths": ["/mnt/user-data/outputs/report.md", "/mnt/user-data/outputs/p.svg", "/mnt/user-data/outputs/t.csv"]}`)}}},
 		{Text: "Behold. ", Gate: "shown", Rest: answerText, Rate: 40, Chunk: 2}}}) // in pieces, so that it is patched
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	form := func(path string, v url.Values, headers ...string) answer {
 		a := s.send(t, "POST", base+path, v.Encode(),
 			append(headers, "Content-Type", "application/x-www-form-urlencoded")...)
@@ -311,33 +306,22 @@ func TestTheAPIBelowABasePath(t *testing.T) {
 		t.Errorf("the servers are %v", doc.Servers)
 	}
 	// A proxy may take the base path away.
-	if a := s.send(t, "GET", "/workspace/chats/new", "", "Accept", "text/html"); a.status != 200 ||
-		!strings.Contains(a.body, `href="/x/workspace/chats"`) {
-		t.Errorf("without the path: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/workspace/chats/new", "", "Accept", "text/html").want(t, "without the path", 200, `href="/x/workspace/chats"`)
 	for _, path := range []string{"/xy/ok", "/x/x/ok"} {
-		if a := s.send(t, "GET", path, ""); a.status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, a.status)
-		}
+		s.send(t, "GET", path, "").want(t, path, http.StatusNotFound)
 	}
 	if a := s.send(t, "GET", "/x", "", "Accept", "text/html"); a.header.Get("Location") != "/x/workspace" &&
 		a.header.Get("Location") != "/x/workspace/chats/new" {
 		t.Errorf("the root leads to %q", a.header.Get("Location"))
 	}
-	if a := s.send(t, "GET", "/%78/threads/%2e%2e%2fa/state", ""); a.status != http.StatusNotFound {
-		t.Errorf("a path that is written in escapes: %d", a.status)
-	}
+	s.send(t, "GET", "/%78/threads/%2e%2e%2fa/state", "").want(t, "a path that is written in escapes", http.StatusNotFound)
 }
 
 func TestAProxySaysBelowWhichPath(t *testing.T) {
 	t.Parallel()
 	s := start(t, "server: {trusted_proxies: [loopback]}\n")
 	a := s.send(t, "GET", "/workspace/chats/new", "", "Accept", "text/html", "X-Forwarded-Prefix", "/far/away")
-	if !strings.Contains(a.body, `href="/far/away/workspace/chats"`) || strings.Contains(a.body, `href="/workspace`) {
-		t.Errorf("the page doesn't stand below the prefix:\n%s", a.body)
-	}
+	a.holds(t, "the page doesn't stand below the prefix", `href="/far/away/workspace/chats"`, `!href="/workspace`)
 	a = s.send(t, "GET", "/workspace/chats/new", "", "Accept", "text/html")
-	if !strings.Contains(a.body, `href="/workspace/chats"`) {
-		t.Errorf("without the header:\n%s", a.body)
-	}
+	a.holds(t, "without the header", `href="/workspace/chats"`)
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestABodyThatDoesNotComeIsNotWaitedFor: for a handler that reads it and for one that does not.
@@ -34,9 +36,7 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 func withoutBody(t *testing.T, s *server, path string) (status int, answered bool) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer conn.Close()
 	_, err = conn.Write([]byte("POST " + path +
 		" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n{"))

@@ -74,9 +74,7 @@ func (s *server) calls(t *testing.T, thread string, calls ...any) (out []toolRes
 		turns = append(turns, map[string]any{"tool_calls": []any{map[string]any{"name": calls[i], "args": calls[i+1]}}})
 	}
 	script, err := json.Marshal(map[string]any{"turns": append(turns, map[string]string{"text": "Done."})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	state := decoded[struct{ Messages []json.RawMessage }](t,
 		s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("SCRIPT"+string(script))))
 	for _, raw := range state.Messages {
@@ -130,9 +128,7 @@ func TestAgentsUseABrowser(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(got[8].Content, ".browser") {
-		t.Errorf("pictures of steps are listed: %s", got[8].Content)
-	}
+	webtest.Holds(t, "pictures of steps are listed", got[8].Content, "!.browser")
 	if b := got[1].Artifact.Browser; b.Target != "Name" || b.Title != "Shop" || b.Address != site.URL+"/" {
 		t.Errorf("the artifact of typing: %+v", b)
 	}
@@ -140,21 +136,15 @@ func TestAgentsUseABrowser(t *testing.T) {
 	if picture.status != 200 || !strings.HasPrefix(picture.body, "\xff\xd8\xff") || len(picture.body) > 60<<10 {
 		t.Errorf("the picture of a step: %d, %d bytes", picture.status, len(picture.body))
 	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.stop())
 	state, err := os.ReadFile(filepath.Join(data, "threads", "b1", "browser.state"))
 	if err != nil || strings.Contains(string(state), "cookie-canary") {
 		t.Errorf("what is kept: %v %q", err, state)
 	}
 	s = start(t, conf, func(o *web.Options) { o.Data = data })
 	again := s.calls(t, "b1", "browser_read", args{}, "browser_close", args{"forget": true}, "browser_navigate", args{"url": site.URL})
-	if c := again[0].Content; !strings.Contains(c, "# Hello Anna") || !strings.Contains(c, "Note: the browser was started again") {
-		t.Errorf("after a restart: %s", c)
-	}
-	if c := again[2].Content; !strings.Contains(c, "Sign in") {
-		t.Errorf("after forgetting: %s", c)
-	}
+	webtest.Holds(t, "after a restart", again[0].Content, "# Hello Anna", "Note: the browser was started again")
+	webtest.Holds(t, "after forgetting", again[2].Content, "Sign in")
 	if other := s.calls(t, "b2", "browser_navigate", args{"url": site.URL}); !strings.Contains(other[0].Content, "Sign in") {
 		t.Errorf("another chat has the login: %s", other[0].Content)
 	}
@@ -173,35 +163,18 @@ func TestAPersonWatchesAndTakesOver(t *testing.T) {
 		site.Listener.Addr().(*net.TCPAddr).Port, chromium(t)))
 	fragment := []string{"X-Fawn", "1", "Content-Type", "application/x-www-form-urlencoded"}
 	s.send(t, "POST", "/threads", `{"thread_id":"p1"}`)
-	if got := s.send(t, "GET", "/ui/threads/p1/browser", "", fragment...); got.status != 200 ||
-		!strings.Contains(got.body, "The browser is closed.") {
-		t.Errorf("without a browser: %d %s", got.status, got.body)
-	}
-	if got := s.send(t, "GET", "/api/features", ""); !strings.Contains(got.body, `"browser_control":{"enabled":true}`) {
-		t.Errorf("features: %s", got.body)
-	}
+	s.send(t, "GET", "/ui/threads/p1/browser", "", fragment...).want(t, "without a browser", 200, "The browser is closed.")
+	s.send(t, "GET", "/api/features", "").holds(t, "features", `"browser_control":{"enabled":true}`)
 	for _, address := range []string{"", "file:///etc/passwd"} { // which start no browser
-		if got := s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"`+address+`"}`); got.status != 422 {
-			t.Errorf("%q: %d %s", address, got.status, got.body)
-		}
+		s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"`+address+`"}`).want(t, address, 422)
 	}
-	if got := s.send(t, "GET", "/ui/threads/p1/browser", "", fragment...); !strings.Contains(got.body, "The browser is closed.") {
-		t.Errorf("after addresses that none opens: %d %s", got.status, got.body)
-	}
+	s.send(t, "GET", "/ui/threads/p1/browser", "", fragment...).holds(t, "after addresses that none opens", "The browser is closed.")
 	got := s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"`+site.URL+`"}`)
-	if got.status != 200 || !strings.Contains(got.body, `"title":"Sign in"`) {
-		t.Fatalf("DeerFlow's route: %d %s", got.status, got.body)
-	}
-	if got := s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"\u0087F"}`); got.status != 422 {
-		t.Errorf("no host for Chromium: %d %s", got.status, got.body)
-	}
-	if got := s.send(t, "POST", "/ui/threads/p1/browser/do", "kind=click&x=1&y=1", fragment...); got.status != 409 {
-		t.Errorf("without taking over: %d %s", got.status, got.body)
-	}
+	got.must(t, "DeerFlow's route", 200, `"title":"Sign in"`)
+	s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"\u0087F"}`).want(t, "no host for Chromium", 422)
+	s.send(t, "POST", "/ui/threads/p1/browser/do", "kind=click&x=1&y=1", fragment...).want(t, "without taking over", 409)
 	live, err := webtest.Request(t.Context(), s.client, "GET", s.url+"/ui/threads/p1/browser/live", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer live.Body.Close()
 	events := bufio.NewScanner(live.Body)
 	events.Buffer(nil, 4<<20)
@@ -213,9 +186,7 @@ func TestAPersonWatchesAndTakesOver(t *testing.T) {
 		t.Helper()
 		for events.Scan() {
 			if data, ok := strings.CutPrefix(events.Text(), "data: "); ok {
-				if err := json.Unmarshal([]byte(data), &f); err != nil {
-					t.Fatal(err)
-				}
+				webtest.OK(t, json.Unmarshal([]byte(data), &f))
 				return f
 			}
 		}
@@ -229,12 +200,8 @@ func TestAPersonWatchesAndTakesOver(t *testing.T) {
 	if !strings.HasPrefix(string(f.JPEG), "\xff\xd8") || f.Address != site.URL+"/" || f.Held {
 		t.Errorf("a picture: %d bytes, %s, %t", len(f.JPEG), f.Address, f.Held)
 	}
-	if got := s.send(t, "POST", "/ui/threads/p1/browser/take", "", append(fragment, "Origin", "https://evil.example")...); got.status != 403 {
-		t.Errorf("from another site: %d", got.status)
-	}
-	if got := s.send(t, "POST", "/ui/threads/p1/browser/take", "", fragment...); got.status != 204 {
-		t.Fatalf("taking over: %d %s", got.status, got.body)
-	}
+	s.send(t, "POST", "/ui/threads/p1/browser/take", "", append(fragment, "Origin", "https://evil.example")...).want(t, "from another site", 403)
+	s.send(t, "POST", "/ui/threads/p1/browser/take", "", fragment...).must(t, "taking over", 204)
 	for !f.Held {
 		f = next()
 	}
@@ -245,26 +212,14 @@ func TestAPersonWatchesAndTakesOver(t *testing.T) {
 			"Waiting for you to hand the browser back")
 	})
 	for _, g := range []string{"kind=key&text=Tab", "kind=click&x=100&y=20", "kind=text&text=Bo", "kind=key&text=Enter"} {
-		if got := s.send(t, "POST", "/ui/threads/p1/browser/do", g, fragment...); got.status != 204 {
-			t.Errorf("%s: %d %s", g, got.status, got.body)
-		}
+		s.send(t, "POST", "/ui/threads/p1/browser/do", g, fragment...).want(t, g, 204)
 	}
-	if got := s.send(t, "POST", "/ui/threads/p1/browser/give", "", fragment...); got.status != 204 {
-		t.Fatalf("handing back: %d %s", got.status, got.body)
-	}
-	if c := (<-done)[0].Content; !strings.Contains(c, "a person had taken over the browser") || !strings.Contains(c, "# Hello Bo") {
-		t.Errorf("the agent sees: %s", c)
-	}
+	s.send(t, "POST", "/ui/threads/p1/browser/give", "", fragment...).must(t, "handing back", 204)
+	webtest.Holds(t, "the agent sees", (<-done)[0].Content, "a person had taken over the browser", "# Hello Bo")
 	page := s.send(t, "GET", "/workspace/chats/p1", "", "Accept", "text/html").body
-	for _, want := range []string{"Looked at the page", `id="browser-button"`, "/ui/threads/p1/view/mnt/user-data/outputs/.browser/"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the chat lacks %q", want)
-		}
-	}
+	webtest.Holds(t, "the chat", page, "Looked at the page", `id="browser-button"`, "/ui/threads/p1/view/mnt/user-data/outputs/.browser/")
 	s.configure(t, scripted(t)+"\nbrowser: {enabled: false}\n")
-	if got := s.send(t, "GET", "/api/features", ""); !strings.Contains(got.body, `"browser_control":{"enabled":false}`) {
-		t.Errorf("features: %s", got.body)
-	}
+	s.send(t, "GET", "/api/features", "").holds(t, "features", `"browser_control":{"enabled":false}`)
 }
 
 // TestABrowserIsOfferedWhereThereIsOne and nobody has switched it off.

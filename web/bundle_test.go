@@ -13,25 +13,20 @@ import (
 
 	"fawn/web"
 	"fawn/web/cli"
+	"fawn/web/webtest"
 )
 
 // unzipped are the files of an archive.
 func unzipped(t *testing.T, b []byte) map[string]string {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	out := map[string]string{}
 	for _, f := range z.File {
 		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		out[f.Name] = string(text)
 	}
 	return out
@@ -51,41 +46,28 @@ func TestASupportBundleHasNoSecretsAndNoChats(t *testing.T) {
 	s := start(t, strings.Replace(conf, "api_key: test", "api_key: "+canary("model"), 1), func(o *web.Options) {
 		o.Data, o.Log = data, web.NewLog(io.Discard)
 	})
-	if a := s.send(t, "POST", "/threads/chat-1/runs/wait",
-		human("the cAnArY of a chat, say it again")); a.status != http.StatusOK {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/threads/chat-1/runs/wait", human("the cAnArY of a chat, say it again")).must(t, "/threads/chat-1/runs/wait", http.StatusOK)
 	a := s.send(t, "GET", "/api/support-bundle", "")
 	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/zip" {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	running := unzipped(t, []byte(a.body))
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.stop())
 	path := filepath.Join(t.TempDir(), "bundle.zip")
 	o := web.Options{Addr: "127.0.0.1:0", Data: data, Config: s.conf, Version: "test", Out: io.Discard,
 		Doctor: cli.Doctor}
-	if err := web.SupportBundle(t.Context(), o, path); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, web.SupportBundle(t.Context(), o, path))
 	if err := web.SupportBundle(t.Context(), o, path); err == nil {
 		t.Error("a file that is there is overwritten")
 	}
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	stopped := unzipped(t, b)
 	for what, files := range map[string]map[string]string{"running": running, "stopped": stopped} {
 		for name, wants := range map[string][]string{"doctor.txt": {"data folder", "metrics"},
 			"version.txt": {"fawn test go1."}, "config.yaml": {"script", "10.9.8.0/24", "***"},
 			"extensions.yaml": {"far"}, "database.json": {`"thread": 1`, `"schema":`}} {
-			for _, want := range wants {
-				if !strings.Contains(files[name], want) {
-					t.Errorf("%s: %s lacks %q:\n%s", what, name, want, files[name])
-				}
-			}
+			webtest.Holds(t, fmt.Sprintf("%s: %s", what, name), files[name], wants...)
 		}
 		for name, text := range files {
 			if i := strings.Index(text, "cAnArY"); i >= 0 {
@@ -101,6 +83,7 @@ func TestASupportBundleHasNoSecretsAndNoChats(t *testing.T) {
 
 // TestMetricsAskForAnAccountOrTheToken where accounts are in force.
 func TestMetricsAskForAnAccountOrTheToken(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t)+"auth: {required: always}\nmetrics: {token: "+canary("metrics")+"}\n")
 	for token, want := range map[string]int{"": http.StatusUnauthorized, "Bearer wrong": http.StatusUnauthorized,
 		"Bearer " + canary("metrics"): http.StatusOK} {
@@ -108,11 +91,7 @@ func TestMetricsAskForAnAccountOrTheToken(t *testing.T) {
 		if token != "" {
 			headers = []string{"Authorization", token}
 		}
-		if a := s.send(t, "GET", "/metrics", "", headers...); a.status != want {
-			t.Errorf("with %q: %d %s", token, a.status, a.body)
-		}
+		s.send(t, "GET", "/metrics", "", headers...).want(t, fmt.Sprintf("with %q", token), want)
 	}
-	if a := s.send(t, "GET", "/api/support-bundle", ""); a.status != http.StatusUnauthorized {
-		t.Errorf("a stranger gets the bundle: %d", a.status)
-	}
+	s.send(t, "GET", "/api/support-bundle", "").want(t, "a stranger gets the bundle", http.StatusUnauthorized)
 }

@@ -22,6 +22,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // canary is a secret; each place has one of its own, so that what shows says where from.
@@ -99,9 +100,7 @@ func secretPlaces(t *testing.T, data, model string, x *strangers) (conf string) 
 			"headers": map[string]string{"Authorization": "Bearer " + canary("closed-header")}},
 	})
 	err := os.WriteFile(filepath.Join(data, "secrets.env"), []byte("SCRIPT_API_KEY="+canary("secrets-env")+"\n"), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return fmt.Sprintf(`log_level: debug
 metrics: {token: %s}
 tracing: {headers: {authorization: %s}}
@@ -161,9 +160,7 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(log.String(), "run failed") {
-		t.Errorf("the failures were not logged, so this test shows nothing:\n%s", log)
-	}
+	webtest.Holds(t, "the log of the failures, without which this test shows nothing", log.String(), "run failed")
 	tells(t, "the log", log.String())
 	for _, file := range mentions(t, data, "cAnArY") {
 		base := filepath.Base(file)
@@ -215,9 +212,7 @@ func (s *server) glance(t *testing.T, path, accept string) (a answer) {
 	defer cancel()
 	res, err := s.request(ctx, http.MethodGet, path, nil, "Accept", accept, "Authorization",
 		"Bearer "+canary("metrics"))
-	if err != nil {
-		t.Fatalf("GET %s: %v", path, err)
-	}
+	webtest.OK(t, err, "GET "+path)
 	defer res.Body.Close()
 	a.status, a.header = res.StatusCode, res.Header
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {

@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat/chattest"
+	"fawn/web/webtest"
 )
 
 // chatApp is a stand-in of a chat app, with what is configured for it.
@@ -36,6 +37,7 @@ func chatApps(t *testing.T) map[string]chatApp {
 // TestEveryChatAppIsAnsweredByTheWholeServer: each is configured, started and answered like the others, and no secret
 // of any is in the log.
 func TestEveryChatAppIsAnsweredByTheWholeServer(t *testing.T) {
+	t.Parallel()
 	apps := chatApps(t)
 	conf := scripted(t) + "channels:\n"
 	for _, p := range channels.Providers() {
@@ -58,9 +60,7 @@ func TestEveryChatAppIsAnsweredByTheWholeServer(t *testing.T) {
 				last = list[len(list)-1].Text
 			}
 		}
-		if !strings.Contains(last, "Scripted reply") {
-			t.Errorf("%s shows %q", name, last)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s shows", name), last, "Scripted reply")
 		for series, want := range map[string]float64{
 			fmt.Sprintf(`fawn_channel_updates_total{channel=%q,result="new"}`, name):        1,
 			fmt.Sprintf(`fawn_channel_answers_total{channel=%q,outcome="delivered"}`, name): 1,
@@ -71,12 +71,8 @@ func TestEveryChatAppIsAnsweredByTheWholeServer(t *testing.T) {
 			for end := time.Now().Add(patience); got != want && time.Now().Before(end); got = s.metric(t, series) {
 				time.Sleep(5 * time.Millisecond) // the answer is noted as done after it shows
 			}
-			if got != want {
-				t.Errorf("%s is %v, want %v", series, got, want)
-			}
+			webtest.Same(t, series, got, want)
 		}
-		if strings.Contains(s.log.String(), app.fake.State().Secret) {
-			t.Errorf("the secret of %s is in the log", name)
-		}
+		webtest.Holds(t, fmt.Sprintf("the secret of %s is in the log", name), s.log.String(), "!"+app.fake.State().Secret)
 	}
 }

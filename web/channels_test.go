@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent/channels/chat/chattest"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // shows waits until a chat of a bot ends with a text, and fails when the token shows anywhere.
@@ -23,9 +24,7 @@ func shows(t *testing.T, s *server, f *chattest.Telegram, where, want string) {
 			got = list[len(list)-1].Text
 		}
 		if strings.Contains(got, want) {
-			if strings.Contains(s.log.String(), chattest.TelegramToken) {
-				t.Error("the token is in the log")
-			}
+			webtest.Holds(t, "the token is in the log", s.log.String(), "!"+chattest.TelegramToken)
 			return
 		}
 	}
@@ -34,6 +33,7 @@ func shows(t *testing.T, s *server, f *chattest.Telegram, where, want string) {
 
 // TestAChannelFollowsTheConfiguration: one that is switched off is left at once, and comes back.
 func TestAChannelFollowsTheConfiguration(t *testing.T) {
+	t.Parallel()
 	f := chattest.NewTelegram(t)
 	base := scripted(t)
 	on := base + fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q, allowed_users: [7]}}\n",
@@ -66,14 +66,13 @@ func awaitRunning(t *testing.T, s *server, want bool) {
 // TestAnAccountIsConnectedOverTheAPI does what DeerFlow's front end does: looks at the apps, asks for a code, sends
 // it to the bot, finds the connection and ends it.
 func TestAnAccountIsConnectedOverTheAPI(t *testing.T) {
+	t.Parallel()
 	f := chattest.NewTelegram(t)
 	s := start(t, scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q}}\n",
 		chattest.TelegramToken, f.State().URL))
 	awaitRunning(t, s, true)
 	list := s.send(t, "GET", "/api/channels/providers", "").body
-	if !strings.Contains(list, `"bot_token":"********"`) || strings.Contains(list, chattest.TelegramToken) {
-		t.Errorf("the token is not masked: %s", list)
-	}
+	webtest.Holds(t, "the token is not masked", list, `"bot_token":"********"`, "!"+chattest.TelegramToken)
 	var offer struct {
 		Mode, URL, Code string
 		Expires         int `json:"expires_in"`
@@ -95,29 +94,21 @@ func TestAnAccountIsConnectedOverTheAPI(t *testing.T) {
 	for end := time.Now().Add(patience); time.Now().Before(end) &&
 		len(all.Connections) == 0; time.Sleep(5 * time.Millisecond) {
 		a := s.send(t, "GET", "/api/channels/connections", "")
-		if err := json.Unmarshal([]byte(a.body), &all); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, json.Unmarshal([]byte(a.body), &all))
 	}
 	if len(all.Connections) != 1 || all.Connections[0].Status != "connected" || all.Connections[0].Account != "7" {
 		t.Fatalf("connections: %+v", all)
 	}
 	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "hello again"})
 	shows(t, s, f, "7", "Scripted reply.")
-	if a := s.send(t, "DELETE", "/api/channels/connections/"+all.Connections[0].ID, ""); a.status != 204 {
-		t.Errorf("disconnect: %d %s", a.status, a.body)
-	}
-	if a := s.send(t, "GET", "/api/channels/connections", ""); !strings.Contains(a.body, `"status":"revoked"`) {
-		t.Errorf("afterwards: %s", a.body)
-	}
-	if a := s.send(t, "POST", "/api/channels/telegram/test",
-		`{"values": {"bot_token": "********"}}`); !strings.Contains(a.body, `"ok":true`) {
-		t.Errorf("test with the stored token: %s", a.body)
-	}
+	s.send(t, "DELETE", "/api/channels/connections/"+all.Connections[0].ID, "").want(t, "disconnect", 204)
+	s.send(t, "GET", "/api/channels/connections", "").holds(t, "afterwards", `"status":"revoked"`)
+	s.send(t, "POST", "/api/channels/telegram/test", `{"values": {"bot_token": "********"}}`).holds(t, "test with the stored token", `"ok":true`)
 }
 
 // TestAGroupIsSwitchedOverTheAPI: where somebody let the bot in, the owner can shut it out, and forget the group.
 func TestAGroupIsSwitchedOverTheAPI(t *testing.T) {
+	t.Parallel()
 	f := chattest.NewTelegram(t)
 	s := start(t,
 		scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q, allowed_users: [7]}}\n",
@@ -139,21 +130,18 @@ func TestAGroupIsSwitchedOverTheAPI(t *testing.T) {
 		{"PATCH", chat, `{"enabled":false}`, 200, `"enabled":false`},
 		{"PATCH", "/api/channels/chats/telegram/-101", `{"enabled":false}`, 404, "Chat not found"},
 	} {
-		if a := s.send(t, c.method, c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.want) {
-			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, a.status, a.body)
-		}
+		s.send(t, c.method, c.path, c.body).want(t, fmt.Sprintf("%s %s %s", c.method, c.path, c.body), c.status, c.want)
 	}
 	write("are you there?")
 	shows(t, s, f, "-100", "I don't answer in this group yet.")
 	for _, status := range []int{204, 404} {
-		if a := s.send(t, "DELETE", chat, ""); a.status != status {
-			t.Errorf("forget: %d %s, want %d", a.status, a.body, status)
-		}
+		s.send(t, "DELETE", chat, "").want(t, "forget", status)
 	}
 }
 
 // TestAThreadOfAStrangerHasHarmlessToolsOnly: also for runs that begin in it over the API.
 func TestAThreadOfAStrangerHasHarmlessToolsOnly(t *testing.T) {
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	s := start(t, scriptedBy(model))
 	for thread, metadata := range map[string]string{"own": `{"open": true}`,
@@ -164,12 +152,9 @@ func TestAThreadOfAStrangerHasHarmlessToolsOnly(t *testing.T) {
 			`{"assistant_id": "lead_agent", "input": {"messages": [{"role": "user", "content": "hello"}]}}`)
 		var names []string
 		for _, r := range model.Requests() {
-			var sent struct {
+			sent := webtest.Decode[struct {
 				Tools []struct{ Function struct{ Name string } }
-			}
-			if err := json.Unmarshal(r.Body, &sent); err != nil {
-				t.Fatal(err)
-			}
+			}](t, string(r.Body))
 			for _, tool := range sent.Tools {
 				names = append(names, tool.Function.Name)
 			}
@@ -183,22 +168,16 @@ func TestAThreadOfAStrangerHasHarmlessToolsOnly(t *testing.T) {
 // TestAnAnswerOfThePageReachesOutToAChat that its owner connected: in a conversation that began on the page, and to no
 // chat of others.
 func TestAnAnswerOfThePageReachesOutToAChat(t *testing.T) {
+	t.Parallel()
 	f := chattest.NewTelegram(t)
 	s := start(t, scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q}}\n",
 		chattest.TelegramToken, f.State().URL))
 	awaitRunning(t, s, true)
-	if body := s.send(t, "GET", "/workspace/chats/new", "").body; strings.Contains(body, "also-to") {
-		t.Error("there is a choice of no chats")
-	}
-	var offer struct{ Code string }
-	if err := json.Unmarshal([]byte(s.send(t, "POST", "/api/channels/telegram/connect", "").body), &offer); err != nil {
-		t.Fatal(err)
-	}
+	webtest.Holds(t, "there is a choice of no chats", s.send(t, "GET", "/workspace/chats/new", "").body, "!also-to")
+	offer := webtest.Decode[struct{ Code string }](t, s.send(t, "POST", "/api/channels/telegram/connect", "").body)
 	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/start " + offer.Code})
 	shows(t, s, f, "7", "Your account is connected")
-	if body := s.send(t, "GET", "/workspace/chats/new", "").body; !strings.Contains(body, "Telegram · Ada") {
-		t.Errorf("there is no choice: %s", body)
-	}
+	webtest.Holds(t, "there is no choice", s.send(t, "GET", "/workspace/chats/new", "").body, "Telegram · Ada")
 	say := func(thread, also string) {
 		t.Helper()
 		form := url.Values{"thread": {thread}, "text": {"say hello"}, "also": {also}}
@@ -221,13 +200,12 @@ func TestAnAnswerOfThePageReachesOutToAChat(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	body := s.send(t, "GET", "/api/threads/0f4c1a52-7d0e-4c07-9f0a-5b1f3a1f7a12/state", "").body
-	if !strings.Contains(body, "go on") {
-		t.Errorf("a reply does not go on in the conversation: %s", body)
-	}
+	webtest.Holds(t, "a reply does not go on in the conversation", body, "go on")
 }
 
 // TestTryingABotTellsWhatItLacks, over the API and on the page.
 func TestTryingABotTellsWhatItLacks(t *testing.T) {
+	t.Parallel()
 	f := chattest.NewSlack(t)
 	f.Grant("chat:write", "im:history", "channels:history", "groups:history", "files:write", "reactions:read", "reactions:write")
 	s := start(t, scripted(t)+fmt.Sprintf("channels: {slack: {enabled: false, base_url: %q}}\n", f.State().URL))
@@ -240,10 +218,5 @@ func TestTryingABotTellsWhatItLacks(t *testing.T) {
 	form := url.Values{"bot_token": {chattest.SlackBotToken}, "app_token": {chattest.SlackAppToken}}
 	a = s.send(t, "POST", "/ui/channels/by-name/slack/test", form.Encode(), "Content-Type",
 		"application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin", "HX-Request", "true")
-	for _, want := range []string{"Signed in as @fawn", "<code>files:read</code>", "can’t read files that people send",
-		"OAuth &amp; Permissions"} {
-		if !strings.Contains(a.body, want) {
-			t.Errorf("the page says no %q: %d", want, a.status)
-		}
-	}
+	a.holds(t, "the page says no", "Signed in as @fawn", "<code>files:read</code>", "can’t read files that people send", "OAuth &amp; Permissions")
 }

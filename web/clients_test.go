@@ -3,6 +3,7 @@ package web_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,19 +36,12 @@ func TestOpenWebUI(t *testing.T) {
 		post := func(body map[string]any) answer {
 			t.Helper()
 			b, err := json.Marshal(body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, err)
 			a := s.send(t, "POST", "/v1/chat/completions", string(b), headers...)
-			if a.status != 200 {
-				t.Fatalf("%s\n%d %s", b, a.status, a.body)
-			}
+			a.must(t, b, 200)
 			return a
 		}
-		if list := s.send(t, "GET", "/v1/models", "", headers...); list.status != 200 || !strings.Contains(list.body, `"id":"lead_agent"`) ||
-			!strings.Contains(list.body, `"object":"list"`) {
-			t.Errorf("models: %d %s", list.status, list.body)
-		}
+		s.send(t, "GET", "/v1/models", "", headers...).want(t, "models", 200, `"id":"lead_agent"`, `"object":"list"`)
 		settings := func(messages ...any) map[string]any {
 			return map[string]any{"stream": true, "model": "lead_agent", "messages": messages, "stream_options": map[string]any{"include_usage": true},
 				"temperature": 0.7, "top_p": 0.9, "max_tokens": 1000, "seed": 1, "stop": []string{"END"}, "logit_bias": map[string]int{"1": 2},
@@ -78,12 +72,8 @@ func TestOpenWebUI(t *testing.T) {
 				t.Errorf("%s: %s", what, a.body)
 			}
 		}
-		if after := s.send(t, "GET", "/threads/"+thread+"/state", "").body; after != before {
-			t.Errorf("forwards %v: requests of the program's own are part of the conversation: %s", forwards, after)
-		}
-		if n := s.conversations(t); n != 1 {
-			t.Errorf("forwards %v: there are %d chats, want one", forwards, n)
-		}
+		webtest.Same(t, fmt.Sprintf("forwards %v: requests of the program's own are part of the conversation", forwards), s.send(t, "GET", "/threads/"+thread+"/state", "").body, before)
+		webtest.Same(t, fmt.Sprintf("forwards %v: there are … chats, want one", forwards), s.conversations(t), 1)
 		pipeline := settings(user)
 		pipeline["user"] = map[string]string{"name": "Ann", "id": "u1", "email": "ann@example.org", "role": "admin"}
 		post(pipeline)
@@ -99,13 +89,9 @@ func TestLibreChat(t *testing.T) {
 	post := func(body map[string]any) answer {
 		t.Helper()
 		b, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		a := s.send(t, "POST", "/v1/chat/completions", string(b), headers...)
-		if a.status != 200 {
-			t.Fatalf("%s\n%d %s", b, a.status, a.body)
-		}
+		a.must(t, b, 200)
 		return a
 	}
 	turn := func(messages ...any) map[string]any {
@@ -132,14 +118,10 @@ func TestLibreChat(t *testing.T) {
 	if said, _ := streamedText(t, second.body); said != "Still here." || second.header.Get("X-Thread-Id") != first.header.Get("X-Thread-Id") {
 		t.Errorf("the second turn: %q in %s", said, second.header.Get("X-Thread-Id"))
 	}
-	if n := s.conversations(t); n != 1 {
-		t.Errorf("there are %d chats, want one", n)
-	}
+	webtest.Same(t, "there are … chats, want one", s.conversations(t), 1)
 	// A title by a tool that the model has to call is refused with a sentence, and LibreChat falls back to its own title.
 	a := s.send(t, "POST", "/v1/chat/completions", `{"model":"lead_agent","messages":[{"role":"user","content":"x"}],"tools":[],"tool_choice":{"type":"function","function":{"name":"title"}}}`)
-	if a.status != 400 || !strings.Contains(a.body, "tool_choice") {
-		t.Errorf("a forced tool: %d %s", a.status, a.body)
-	}
+	a.want(t, "a forced tool", 400, "tool_choice")
 }
 
 // streamedText adds up the chunks of a stream, and tells whether it had counts of tokens.

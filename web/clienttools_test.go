@@ -3,9 +3,12 @@ package web_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // clientCall is an event that has a client carry a tool out.
@@ -22,9 +25,7 @@ const oven = `"client_tools":[{"name":"oven","description":"heats","parameters":
 func (s *server) streamed(t *testing.T, thread, script, more string) (calls <-chan clientCall, rest <-chan string) {
 	t.Helper()
 	body, err := json.Marshal(script)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	res, err := s.request(t.Context(), "POST", "/threads/"+thread+"/runs/stream", strings.NewReader(
 		`{"assistant_id":"lead_agent","if_not_exists":"create","input":{"messages":[{"type":"human","content":`+string(body)+
 			`}]},"stream_mode":["custom","updates"],"context":{`+oven+more+`}}`))
@@ -51,6 +52,7 @@ func (s *server) streamed(t *testing.T, thread, script, more string) (calls <-ch
 
 // TestClientsCarryToolsOutAtAnyServer: a run waits at one server, another one takes the result, once.
 func TestClientsCarryToolsOutAtAnyServer(t *testing.T) {
+	t.Parallel()
 	conf := clustered(t, 200)
 	a, b := start(t, conf, sealing(t)), start(t, conf, sealing(t))
 	const script = `SCRIPT{"turns":[{"tool_calls":[{"name":"oven","args":{"degrees":180}},{"name":"oven","args":{"degrees":500}}]},{"text":"It is hot."}]}`
@@ -66,28 +68,16 @@ func TestClientsCarryToolsOutAtAnyServer(t *testing.T) {
 			t.Errorf("the call is %+v", c)
 		}
 		for body, want := range map[string]int{`{}`: 422, `{"content":"` + strings.Repeat("x", 1<<20+1) + `"}`: 413} {
-			if got := b.send(t, "POST", at, body); got.status != want {
-				t.Errorf("%.40s: %d %.200s, want %d", body, got.status, got.body, want)
-			}
+			b.send(t, "POST", at, body).want(t, fmt.Sprintf("%.40s", body), want)
 		}
-		if got := b.send(t, "POST", "/api/threads/t1/client-tools/none", answer); got.status != 404 {
-			t.Errorf("a call that was never made: %d %s", got.status, got.body)
-		}
-		if got := b.send(t, "POST", at, answer); got.status != 200 {
-			t.Fatalf("%d %s", got.status, got.body)
-		}
+		b.send(t, "POST", "/api/threads/t1/client-tools/none", answer).want(t, "a call that was never made", 404)
+		b.send(t, "POST", at, answer).must(t, at, 200)
 		for _, s := range []*server{a, b} {
-			if got := s.send(t, "POST", at, answer); got.status != 409 {
-				t.Errorf("a second result: %d %s", got.status, got.body)
-			}
+			s.send(t, "POST", at, answer).want(t, "a second result", 409)
 		}
 	}
 	all := <-rest
-	for _, want := range []string{"it has 180 degrees", `"content":"it is too hot"`, `"status":"error"`, "It is hot.", `"client_tool_over"`} {
-		if !strings.Contains(all, want) {
-			t.Errorf("the stream lacks %s: %s", want, all)
-		}
-	}
+	webtest.Holds(t, "the stream", all, "it has 180 degrees", `"content":"it is too hot"`, `"status":"error"`, "It is hot.", `"client_tool_over"`)
 
 	// A run that is cancelled takes its call along.
 	calls, rest = a.streamed(t, "t2", script, "")
@@ -95,13 +85,9 @@ func TestClientsCarryToolsOutAtAnyServer(t *testing.T) {
 	run := decoded[[]struct {
 		ID string `json:"run_id"`
 	}](t, b.send(t, "GET", "/threads/t2/runs", ""))[0].ID
-	if got := b.send(t, "POST", "/threads/t2/runs/"+run+"/cancel?wait=true", ""); got.status/100 != 2 {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
+	b.send(t, "POST", "/threads/t2/runs/"+run+"/cancel?wait=true", "").fine(t, "/threads/t2/runs/"+run+"/cancel?wait=true")
 	<-rest
-	if got := b.send(t, "POST", "/api/threads/t2/client-tools/"+c.ID, `{"content":"late"}`); got.status != 404 {
-		t.Errorf("the call of a run that was cancelled: %d %s", got.status, got.body)
-	}
+	b.send(t, "POST", "/api/threads/t2/client-tools/"+c.ID, `{"content":"late"}`).want(t, "the call of a run that was cancelled", 404)
 }
 
 // TestClientToolsThatModelsRefuseAreRefused with the place and what is wanted there.
@@ -117,9 +103,7 @@ func TestClientToolsThatModelsRefuseAreRefused(t *testing.T) {
 	} {
 		got := s.send(t, "POST", "/threads/t1/runs/wait", `{"assistant_id":"lead_agent","if_not_exists":"create",
 			"input":{"messages":[{"type":"human","content":"hello"}]},"context":{"client_tools":`+tools+`}}`)
-		if got.status != 400 || !strings.Contains(got.body, why) {
-			t.Errorf("%.60s: %d %.200s, want 400 and %s", tools, got.status, got.body, why)
-		}
+		got.want(t, fmt.Sprintf("%.60s: , want 400 and %s", tools, why), 400, why)
 	}
 }
 
@@ -135,7 +119,5 @@ func TestAClientReplacesNoToolOfTheServer(t *testing.T) {
 		t.Errorf("the client is to carry out %+v", c)
 		s.send(t, "POST", "/api/threads/t1/client-tools/"+c.ID, `{"content":"forged"}`)
 	}
-	if all := <-rest; !strings.Contains(all, "Done.") {
-		t.Error(all)
-	}
+	webtest.Holds(t, "all", <-rest, "Done.")
 }

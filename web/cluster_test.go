@@ -17,6 +17,7 @@ import (
 	"fawn/store/pgtest"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // clustered is the configuration of each of several servers. Their leases last, however slow the machine is.
@@ -45,9 +46,7 @@ func TestEveryServerServesAll(t *testing.T) {
 	follow.until(t, "first")
 	for _, at := range []string{run + "/stream", "/ui/threads/t1/stream"} {
 		res, err := b.request(t.Context(), "GET", at, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		defer res.Body.Close()
 		seen, part := "", make([]byte, 4096)
 		for !strings.Contains(seen, "lorem") {
@@ -57,12 +56,8 @@ func TestEveryServerServesAll(t *testing.T) {
 			}
 		}
 	}
-	if got := b.send(t, "POST", run+"/cancel?wait=1", ""); got.status != http.StatusNoContent {
-		t.Errorf("cancelled at the other server: %d %s", got.status, got.body)
-	}
-	if got := a.send(t, "GET", run, ""); !strings.Contains(got.body, `"interrupted"`) {
-		t.Errorf("after that: %s", got.body)
-	}
+	b.send(t, "POST", run+"/cancel?wait=1", "").want(t, "cancelled at the other server", http.StatusNoContent)
+	a.send(t, "GET", run, "").holds(t, "after that", `"interrupted"`)
 
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -70,20 +65,14 @@ func TestEveryServerServesAll(t *testing.T) {
 	if err == nil {
 		_, err = part.Write([]byte("what was sent"))
 	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, errors.Join(err, w.Close()))
 	sent := a.sendBody(t, "POST", "/api/threads/t1/uploads", &form, "Content-Type", w.FormDataContentType())
 	got := b.send(t, "GET", "/api/threads/t1/artifacts/mnt/user-data/uploads/up.txt", "")
 	if sent.status != http.StatusOK || got.body != "what was sent" {
 		t.Errorf("a file sent to one (%d %s) is %d %s at the other", sent.status, sent.body, got.status, got.body)
 	}
-	if got := b.send(t, "DELETE", "/threads/t1", ""); got.status != http.StatusNoContent {
-		t.Errorf("deleted at the other: %d %s", got.status, got.body)
-	}
-	if got := a.send(t, "GET", "/threads/t1", ""); got.status != http.StatusNotFound {
-		t.Errorf("after that: %d %s", got.status, got.body)
-	}
+	b.send(t, "DELETE", "/threads/t1", "").want(t, "deleted at the other", http.StatusNoContent)
+	a.send(t, "GET", "/threads/t1", "").want(t, "after that", http.StatusNotFound)
 }
 
 // TestARunThatIsHandedOverHasNotEnded: a server that stops cuts off the stream of such a run. The reader gets the rest
@@ -127,9 +116,7 @@ func TestARunThatIsHandedOverHasNotEnded(t *testing.T) {
 
 	read := func(after string) []streamed {
 		res, err := b.request(t.Context(), "GET", run+"/stream", nil, "Last-Event-ID", after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		defer res.Body.Close()
 		line := bufio.NewScanner(res.Body)
 		line.Buffer(nil, 16<<20)
@@ -143,9 +130,7 @@ func TestARunThatIsHandedOverHasNotEnded(t *testing.T) {
 	if got, want := append(before, rest...), read("-1"); !slices.Equal(got, want) {
 		t.Errorf("read at two servers:\n%v\nat one:\n%v", got, want)
 	}
-	if n := b.metric(t, `fawn_takeovers_total{cause="drain"}`); n != 1 {
-		t.Errorf("%v runs were handed over", n)
-	}
+	webtest.Same(t, "runs were handed over", b.metric(t, `fawn_takeovers_total{cause="drain"}`), 1)
 }
 
 // streamed is a frame of a stream.
@@ -195,9 +180,7 @@ func TestRunsWaitForAServerWithRoom(t *testing.T) {
 		return decoded[struct{ Status string }](t, a.send(t, "GET", "/threads/t2/runs/"+next, "")).Status
 	}
 	time.Sleep(1500 * time.Millisecond) // in which it is looked at for runs that wait
-	if got := status(); got != "pending" {
-		t.Errorf("at a server that is full: %s", got)
-	}
+	webtest.Same(t, "at a server that is full", status(), "pending")
 	start(t, conf)
 	for deadline := time.Now().Add(patience); status() != "running"; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -253,7 +236,5 @@ func TestOneServerHasTheBots(t *testing.T) {
 	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/new"})
 	shows(t, b, f, "7", "new conversation")
 	awaitRunning(t, b, true)
-	if !strings.Contains(b.log.String(), "became leader") {
-		t.Errorf("the log does not say who has the bots: %.2000s", b.log.String())
-	}
+	webtest.Holds(t, "the log does not say who has the bots", b.log.String(), "became leader")
 }

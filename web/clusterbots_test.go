@@ -22,9 +22,7 @@ func TestBotsAreLookedAfterAtEveryServer(t *testing.T) {
 	awaitRunning(t, a, true)
 	b := start(t, conf)
 	awaitRunning(t, b, true)
-	if got := b.send(t, "POST", "/api/channels/deliveries/none/retry", ""); got.status != http.StatusNotFound {
-		t.Errorf("no such answer: %d %s", got.status, got.body)
-	}
+	b.send(t, "POST", "/api/channels/deliveries/none/retry", "").want(t, "no such answer", http.StatusNotFound)
 
 	f.State().Fail(chattest.Fault{Op: "send", Kind: chattest.ChatGone})
 	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "say hello to the bridge"})
@@ -40,23 +38,17 @@ func TestBotsAreLookedAfterAtEveryServer(t *testing.T) {
 		}
 	}
 	again := "/api/channels/deliveries/" + failed.Deliveries[0].Run + "/retry"
-	if got := b.send(t, "POST", again, ""); got.status != http.StatusAccepted {
-		t.Errorf("sent again at the other server: %d %s", got.status, got.body)
-	}
+	b.send(t, "POST", again, "").want(t, "sent again at the other server", http.StatusAccepted)
 	shows(t, a, f, "7", "Scripted reply.")
 
 	before := f.State().Calls("check")
-	if got := b.send(t, "POST", "/api/channels/telegram/restart", ""); !strings.Contains(got.body, `"success":true`) {
-		t.Errorf("restarted at the other server: %d %s", got.status, got.body)
-	}
+	b.send(t, "POST", "/api/channels/telegram/restart", "").holds(t, "restarted at the other server", `"success":true`)
 	for end := time.Now().Add(patience); f.State().Calls("check") == before; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the bot was not restarted")
 		}
 	}
-	if got := b.send(t, "POST", "/api/channels/slack/restart", ""); !strings.Contains(got.body, `"success":false`) {
-		t.Errorf("a bot that nobody has: %d %s", got.status, got.body)
-	}
+	b.send(t, "POST", "/api/channels/slack/restart", "").holds(t, "a bot that nobody has", `"success":false`)
 }
 
 // TestASignInByQRCodeGoesOnAtEveryServer, where what they share can be sealed.

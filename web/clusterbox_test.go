@@ -12,6 +12,7 @@ import (
 	"fawn/store/pgtest"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // fill has a server with one slot work on a run until end is called.
@@ -44,23 +45,17 @@ func TestASandboxEndsBeforeItsThreadGoesOnElsewhere(t *testing.T) {
 	if n := strings.Fields(got); len(n) < 2 || n[0] == "0" || n[0] != n[1] {
 		t.Errorf("what runs in the background still writes: %s", got)
 	}
-	if !strings.Contains(got, "restarted (the conversation goes on at another server)") {
-		t.Errorf("the model is told %s", got)
-	}
+	webtest.Holds(t, "the model is told", got, "restarted (the conversation goes on at another server)")
 	if runningCommand(t, "97531.642") {
 		t.Error("a background process goes on")
 	}
-	if again := b.bash(t, "t1", "echo again")[0]; strings.Contains(again, "restarted") {
-		t.Errorf("the model is told twice: %s", again)
-	}
+	webtest.Holds(t, "the model is told twice", b.bash(t, "t1", "echo again")[0], "!restarted")
 	b.bash(t, "t2", "echo here") // where there is room
 	if err := b.stop(); err != nil {
 		t.Error(err)
 	}
 	end()
-	if got := a.bash(t, "t2", "echo there")[0]; !strings.Contains(got, "restarted (the server it ran at has stopped)") {
-		t.Errorf("the model is told %s", got)
-	}
+	webtest.Holds(t, "the model is told", a.bash(t, "t2", "echo there")[0], "restarted (the server it ran at has stopped)")
 }
 
 // TestASandboxStoresItsFilesBeforeItsThreadGoesOnElsewhere: what a background process has written to a copy of files
@@ -78,9 +73,7 @@ func TestASandboxStoresItsFilesBeforeItsThreadGoesOnElsewhere(t *testing.T) {
 	a.bash(t, "t1", `cd /mnt/user-data/workspace; echo first > first.txt
 		(while [ ! -e go ]; do sleep 0.05; done
 		echo second > second.part; mv second.part second.txt) >/dev/null 2>&1 &`)
-	if err := os.WriteFile(filepath.Join(workspace, "go"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(filepath.Join(workspace, "go"), nil, 0o644))
 	until(t, func() bool {
 		_, err := os.Stat(filepath.Join(workspace, "second.txt"))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -12,9 +12,7 @@ import (
 func TestModelsAnswerSideBySide(t *testing.T) {
 	t.Parallel()
 	s := start(t, twoModels(t))
-	if a := s.send(t, "POST", "/threads/base/runs/wait", human("echo 3 tokens at 0 tok/s")); a.status != http.StatusOK {
-		t.Fatal(a.body)
-	}
+	s.send(t, "POST", "/threads/base/runs/wait", human("echo 3 tokens at 0 tok/s")).must(t, "/threads/base/runs/wait", http.StatusOK)
 	type comparison struct {
 		ID    string
 		Sides []struct {
@@ -26,39 +24,22 @@ func TestModelsAnswerSideBySide(t *testing.T) {
 	const question = `"message":"echo 7 tokens at 0 tok/s"`
 	for name, body := range map[string]string{"one": `"models":["script"]`, "twice the same": `"models":["script","script"]`,
 		"unknown": `"models":["script","none"]`, "four": `"models":["a","b","c","d"]`} {
-		if a := s.send(t, "POST", "/api/comparisons", `{`+question+`,`+body+`}`); a.status != http.StatusUnprocessableEntity {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
-		}
+		s.send(t, "POST", "/api/comparisons", `{`+question+`,`+body+`}`).want(t, name, http.StatusUnprocessableEntity)
 	}
-	if a := s.send(t, "POST", "/threads", `{"thread_id":"passing","temporary":true}`); a.status != http.StatusOK {
-		t.Fatal(a.body)
-	}
-	if a := s.send(t, "POST", "/api/comparisons", `{"thread_id":"passing",`+question+`,"models":["script","other"]}`); a.status != http.StatusConflict {
-		t.Errorf("branches of a temporary chat would stay: %d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/threads", `{"thread_id":"passing","temporary":true}`).must(t, "/threads", http.StatusOK)
+	s.send(t, "POST", "/api/comparisons", `{"thread_id":"passing",`+question+`,"models":["script","other"]}`).want(t, "branches of a temporary chat would stay", http.StatusConflict)
 	for _, thread := range []string{`"thread_id":"base",`, ""} {
 		a := s.send(t, "POST", "/api/comparisons", `{`+thread+question+`,"models":["script","other"]}`)
-		if a.status != http.StatusCreated {
-			t.Fatalf("%d %s", a.status, a.body)
-		}
+		a.must(t, "the answer", http.StatusCreated)
 		made := decodeAs[comparison](t, a.body)
 		if len(made.Sides) != 2 || made.Sides[1].Model != "other" || made.Chosen != nil {
 			t.Fatalf("%+v", made)
 		}
 		for _, side := range made.Sides {
-			var state struct {
-				Values struct{ Messages []struct{ Type string } }
-			}
+			answers := map[bool]int{true: 2, false: 1}[thread != ""] // a branch has that of its thread, too
 			webtest.UntilSeen(t, func() bool {
-				state = decodeAs[struct {
-					Values struct{ Messages []struct{ Type string } }
-				}](t, s.send(t, "GET", "/threads/"+side.Thread+"/state", "").body)
-				n := len(state.Values.Messages)
-				return n > 0 && n%2 == 0 && state.Values.Messages[n-1].Type == "ai"
+				return strings.Count(s.send(t, "GET", "/threads/"+side.Thread+"/state", "").body, `"type":"ai"`) == answers
 			}, s.log.String)
-			if want := map[bool]int{true: 4, false: 2}[thread != ""]; len(state.Values.Messages) != want {
-				t.Errorf("%s has %d messages, want %d", side.Model, len(state.Values.Messages), want)
-			}
 			run := decodeAs[[]struct {
 				Kwargs struct{ Context map[string]any }
 			}](t, s.send(t, "GET", "/threads/"+side.Thread+"/runs", "").body)
@@ -66,9 +47,7 @@ func TestModelsAnswerSideBySide(t *testing.T) {
 				t.Errorf("the run of %s: %v", side.Model, run[0].Kwargs.Context)
 			}
 		}
-		if a := s.send(t, "POST", "/api/comparisons/"+made.ID+"/choose", `{"thread_id":"base"}`); a.status != http.StatusNotFound {
-			t.Errorf("a thread of no side: %d", a.status)
-		}
+		s.send(t, "POST", "/api/comparisons/"+made.ID+"/choose", `{"thread_id":"base"}`).want(t, "a thread of no side", http.StatusNotFound)
 		a = s.send(t, "POST", "/api/comparisons/"+made.ID+"/choose", `{"thread_id":"`+made.Sides[1].Thread+`"}`)
 		if got := decodeAs[comparison](t, a.body); got.Chosen == nil || *got.Chosen != made.Sides[1].Thread {
 			t.Errorf("chosen: %d %s", a.status, a.body)
@@ -77,12 +56,8 @@ func TestModelsAnswerSideBySide(t *testing.T) {
 	if a := s.send(t, "GET", "/threads/base/state", ""); strings.Count(a.body, `"type":"ai"`) != 1 {
 		t.Errorf("the thread itself has changed: %s", a.body)
 	}
-	if a := s.send(t, "GET", "/api/comparisons/records", ""); !strings.Contains(a.body, `{"model":"other","won":2,"compared":2}`) {
-		t.Errorf("records: %s", a.body)
-	}
-	if a := s.send(t, "GET", "/workspace/settings/models", "", "Accept", "text/html"); !strings.Contains(a.body, "preferred 2 of 2 times") {
-		t.Errorf("the models page doesn't say it: %d", a.status)
-	}
+	s.send(t, "GET", "/api/comparisons/records", "").holds(t, "records", `{"model":"other","won":2,"compared":2}`)
+	s.send(t, "GET", "/workspace/settings/models", "", "Accept", "text/html").holds(t, "the models page doesn't say it", "preferred 2 of 2 times")
 }
 
 // TestPagesCompareModels: the message box starts a comparison, whose page frames the answers, and goes on with one.
@@ -91,13 +66,8 @@ func TestPagesCompareModels(t *testing.T) {
 	s := start(t, twoModels(t))
 	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html"}
 	const id = "0199aaaa-0000-7000-8000-000000000001"
-	if a := s.send(t, "GET", "/workspace/chats/new", "", "Accept", "text/html"); !strings.Contains(a.body, `name="compare"`) {
-		t.Error("the message box doesn't offer it")
-	}
-	if a := s.send(t, "POST", "/ui/threads/"+id+"/compare", "text=hello&compare=script", form...); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "Choose two to 3 models") {
-		t.Errorf("one model: %d", a.status)
-	}
+	s.send(t, "GET", "/workspace/chats/new", "", "Accept", "text/html").holds(t, "the message box doesn't offer it", `name="compare"`)
+	s.send(t, "POST", "/ui/threads/"+id+"/compare", "text=hello&compare=script", form...).want(t, "one model", http.StatusUnprocessableEntity, "Choose two to 3 models")
 	a := s.send(t, "POST", "/ui/threads/"+id+"/compare", "text=hello&compare=script&compare=other", form...)
 	where := a.header.Get("Location")
 	if a.status != http.StatusSeeOther || !strings.HasPrefix(where, "/workspace/compare/") {

@@ -48,9 +48,7 @@ func (d *dialog) says(t *testing.T, content any) string {
 func (d *dialog) again(t *testing.T) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"model": "lead_agent", "messages": d.messages})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	res, text := webtest.Send(t, d.s.client, "POST", d.s.url+"/v1/chat/completions", strings.NewReader(string(body)), d.headers...)
 	c := webtest.Decode[completion](t, text)
 	if res.StatusCode != http.StatusOK || len(c.Choices) != 1 {
@@ -74,6 +72,7 @@ func answers(texts ...string) string {
 // TestAConversationIsOneThread sends whole conversations as clients of chat completions do: the thread has each message
 // once, a regenerated answer is a branch of it, and a history nobody knows begins another with all that was said.
 func TestAConversationIsOneThread(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t))
 	d := &dialog{s: s, messages: []map[string]any{{"role": "system", "content": "Be brief."}}}
 	if said := d.says(t, answers("One.")); said != "One." {
@@ -94,9 +93,7 @@ func TestAConversationIsOneThread(t *testing.T) {
 		}
 		return strings.Join(roles, " ")
 	}
-	if got := count(first); got != "system human ai human ai" {
-		t.Errorf("the thread has %s", got)
-	}
+	webtest.Same(t, "the thread has", count(first), "system human ai human ai")
 	d.messages = d.messages[:len(d.messages)-2]
 	if said := d.says(t, answers("Two again.")); said != "Two again." || d.thread != first || count(first) != "system human ai human ai" {
 		t.Errorf("regenerated: %q in %s (%s)", said, d.thread, count(d.thread))
@@ -116,15 +113,12 @@ func TestAConversationIsOneThread(t *testing.T) {
 
 // TestQuestionsFilesAndStepsReachClientsOfCompletions checks what of an agent's work has no place in OpenAI's API.
 func TestQuestionsFilesAndStepsReachClientsOfCompletions(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t))
 	d := &dialog{s: s}
 	said := d.says(t, `SCRIPT{"turns":[{"text":"Let me ask.","tool_calls":[{"name":"ask_clarification","args":{"question":"Which colour?","clarification_type":"approach_choice","options":["red","blue"]}}]},{"text":"Blue it is."}]}`)
-	if said != "Let me ask.\n\nWhich colour?\n\n- red\n- blue" {
-		t.Errorf("the question is %q", said)
-	}
-	if said := d.says(t, "blue"); said != "Blue it is." {
-		t.Errorf("the answer to the answer is %q", said)
-	}
+	webtest.Same(t, "the question", said, "Let me ask.\n\nWhich colour?\n\n- red\n- blue")
+	webtest.Same(t, "the answer to the answer", d.says(t, "blue"), "Blue it is.")
 	body := fmt.Sprintf(`{"model":"lead_agent","messages":[{"role":"user","content":[{"type":"text","text":%q},{"type":"file","file":{"filename":"note.txt","file_data":"aGVsbG8="}}]}]}`,
 		`SCRIPT{"turns":[{"tool_calls":[{"name":"read_file","args":{"description":"read the note","path":"/mnt/user-data/uploads/note.txt"}},{"name":"write_file","args":{"description":"w","path":"/mnt/user-data/outputs/out.txt","content":"x"}}]},{"tool_calls":[{"name":"present_files","args":{"filepaths":["/mnt/user-data/outputs/out.txt"]}}]},{"text":"Done."}]}`)
 	a := s.send(t, "POST", "/v1/chat/completions", body)
@@ -134,16 +128,13 @@ func TestQuestionsFilesAndStepsReachClientsOfCompletions(t *testing.T) {
 		t.Fatalf("%s", a.body)
 	}
 	_, link, _ := strings.Cut(strings.TrimSuffix(c.Choices[0].Message.Content, ")"), s.url)
-	if got := s.send(t, "GET", link, ""); got.body != "x" {
-		t.Errorf("%s: %s", link, got.body)
-	}
-	if got := s.send(t, "GET", "/threads/"+a.header.Get("X-Thread-Id")+"/state", "").body; !strings.Contains(got, "hello") {
-		t.Errorf("the agent did not read the file: %s", got)
-	}
+	webtest.Same(t, link, s.send(t, "GET", link, "").body, "x")
+	webtest.Holds(t, "the agent did not read the file", s.send(t, "GET", "/threads/"+a.header.Get("X-Thread-Id")+"/state", "").body, "hello")
 }
 
 // TestCompletionsStream reads the frames of both kinds of streams.
 func TestCompletionsStream(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t))
 	a := s.send(t, "POST", "/v1/chat/completions", fmt.Sprintf(`{"model":"lead_agent","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":%q}]}`,
 		answers("Blue is the sky today.")))
@@ -194,13 +185,12 @@ func TestCompletionsStream(t *testing.T) {
 	if got, want := strings.Join(names, " "), "response.created response.in_progress response.output_item.added response.content_part.added response.output_text.delta response.output_text.done response.content_part.done response.output_item.done response.completed"; got != want {
 		t.Errorf("events\n%s\nwant\n%s", got, want)
 	}
-	if got := s.send(t, "GET", "/v1/responses/"+r.ID, ""); !strings.Contains(got.body, `"text":"One."`) || got.status != 200 {
-		t.Errorf("read again: %d %s", got.status, got.body)
-	}
+	s.send(t, "GET", "/v1/responses/"+r.ID, "").want(t, "read again", 200, `"text":"One."`)
 }
 
 // TestCompletionsRefuse checks that refusals have OpenAI's form and say what to do.
 func TestCompletionsRefuse(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t)+"openai_api: {models: true}\n")
 	for _, c := range []struct {
 		method, path, body string
@@ -235,6 +225,7 @@ func TestCompletionsRefuse(t *testing.T) {
 
 // TestCompletionsLoseNothing sends what clients send besides one message after the other.
 func TestCompletionsLoseNothing(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t))
 	ask := `SCRIPT{"turns":[{"tool_calls":[{"name":"ask_clarification","args":{"question":"Which colour?"}}]},{"text":"Noted."}]}`
 	d := &dialog{s: s}
@@ -242,9 +233,7 @@ func TestCompletionsLoseNothing(t *testing.T) {
 	d.messages = append(d.messages, map[string]any{"role": "user", "content": "first half"})
 	d.says(t, "second half")
 	state := s.send(t, "GET", "/threads/"+d.thread+"/state", "").body
-	if !strings.Contains(state, "first half") || !strings.Contains(state, "second half") {
-		t.Errorf("an answer in two messages: %s", state)
-	}
+	webtest.Holds(t, "an answer in two messages", state, "first half", "second half")
 
 	respond := func(more string) (id, thread string, status int, body string) {
 		a := s.send(t, "POST", "/v1/responses", `{"model":"lead_agent"`+more+`}`)
@@ -271,24 +260,16 @@ func TestCompletionsLoseNothing(t *testing.T) {
 	values := webtest.Decode[struct {
 		Values struct{ Messages []struct{ Type string } }
 	}](t, s.send(t, "GET", "/threads/"+thread+"/state", "").body)
-	if n := len(values.Values.Messages); n != 4 {
-		t.Errorf("three answers to one place are branches, but the thread has %d messages", n)
-	}
-	if a := s.send(t, "DELETE", "/threads/"+thread, ""); a.status >= 300 {
-		t.Fatalf("delete: %d %s", a.status, a.body)
-	}
+	webtest.Same(t, "three answers to one place are branches, but the thread has … messages", len(values.Values.Messages), 4)
+	s.send(t, "DELETE", "/threads/"+thread, "").fine(t, "delete")
 	if _, _, status, body := respond(input("Two.") + `,"previous_response_id":"` + first + `"`); status != 400 || !strings.Contains(body, "previous_response_not_found") {
 		t.Errorf("behind a deleted thread: %d %s", status, body)
 	}
 
 	s.send(t, "PUT", "/store/items", `{"namespace":["fawn","conversations"],"key":"response-evil","value":{"thread":5}}`)
-	if a := s.send(t, "GET", "/v1/responses/resp_evil", ""); a.status != 404 {
-		t.Errorf("a value of the user's own: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/v1/responses/resp_evil", "").want(t, "a value of the user's own", 404)
 	many := `{"model":"lead_agent","messages":[` + strings.Repeat(`{},`, 30_000) + `{}]}`
-	if a := s.send(t, "POST", "/v1/chat/completions", many); a.status != 400 || !strings.Contains(a.body, "at most 20000") {
-		t.Errorf("30,000 messages: %d %.200s", a.status, a.body)
-	}
+	s.send(t, "POST", "/v1/chat/completions", many).want(t, "30,000 messages", 400, "at most 20000")
 }
 
 // TestResponsesAreThereBeforeTheyEnd and when they fail: a client can ask for each, and go on behind it.
@@ -304,9 +285,7 @@ func TestResponsesAreThereBeforeTheyEnd(t *testing.T) {
 	post := func(body string) response {
 		t.Helper()
 		a := s.send(t, "POST", "/v1/responses", body)
-		if a.status != http.StatusOK {
-			t.Fatalf("%d %s", a.status, a.body)
-		}
+		a.must(t, "the answer", http.StatusOK)
 		return decoded[response](t, a)
 	}
 	failed := post(`{"model":"lead_agent","input":"SCRIPT{\"turns\":[{\"error\":{\"status\":400,\"message\":\"no such thing\"}}]}"}`)
@@ -325,9 +304,7 @@ func TestResponsesAreThereBeforeTheyEnd(t *testing.T) {
 
 	res, err := s.request(t.Context(), "POST", "/v1/responses", strings.NewReader(
 		`{"model":"lead_agent","stream":true,"input":"SCRIPT{\"turns\":[{\"text\":\"held\",\"gate\":\"g\",\"tokens\":1}]}"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer res.Body.Close()
 	a = s.send(t, "GET", "/v1/responses/resp_"+res.Header.Get("X-Run-Id"), "")
 	if got := decoded[response](t, a); a.status != http.StatusOK || got.Status != "in_progress" {

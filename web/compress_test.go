@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/andybalholm/brotli"
+
+	"fawn/web/webtest"
 )
 
 // TestPagesAreCompressedAndStreamsAreNot, as a compressor would hold events back.
@@ -21,9 +23,7 @@ func TestPagesAreCompressedAndStreamsAreNot(t *testing.T) {
 		t.Errorf("%v, %d bytes sent of %d, headers %v", err, len(page.body), len(plain.body), page.header)
 	}
 	got := s.send(t, "GET", "/workspace/chats/new", "", "Accept-Encoding", "gzip").header.Get("Content-Encoding")
-	if got != "gzip" {
-		t.Errorf("for gzip: %q", got)
-	}
+	webtest.Same(t, "for gzip", got, "gzip")
 	h := s.send(t, "GET", "/ui/diagram", "", "Accept-Encoding", "gzip, br").header
 	if !slices.Contains(h.Values("Vary"), "Accept-Encoding") {
 		t.Errorf("the frame of diagrams: %v", h)

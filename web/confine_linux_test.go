@@ -9,25 +9,22 @@ import (
 	"time"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // TestServersInSandboxes: a server that is sandboxed sees the files of its thread, the folders it was
 // given and the hosts it may reach, and nothing else of this machine.
 func TestServersInSandboxes(t *testing.T) {
+	t.Parallel()
 	outside := httptest.NewServer(nil)
 	t.Cleanup(outside.Close)
 	shown, writable, secret := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "secret.txt")
 	for _, dir := range []string{shown, writable, filepath.Dir(secret)} {
-		if err := os.Chmod(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.Chmod(dir, 0o777))
 	}
 	for file, text := range map[string]string{secret: "for nobody", filepath.Join(shown, "a.txt"): "to be read"} {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(file, []byte(text), 0o644))
 	}
-	t.Setenv("NOTES_SECRET", mcpCanary)
 	data := t.TempDir()
 	jailed := notesServer()
 	jailed["command"] = "/prog/" + filepath.Base(os.Args[0])
@@ -65,17 +62,11 @@ func TestServersInSandboxes(t *testing.T) {
 	if got := s.tool(t, "one", "jailed_tell", "{}"); !strings.HasPrefix(got, "in /mnt/user-data/workspace with ****") {
 		t.Errorf("the server is %q", got)
 	}
-	if got := s.tool(t, "one", "jailed_fail", "{}"); !strings.Contains(got, "my token is ****") {
-		t.Errorf("a server that dies says %q", got)
-	}
+	webtest.Holds(t, "a server that dies says", s.tool(t, "one", "jailed_fail", "{}"), "my token is ****")
 	got := s.tool(t, "one", "bash", `{"command":"ls -A /mnt /; ls /proc | grep -c '^[0-9]'","description":"look"}`)
-	if strings.Contains(got, "prog") {
-		t.Errorf("commands see what only the server should: %s", got)
-	}
+	webtest.Holds(t, "commands see what only the server should", got, "!prog")
 	s.refusals(t)
-	if a := s.send(t, "DELETE", "/threads/one", ""); a.status >= 300 {
-		t.Errorf("delete: %d %s", a.status, a.body)
-	}
+	s.send(t, "DELETE", "/threads/one", "").fine(t, "delete")
 }
 
 // refusals waits until the servers that cannot run say why.
@@ -94,7 +85,7 @@ func (s *server) refusals(t *testing.T) {
 
 // TestNoSandboxNoServer: a server that is to be confined does not run unconfined.
 func TestNoSandboxNoServer(t *testing.T) {
-	t.Setenv("NOTES_SECRET", mcpCanary)
+	t.Parallel()
 	data := t.TempDir()
 	jailed := notesServer()
 	jailed["sandboxed"] = true
@@ -110,7 +101,5 @@ func TestNoSandboxNoServer(t *testing.T) {
 			t.Fatalf("the server is %+v", now)
 		}
 	}
-	if got := s.tool(t, "one", "jailed_tell", "{}"); !strings.Contains(got, "there is no tool named") {
-		t.Errorf("a tool of it: %q", got)
-	}
+	webtest.Holds(t, "a tool of it", s.tool(t, "one", "jailed_tell", "{}"), "there is no tool named")
 }

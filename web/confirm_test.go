@@ -10,6 +10,7 @@ import (
 
 	"fawn/store"
 	"fawn/web/account"
+	"fawn/web/webtest"
 )
 
 // since is a browser whose session began a while ago.
@@ -19,13 +20,9 @@ func (b *browser) since(t *testing.T, user string, ago time.Duration) *browser {
 	hash := sha256.Sum256([]byte(secret))
 	err := b.app.DB().PutSession(t.Context(), store.Session{ID: secret, Hash: hash[:], User: user, Device: "a browser",
 		CreatedAt: now.Add(-ago), UsedAt: now, ExpiresAt: now.Add(time.Hour)}, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	old := &browser{b.server, map[string]string{account.CookieSession: secret}}
-	if a := old.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK {
-		t.Fatalf("the old session: %d %s", a.status, a.body)
-	}
+	old.do(t, "GET", "/api/v1/auth/me", "").must(t, "the old session", http.StatusOK)
 	return old
 }
 
@@ -54,29 +51,19 @@ func TestWaysInNeedAProofFirst(t *testing.T) {
 			t.Errorf("%s: %d, to %s", path, a.status, a.header.Get("Location"))
 		}
 	}
-	if a := old.do(t, "POST", "/ui/account/passkey/options", ""); a.status != http.StatusForbidden {
-		t.Errorf("a passkey: %d %s", a.status, a.body)
-	}
+	old.do(t, "POST", "/ui/account/passkey/options", "").want(t, "a passkey", http.StatusForbidden)
 	page := old.do(t, "GET", "/workspace/settings/tokens", "", "Accept", "text/html")
-	if !strings.Contains(page.body, `id="confirm"`) || strings.Contains(page.body, `id="token-name"`) {
-		t.Errorf("the section asks for no proof: %.300s", page.body)
-	}
+	page.holds(t, "the section asks for no proof", `id="confirm"`, `!id="token-name"`)
 	wrong := old.form(t, "/ui/account", url.Values{"do": {"confirm"}, "current": {"wrong"}, "back": {"tokens"}})
-	if wrong.status != http.StatusUnprocessableEntity || !strings.Contains(wrong.body, `id="confirm"`) {
-		t.Errorf("a wrong password: %d", wrong.status)
-	}
+	wrong.want(t, "a wrong password", http.StatusUnprocessableEntity, `id="confirm"`)
 	before := old.cookies[account.CookieSession]
 	a := old.form(t, "/ui/account", url.Values{"do": {"confirm"}, "current": {correct}, "back": {"tokens"}})
 	if a.status != http.StatusSeeOther || old.cookies[account.CookieSession] == before {
 		t.Fatalf("the right one: %d", a.status)
 	}
-	if a := old.form(t, "/ui/account/tokens", add); a.status != http.StatusOK || !strings.Contains(a.body, "fawn_") {
-		t.Errorf("after the proof: %d", a.status)
-	}
+	old.form(t, "/ui/account/tokens", add).want(t, "after the proof", http.StatusOK, "fawn_")
 	stale := &browser{bob.server, map[string]string{account.CookieSession: before}}
-	if a := stale.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusUnauthorized {
-		t.Errorf("the session before goes on: %d", a.status)
-	}
+	stale.do(t, "GET", "/api/v1/auth/me", "").want(t, "the session before goes on", http.StatusUnauthorized)
 }
 
 // TestAResetEndsTokens unless they are kept on purpose.
@@ -94,9 +81,7 @@ func TestAResetEndsTokens(t *testing.T) {
 	}
 	one := link()
 	stranger := &browser{ann.server, map[string]string{}}
-	if a := stranger.do(t, "GET", "/reset?token="+one, "", "Accept", "text/html"); !strings.Contains(a.body, "keep-tokens") {
-		t.Errorf("the page doesn't ask about tokens: %d", a.status)
-	}
+	stranger.do(t, "GET", "/reset?token="+one, "", "Accept", "text/html").holds(t, "the page doesn't ask about tokens", "keep-tokens")
 	a := stranger.form(t, "/reset", url.Values{"token": {one}, "password": {"battery staple"}, "keep-tokens": {"1"}})
 	if a.status != http.StatusSeeOther || !works() {
 		t.Errorf("kept: %d, works: %v", a.status, works())
@@ -119,17 +104,13 @@ func TestTheCSRFTokenBelongsToTheSession(t *testing.T) {
 	for name, csrf := range map[string]string{"made up": "abc", "another session's": bob.cookies[account.CookieCSRF]} {
 		a := ann.send(t, "POST", "/threads", "{}", "Cookie", account.CookieSession+"="+ann.cookies[account.CookieSession]+
 			"; "+account.CookieCSRF+"="+csrf, account.HeaderCSRF, csrf)
-		if a.status != http.StatusForbidden {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
-		}
+		a.want(t, name, http.StatusForbidden)
 	}
 	// A browser from before gets its token with the next page.
 	older := &browser{ann.server, map[string]string{account.CookieSession: ann.cookies[account.CookieSession],
 		account.CookieCSRF: "from before"}}
 	older.do(t, "GET", "/api/v1/auth/me", "")
-	if a := older.do(t, "POST", "/threads", "{}"); a.status != http.StatusOK {
-		t.Errorf("after the next page: %d %s", a.status, a.body)
-	}
+	older.do(t, "POST", "/threads", "{}").want(t, "after the next page", http.StatusOK)
 }
 
 // TestOldSessionsDontManageAccounts: a session of a while ago neither lets others in nor takes accounts over.
@@ -155,7 +136,5 @@ func TestOldSessionsDontManageAccounts(t *testing.T) {
 			t.Errorf("%s: %d, to %s", path, a.status, a.header.Get("Location"))
 		}
 	}
-	if a := bob.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK || !strings.Contains(a.body, `"system_role":"user"`) {
-		t.Errorf("the other account: %d %s", a.status, a.body)
-	}
+	bob.do(t, "GET", "/api/v1/auth/me", "").want(t, "the other account", http.StatusOK, `"system_role":"user"`)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // described is an operation of the document, and what finds it.
@@ -145,9 +146,7 @@ func conforms(t testing.TB, method, path string, a answer) {
 		return
 	}
 	d, err := apiDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	at := slices.IndexFunc(d.ops, func(o described) bool { return o.method == method && o.path.MatchString(u.EscapedPath()) })
 	kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 	if at < 0 || kind == "text/html" || a.status >= 300 && a.status < 400 {
@@ -180,21 +179,17 @@ func conforms(t testing.TB, method, path string, a answer) {
 
 // TestExamplesAreWhatTheyShow: each example of the document is a body that its operation takes.
 func TestExamplesAreWhatTheyShow(t *testing.T) {
+	t.Parallel()
 	b, err := web.Document()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var doc struct {
+	webtest.OK(t, err)
+	doc := webtest.Decode[struct {
 		Paths map[string]map[string]struct {
 			Body struct {
 				Content map[string]struct{ Schema, Example json.RawMessage } `json:"content"`
 			} `json:"requestBody"`
 		} `json:"paths"`
 		Components struct{ Schemas json.RawMessage } `json:"components"`
-	}
-	if err := json.Unmarshal(b, &doc); err != nil {
-		t.Fatal(err)
-	}
+	}](t, string(b))
 	n := 0
 	for path, ops := range doc.Paths {
 		for method, op := range ops {
@@ -203,18 +198,10 @@ func TestExamplesAreWhatTheyShow(t *testing.T) {
 				continue
 			}
 			n++
-			var s jsonschema.Schema
-			if err := json.Unmarshal(fmt.Appendf(nil, `{"$defs":%s,"allOf":[%s]}`, defined(doc.Components.Schemas), defined(c.Schema)), &s); err != nil {
-				t.Fatal(err)
-			}
+			s := webtest.Decode[jsonschema.Schema](t, string(fmt.Appendf(nil, `{"$defs":%s,"allOf":[%s]}`, defined(doc.Components.Schemas), defined(c.Schema))))
 			r, err := s.Resolve(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var v any
-			if err := json.Unmarshal(c.Example, &v); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, err)
+			v := webtest.Decode[any](t, string(c.Example))
 			if err := r.Validate(v); err != nil {
 				t.Errorf("%s %s: %v", method, path, err)
 			}
@@ -244,8 +231,6 @@ func TestUnusualAnswersAreDescribed(t *testing.T) {
 		{"/api/channels", 200}, {"/assistants/lead_agent/graph", 200}, {"/assistants/lead_agent/schemas", 200},
 		{"/threads/t1/storage", 200}, {"/api/access", 200}, {"/api/console/stats", 200}, {"/v1/models", 200}, {"/v1/models/none", 404},
 	} {
-		if a := s.send(t, "GET", c.path, ""); a.status != c.want {
-			t.Errorf("%s: %d %.200s", c.path, a.status, a.body)
-		}
+		s.send(t, "GET", c.path, "").want(t, c.path, c.want)
 	}
 }

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // operation is one of DeerFlow's own application: what it is answered with here. A status of 404 or 409 with a reason says
@@ -227,9 +229,7 @@ func TestEveryOperationOfDeerFlowAnswers(t *testing.T) {
 			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data")
 			skill := filepath.Join(data, "skills", "custom", "rhymes", "SKILL.md")
-			if err := os.MkdirAll(filepath.Dir(skill), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, os.MkdirAll(filepath.Dir(skill), 0o700))
 			write(t, skill, "---\nname: rhymes\ndescription: finds rhymes\n---\nThink of one.\n")
 			s := start(t, scripted(t)+"agents_api: {enabled: true}\nbrowser: {enabled: false}\n", func(o *web.Options) {
 				if o.Data = data; accounts {
@@ -253,9 +253,7 @@ func TestEveryOperationOfDeerFlowAnswers(t *testing.T) {
 			for _, op := range all {
 				if accounts && !op.public {
 					a := stranger.do(t, op.method, place(op.path), place(op.body), "Content-Type", "application/json")
-					if a.status != http.StatusUnauthorized || !strings.Contains(a.body, `"detail":{"code"`) {
-						t.Errorf("%s %s of a stranger: %d %.300s", op.method, op.path, a.status, a.body)
-					}
+					a.want(t, fmt.Sprintf("%s %s of a stranger", op.method, op.path), http.StatusUnauthorized, `"detail":{"code"`)
 				}
 				a := b.do(t, op.method, place(op.path), place(op.body), "Content-Type", "application/json")
 				switch {

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"fawn/store"
 	"fawn/web"
 	"fawn/web/principal"
+	"fawn/web/webtest"
 )
 
 // ofThread are routes below a thread, and ofRun those of a run wherever they stand.
@@ -53,9 +55,7 @@ func (s *server) status(t *testing.T, r route) int {
 	}
 	res, err := s.request(ctx, r.method, r.path, strings.NewReader(agenttest.RunBody(r.path, body)),
 		"Content-Type", kind)
-	if err != nil {
-		t.Fatalf("%s %s: %v", r.method, r.path, err)
-	}
+	webtest.OK(t, err, fmt.Sprintf("%s %s", r.method, r.path))
 	res.Body.Close()
 	return res.StatusCode
 }
@@ -64,18 +64,15 @@ func (s *server) status(t *testing.T, r route) int {
 // or a run of it answers or does anything, also while the deletion can be undone; undone, the
 // thread is as it was. The same holds for a thread of somebody else's.
 func TestADeletedThreadAnswersNowhere(t *testing.T) {
+	t.Parallel()
 	s := start(t, "")
 	const thread = "thread-to-delete"
 	ran := s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("hello"))
-	if ran.status != http.StatusOK {
-		t.Fatalf("run: %d %s", ran.status, ran.body)
-	}
+	ran.must(t, "run", http.StatusOK)
 	run := ran.header.Get("Content-Location")
 	run = run[strings.LastIndex(run, "/")+1:]
 	s.upload(t, thread)
-	if a := s.send(t, "POST", "/ui/threads/"+thread+"/share", ""); a.status != http.StatusSeeOther {
-		t.Fatalf("share: %d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/ui/threads/"+thread+"/share", "").must(t, "share", http.StatusSeeOther)
 	link := regexp.MustCompile(`/share/([A-Z0-9]{20,})`).FindStringSubmatch(s.send(t, "GET",
 		"/ui/threads/"+thread+"/share", "").body)
 	if link == nil {
@@ -102,37 +99,23 @@ func TestADeletedThreadAnswersNowhere(t *testing.T) {
 	s.answersNowhere(t, thread, routes, "a deleted thread")
 	a := s.send(t, "POST", "/ui/threads/restore", url.Values{"undo": {back.Query().Get("undo")}}.Encode(),
 		"Content-Type", "application/x-www-form-urlencoded")
-	if a.status != http.StatusSeeOther {
-		t.Fatalf("restore: %d %s", a.status, a.body)
-	}
-	if after := s.send(t, "GET", "/threads/"+thread, "").body; after != before {
-		t.Errorf("something was done to it:\n%s\n%s", before, after)
-	}
-	if a := s.send(t, "GET", "/api/threads/"+thread+"/uploads/list", ""); !strings.Contains(a.body, `"up.txt"`) {
-		t.Errorf("its files: %s", a.body)
-	}
+	a.must(t, "restore", http.StatusSeeOther)
+	webtest.Same(t, "something was done to it", s.send(t, "GET", "/threads/"+thread, "").body, before)
+	s.send(t, "GET", "/api/threads/"+thread+"/uploads/list", "").holds(t, "its files", `"up.txt"`)
 	s.give(t, thread, "eve")
 	s.answersNowhere(t, thread, routes, "somebody else's thread")
 	s.give(t, thread, principal.Default)
-	if after := s.send(t, "GET", "/threads/"+thread, "").body; after != before {
-		t.Errorf("something was done to somebody else's:\n%s\n%s", before, after)
-	}
-	if a := s.send(t, "GET", "/api/threads/"+thread+"/uploads/list", ""); !strings.Contains(a.body, `"up.txt"`) {
-		t.Errorf("somebody else's files: %s", a.body)
-	}
+	webtest.Same(t, "something was done to somebody else's", s.send(t, "GET", "/threads/"+thread, "").body, before)
+	s.send(t, "GET", "/api/threads/"+thread+"/uploads/list", "").holds(t, "somebody else's files", `"up.txt"`)
 }
 
 // give makes a thread another owner's.
 func (s *server) give(t *testing.T, thread, owner string) {
 	t.Helper()
 	row, err := s.app.DB().Thread(t.Context(), thread)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	row.Owner = owner
-	if err := s.app.DB().Commit(t.Context(), store.Batch{Thread: &row}); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.app.DB().Commit(t.Context(), store.Batch{Thread: &row}))
 }
 
 // answersNowhere checks that every route that names the thread says it is not there, and that
@@ -143,9 +126,7 @@ func (s *server) answersNowhere(t *testing.T, thread string, routes []route, wha
 		t.Fatalf("only %d routes name a thread: the table of routes is not what it was", len(routes))
 	}
 	for _, r := range routes {
-		if got := s.status(t, r); got != http.StatusNotFound {
-			t.Errorf("%s %s of %s: %d", r.method, r.pattern, what, got)
-		}
+		webtest.Same(t, fmt.Sprintf("%s %s of %s", r.method, r.pattern, what), s.status(t, r), http.StatusNotFound)
 	}
 	for _, a := range []answer{
 		s.send(t, "GET", "/workspace/chats/new?thread="+thread, "", "Accept", "text/html"),
@@ -162,9 +143,7 @@ func (s *server) answersNowhere(t *testing.T, thread string, routes []route, wha
 // upload stores up.txt among the uploads of a thread.
 func (s *server) upload(t *testing.T, thread string) {
 	t.Helper()
-	if a := s.sendFile(t, "/api/threads/"+thread+"/uploads", "words"); a.status != http.StatusOK {
-		t.Fatalf("upload: %d %s", a.status, a.body)
-	}
+	s.sendFile(t, "/api/threads/"+thread+"/uploads", "words").must(t, "upload", http.StatusOK)
 }
 
 // sendFile sends up.txt as a form.
@@ -179,8 +158,6 @@ func (s *server) sendFile(t *testing.T, path, content string, headers ...string)
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return s.send(t, "POST", path, form.String(), append(headers, "Content-Type", w.FormDataContentType())...)
 }

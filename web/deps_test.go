@@ -265,6 +265,7 @@ func rule(table map[string][]string, path string) ([]string, bool) {
 }
 
 func TestImportsOnlyPointDown(t *testing.T) {
+	t.Parallel()
 	table, foreign := imports(), reserved()
 	list := packages(t)
 	if len(list) < 10 {
@@ -313,6 +314,7 @@ func checkCore(t *testing.T, p pkg) {
 }
 
 func TestRulesOfTheTableWork(t *testing.T) {
+	t.Parallel()
 	table := map[string][]string{"a": {"b"}, "a/...": {"c/..."}, "a/x/...": {}}
 	for name, c := range map[string]struct {
 		path, dep string

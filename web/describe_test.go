@@ -8,6 +8,7 @@ import (
 )
 
 func TestTheAPIDescribesItself(t *testing.T) {
+	t.Parallel()
 	s := start(t, "")
 	a := s.send(t, "GET", "/openapi.json", "")
 	doc := decoded[struct {
@@ -29,9 +30,7 @@ func TestTheAPIDescribesItself(t *testing.T) {
 		t.Fatalf("document %d, page %d %s", a.status, page.status, page.header.Get("Content-Type"))
 	}
 	for id := range ids {
-		if !strings.Contains(page.body, `<details id="`+id+`">`) {
-			t.Errorf("the page does not show %s", id)
-		}
+		page.holds(t, "the page does not show "+id, `<details id="`+id+`">`)
 	}
 	for _, m := range regexp.MustCompile(`(?:src|href)="(https?:)?//[^"]*"`).FindAllString(page.body, -1) {
 		t.Errorf("the page loads %s", m)
@@ -42,8 +41,6 @@ func TestTheOwnerCanTurnTheDescriptionOff(t *testing.T) {
 	t.Setenv("GATEWAY_ENABLE_DOCS", "false")
 	s := start(t, "")
 	for _, path := range []string{"/openapi.json", "/docs", "/redoc"} {
-		if a := s.send(t, "GET", path, ""); a.status != http.StatusNotFound {
-			t.Errorf("%s = %d", path, a.status)
-		}
+		s.send(t, "GET", path, "").want(t, path, http.StatusNotFound)
 	}
 }

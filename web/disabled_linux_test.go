@@ -1,11 +1,11 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"fawn/web"
@@ -31,13 +31,9 @@ func TestADisabledUserStopsAtOnce(t *testing.T) {
 		if thread == "queue" {
 			say = `SCRIPT{"turns":[{"text":"slow","gate":"never"}]}`
 		}
-		if a := zoe.do(t, "POST", "/threads/"+thread+"/runs", human(say)); a.status != http.StatusOK {
-			t.Fatalf("%s: %d %s", thread, a.status, a.body)
-		}
+		zoe.do(t, "POST", "/threads/"+thread+"/runs", human(say)).must(t, thread, http.StatusOK)
 	}
-	if a := zoe.do(t, "POST", "/threads/queue/runs", human("next")); a.status != http.StatusOK {
-		t.Fatal(a.body)
-	}
+	zoe.do(t, "POST", "/threads/queue/runs", human("next")).must(t, "/threads/queue/runs", http.StatusOK)
 	size := func(thread string) int64 {
 		info, err := os.Stat(filepath.Join(dir, "threads", thread, "user-data", "workspace", "ticks"))
 		if err != nil {
@@ -53,24 +49,12 @@ func TestADisabledUserStopsAtOnce(t *testing.T) {
 	}
 
 	a := b.do(t, "PATCH", "/api/v1/auth/users/"+id, `{"disabled":true}`)
-	if a.status != http.StatusOK {
-		t.Fatalf("disable: %d %s", a.status, a.body)
-	}
-	if a := b.send(t, "GET", link, ""); a.status != http.StatusNotFound {
-		t.Errorf("the link still leads to the chat: %d", a.status)
-	}
-	if a := b.send(t, "GET", "/threads", "", "X-Api-Key", token); a.status != http.StatusUnauthorized {
-		t.Errorf("the token: %d", a.status)
-	}
-	if a := zoe.do(t, "GET", "/threads", ""); a.status != http.StatusUnauthorized {
-		t.Errorf("the session: %d", a.status)
-	}
-	if a := b.do(t, "PATCH", "/api/v1/auth/users/"+id, `{"disabled":false}`); a.status != http.StatusOK {
-		t.Fatal(a.body)
-	}
-	if a := b.send(t, "GET", link, ""); a.status != http.StatusOK {
-		t.Errorf("the link of an enabled user: %d", a.status)
-	}
+	a.must(t, "disable", http.StatusOK)
+	b.send(t, "GET", link, "").want(t, "the link still leads to the chat", http.StatusNotFound)
+	b.send(t, "GET", "/threads", "", "X-Api-Key", token).want(t, "the token", http.StatusUnauthorized)
+	zoe.do(t, "GET", "/threads", "").want(t, "the session", http.StatusUnauthorized)
+	b.do(t, "PATCH", "/api/v1/auth/users/"+id, `{"disabled":false}`).must(t, "/api/v1/auth/users/"+id, http.StatusOK)
+	b.send(t, "GET", link, "").want(t, "the link of an enabled user", http.StatusOK)
 	for _, thread := range []string{"front", "back", "queue"} {
 		a := b.send(t, "GET", "/threads/"+thread+"/runs", "", "X-Api-Key", token)
 		for _, run := range decodeAs[[]struct{ Status string }](t, a.body) {
@@ -83,9 +67,7 @@ func TestADisabledUserStopsAtOnce(t *testing.T) {
 		}
 		say := `SCRIPT{"turns":[{"tool_calls":[{"name":"bash","args":{"description":"x","command":"` +
 			`a=$(stat -c %s ticks); sleep 0.3; test $a = $(stat -c %s ticks) && echo nobody writes"}}]},{"text":"well"}]}`
-		if a := b.send(t, "POST", "/threads/"+thread+"/runs/wait", human(say), "X-Api-Key", token); a.status != http.StatusOK ||
-			!strings.Contains(a.body, `"nobody writes`) {
-			t.Errorf("%s: commands go on: %d %s", thread, a.status, a.body)
-		}
+		b.send(t, "POST", "/threads/"+thread+"/runs/wait", human(say), "X-Api-Key", token).want(t, fmt.Sprintf("%s: commands go on", thread), http.StatusOK,
+			`"nobody writes`)
 	}
 }

@@ -35,9 +35,7 @@ func TestADisabledUserStopsAtAllServers(t *testing.T) {
 		"back": "(" + count + ") >/dev/null 2>&1 & sleep 97531.753 >/dev/null 2>&1 & echo started"} {
 		say := `SCRIPT{"turns":[{"tool_calls":[{"name":"bash","args":{"description":"x","command":"` + command +
 			`"}}]},{"text":"well"}]}`
-		if got := a.send(t, "POST", "/threads/"+thread+"/runs", human(say), "X-Api-Key", token); got.status != http.StatusOK {
-			t.Fatalf("%s: %d %s", thread, got.status, got.body)
-		}
+		a.send(t, "POST", "/threads/"+thread+"/runs", human(say), "X-Api-Key", token).must(t, thread, http.StatusOK)
 	}
 	size := func(thread string) int64 {
 		info, err := os.Stat(filepath.Join(files, "threads", thread, "user-data", "workspace", "ticks"))
@@ -51,20 +49,14 @@ func TestADisabledUserStopsAtAllServers(t *testing.T) {
 
 	b := start(t, conf, public, web.Patient(patience))
 	there := &browser{b, a.cookies} // the session of the owner holds at all servers
-	if got := there.do(t, "PATCH", "/api/v1/auth/users/"+id, `{"disabled":true}`); got.status != http.StatusOK {
-		t.Fatalf("disabled at the other server: %d %s", got.status, got.body)
-	}
+	there.do(t, "PATCH", "/api/v1/auth/users/"+id, `{"disabled":true}`).must(t, "disabled at the other server", http.StatusOK)
 	if runningCommand(t, "97531.753") {
 		t.Error("a background process goes on")
 	}
 	before := size("front") + size("back")
-	if got := b.send(t, "GET", "/threads", "", "X-Api-Key", token); got.status != http.StatusUnauthorized {
-		t.Errorf("the token: %d", got.status)
-	}
+	b.send(t, "GET", "/threads", "", "X-Api-Key", token).want(t, "the token", http.StatusUnauthorized)
 	for range 20 { // requests take longer than a tick
 		b.send(t, "GET", "/health", "")
 	}
-	if after := size("front") + size("back"); after != before {
-		t.Errorf("commands go on: %d bytes, then %d", before, after)
-	}
+	webtest.Same(t, "commands go on: bytes, then", size("front")+size("back"), before)
 }

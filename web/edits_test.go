@@ -3,6 +3,8 @@ package web_test
 import (
 	"net/http"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestTwoEditsInOneAnswerBothCount: the second one was written before its model could look again.
@@ -15,10 +17,6 @@ func TestTwoEditsInOneAnswerBothCount(t *testing.T) {
 		{"tool_calls":[{"name":"str_replace","args":{"description":"x","path":"/mnt/user-data/outputs/a.txt","old_str":"one","new_str":"1"}},
 			{"name":"str_replace","args":{"description":"x","path":"/mnt/user-data/outputs/a.txt","old_str":"three","new_str":"3"}}]},
 		{"text":"done"}]}`
-	if a := s.send(t, "POST", "/threads/t1/runs/wait", human(script)); a.status != http.StatusOK {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
-	if a := s.send(t, "GET", "/api/threads/t1/artifacts/mnt/user-data/outputs/a.txt", ""); a.body != "1 two 3" {
-		t.Errorf("the file has %q", a.body)
-	}
+	s.send(t, "POST", "/threads/t1/runs/wait", human(script)).must(t, "/threads/t1/runs/wait", http.StatusOK)
+	webtest.Same(t, "the file has", s.send(t, "GET", "/api/threads/t1/artifacts/mnt/user-data/outputs/a.txt", "").body, "1 two 3")
 }

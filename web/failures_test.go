@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // failing is a provider that fails in one way for each path it is called at.
@@ -149,9 +151,7 @@ func ask(t *testing.T, s *server, model string) outcome {
 	}](t, s.send(t, "POST", "/threads", "{}")).ID
 	a := s.send(t, "POST", "/threads/"+id+"/runs/stream",
 		human("go", fmt.Sprintf(`"context":{"model_name":%q},"stream_mode":["values","custom"]`, model)))
-	if a.status != http.StatusOK {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	a.must(t, "the answer", http.StatusOK)
 	var o outcome
 	event := ""
 	for line := range strings.Lines(a.body) {
@@ -180,9 +180,7 @@ func ask(t *testing.T, s *server, model string) outcome {
 	if len(list) != 1 {
 		t.Fatalf("%d runs", len(list))
 	}
-	if err := json.Unmarshal(list[0], &o.run); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, json.Unmarshal(list[0], &o.run))
 	state := decoded[struct {
 		Values struct{ Messages []map[string]any }
 	}](t, s.send(t, "GET", "/threads/"+id+"/state", ""))
@@ -258,17 +256,11 @@ func (m *mood) check(t *testing.T, o outcome, calls int) {
 			t.Errorf("retry %+v", r)
 		}
 	}
-	for _, words := range m.says {
-		if !strings.Contains(said, words) {
-			t.Errorf("%q does not say %q", said, words)
-		}
-	}
+	webtest.Holds(t, "said", said, m.says...)
 	if m.holds != "" && !strings.Contains(strings.Join(o.texts, "\n"), m.holds) {
 		t.Errorf("no message says %q", m.holds)
 	}
-	if strings.Contains(fmt.Sprint(o), "sk-secret") {
-		t.Error("the key shows")
-	}
+	webtest.Holds(t, "the key shows", fmt.Sprint(o), "!sk-secret")
 	if text, _ := o.last["content"].(string); m.text != "" && text != m.text {
 		t.Errorf("the last message is %q, want %q", text, m.text)
 	}

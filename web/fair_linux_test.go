@@ -29,27 +29,19 @@ func TestOneUserLeavesRoomForOthers(t *testing.T) {
 	for i := range threads {
 		thread := "busy" + string(rune('a'+i))
 		a := ann.do(t, "POST", "/threads/"+thread+"/runs", say("touch on; while [ ! -e off ]; do sleep 0.05; done; echo ended by itself"))
-		if a.status != http.StatusOK {
-			t.Fatalf("%s: %d %s", thread, a.status, a.body)
-		}
+		a.must(t, thread, http.StatusOK)
 	}
 	full := answer{}
 	for end := time.Now().Add(time.Minute); full.status != http.StatusTooManyRequests && time.Now().Before(end); {
 		full = ann.do(t, "POST", "/threads/busya/runs", human("and then?", `"multitask_strategy":"enqueue"`))
 	}
-	if full.status != http.StatusTooManyRequests {
-		t.Fatalf("the first user was never refused: %d %s", full.status, full.body)
-	}
+	full.must(t, "the first user was never refused", http.StatusTooManyRequests)
 	a := zoe.do(t, "POST", "/threads/quick/runs/wait", say("echo it is mine"))
-	if a.status != http.StatusOK || !strings.Contains(a.body, "it is mine") {
-		t.Errorf("the other's command: %d %s", a.status, a.body)
-	}
+	a.want(t, "the other's command", http.StatusOK, "it is mine")
 	// Those that wait get their turn: none was refused.
 	for i := range threads {
 		thread := "busy" + string(rune('a'+i))
-		if err := os.WriteFile(filepath.Join(dir, "threads", thread, "user-data", "workspace", "off"), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(filepath.Join(dir, "threads", thread, "user-data", "workspace", "off"), nil, 0o644))
 		webtest.UntilSeen(t, func() bool {
 			return strings.Contains(ann.do(t, "GET", "/threads/"+thread+"/state", "").body, "ended by itself")
 		}, func() string { return ann.do(t, "GET", "/threads/"+thread+"/state", "").body })

@@ -21,6 +21,7 @@ import (
 // time. A handful is looked at; all others are refused before a hash is made, or else they would take minutes. Meanwhile and
 // afterwards the owner signs in from somewhere else.
 func TestAFloodOfSignInsKeepsTheOwnerOutOfNothing(t *testing.T) {
+	t.Parallel()
 	s := start(t, "server: {trusted_proxies: [loopback]}\nauth: {required: always}\n")
 	s.owner(t)
 	signIn := func(from, password string) (int, string, error) {
@@ -73,9 +74,7 @@ func TestAFloodOfSignInsKeepsTheOwnerOutOfNothing(t *testing.T) {
 		return fmt.Sprint(sent.Load(), " were sent")
 	})
 	owner("198.51.100.7")
-	if err := attack.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, attack.Wait())
 	if l, r := looked.Load(), refused.Load(); l > 10 || l+r != attempts {
 		t.Errorf("%d were looked at and %d refused", l, r)
 	}

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // visit is a call that DeerFlow's front end makes: what it is answered with, and where in that answer
@@ -48,9 +50,7 @@ func (b *browser) make(t *testing.T, calls []visit) {
 	t.Helper()
 	for _, c := range calls {
 		a := b.do(t, c.method, c.path, c.body, "Content-Type", "application/json")
-		if a.status != c.status {
-			t.Fatalf("%s %s: %d %s", c.method, c.path, a.status, a.body)
-		}
+		a.must(t, fmt.Sprintf("%s %s", c.method, c.path), c.status)
 		for place, want := range c.keys {
 			m, _ := lookup(t, a.body, place).(map[string]any)
 			for key := range strings.FieldsSeq(want) {
@@ -67,13 +67,9 @@ func (b *browser) make(t *testing.T, calls []visit) {
 func TestDeerFlowsFrontEndGoesThroughOneSession(t *testing.T) {
 	t.Parallel()
 	skill := filepath.Join(t.TempDir(), "skills", "custom", "rhymes", "SKILL.md")
-	if err := os.MkdirAll(filepath.Dir(skill), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.MkdirAll(filepath.Dir(skill), 0o700))
 	err := os.WriteFile(skill, []byte("---\nname: rhymes\ndescription: finds rhymes\n---\nThink of one.\n"), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	s := start(t, scripted(t)+"agents_api: {enabled: true}\n", func(o *web.Options) {
 		o.Addr, o.Data = "0.0.0.0:0", filepath.Join(skill, "../../../..")
 	})
@@ -117,10 +113,7 @@ const (
 func (b *browser) chats(t *testing.T) {
 	t.Helper()
 	for _, mount := range []string{"/api/langgraph", "/api"} {
-		if a := b.send(t, "POST", mount+"/threads", "{}", "Cookie", b.headers()[1]); a.status != http.StatusForbidden ||
-			!strings.Contains(a.body, "X-CSRF-Token") {
-			t.Errorf("%s without the CSRF header: %d %s", mount, a.status, a.body)
-		}
+		b.send(t, "POST", mount+"/threads", "{}", "Cookie", b.headers()[1]).want(t, fmt.Sprintf("%s without the CSRF header", mount), http.StatusForbidden, "X-CSRF-Token")
 	}
 	b.make(t, []visit{
 		{"POST", "/api/langgraph/threads/search", `{"limit":50,"offset":0,"sort_by":"updated_at","sort_order":"desc","select":["thread_id","updated_at","values","metadata"]}`, 200, nil},
@@ -130,9 +123,7 @@ func (b *browser) chats(t *testing.T) {
 		{"POST", "/api/langgraph/threads/t1/history", `{"limit":1}`, 200, nil},
 	})
 	b.converses(t, "/api/langgraph", "")
-	if a := b.sendFile(t, "/api/threads/t1/uploads", "a dozen words", b.headers()...); a.status != http.StatusOK {
-		t.Fatalf("upload: %d %s", a.status, a.body)
-	}
+	b.sendFile(t, "/api/threads/t1/uploads", "a dozen words", b.headers()...).must(t, "upload", http.StatusOK)
 	b.make(t, []visit{
 		{"GET", "/api/threads/t1/uploads/list", "", 200, map[string]string{"": "files count", "files.0": "filename size path virtual_path artifact_url"}},
 		{"GET", "/api/threads/t1/uploads/limits", "", 200, map[string]string{"": "max_files max_file_size max_total_size"}},
@@ -155,9 +146,7 @@ func (b *browser) chats(t *testing.T) {
 func (b *browser) converses(t *testing.T, mount, prefix string) {
 	t.Helper()
 	said, err := json.Marshal(script(writesReport))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	body := `{"assistant_id":"lead_agent","input":{"messages":[{"type":"human","content":[{"type":"text","text":` + string(said) + `}],
 		"additional_kwargs":{}}]},"stream_mode":["values","messages-tuple","custom"],"stream_subgraphs":true,"config":{"recursion_limit":1000},
 		"context":{"mode":"flash","thinking_enabled":false,"is_plan_mode":false,"subagent_enabled":false,"thread_id":"t1"},"on_disconnect":"continue","multitask_strategy":"reject"}`
@@ -201,10 +190,7 @@ func events(t *testing.T, stream string) map[string]any {
 		if event, ok := strings.CutPrefix(line, "event: "); ok {
 			name = event
 		} else if data, ok := strings.CutPrefix(line, "data: "); ok {
-			var v any
-			if err := json.Unmarshal([]byte(data), &v); err != nil {
-				t.Fatalf("%s: %v: %.200s", name, err, data)
-			}
+			v := webtest.Decode[any](t, data)
 			last[name] = v
 		}
 	}

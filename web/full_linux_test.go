@@ -11,12 +11,14 @@ import (
 	"testing"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // TestAFullDiskIsToldAndGoesAway lets no file grow past its size, which the database takes
 // for a full disk. The limit is that of a whole process, so it gets one of its own: others
 // would be refused the files that go test keeps about them.
 func TestAFullDiskIsToldAndGoesAway(t *testing.T) {
+	t.Parallel()
 	const own = "FAWN_TEST_FULL_DISK"
 	if os.Getenv(own) == "" {
 		child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
@@ -34,9 +36,7 @@ func TestAFullDiskIsToldAndGoesAway(t *testing.T) {
 		t.Skip(err)
 	}
 	wal, err := os.Stat(filepath.Join(dir, "fawn.db-wal"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	for wal.Size() < 1<<20 { // others, such as logs, must stay shorter
 		decoded[any](t, s.send(t, "POST", "/threads", `{"metadata": {"a": "`+strings.Repeat("x", 60_000)+`"}}`))
 		if wal, err = os.Stat(filepath.Join(dir, "fawn.db-wal")); err != nil {
@@ -51,44 +51,30 @@ func TestAFullDiskIsToldAndGoesAway(t *testing.T) {
 	}
 	t.Cleanup(func() { limit(was); signal.Reset(syscall.SIGXFSZ) })
 	limit(syscall.Rlimit{Cur: uint64(wal.Size()), Max: was.Max})
-	// A log that was copied into the database in the meantime begins anew and has room left.
-	for range 100 {
-		if a := s.send(t, "POST", "/threads", `{"metadata": {"a": "`+strings.Repeat("x", 60_000)+`"}}`); a.status != http.StatusOK {
-			break
-		}
-	}
-
 	for _, path := range []string{"/threads", "/threads/t1/runs", "/threads/t1/runs/stream"} {
 		body := human("hi")
 		if path == "/threads" {
 			body = `{"metadata": {"a": "` + strings.Repeat("x", 10_000) + `"}}`
 		}
-		a := s.send(t, "POST", path, body)
-		if a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, "free some space") {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
-		}
+		// A log that was copied into the database in the meantime begins anew and has room left.
+		var a answer
+		webtest.UntilSeen(t, func() bool {
+			s.send(t, "POST", "/threads", `{"metadata": {"a": "`+strings.Repeat("x", 60_000)+`"}}`)
+			a = s.send(t, "POST", path, body)
+			return a.status == http.StatusInsufficientStorage
+		}, func() string { return a.body })
+		a.holds(t, path, "free some space")
 	}
 	for path, sentence := range map[string]string{"/threads/t1/uploads": "free some space",
 		"/ui/threads/t1/uploads": "data folder"} {
 		a := s.sendFile(t, path, strings.Repeat("x", int(wal.Size())+1), "X-Fawn", "1")
-		if a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, sentence) {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
-		}
+		a.want(t, path, http.StatusInsufficientStorage, sentence)
 	}
 	a := s.send(t, "GET", "/health", "")
-	if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unhealthy"`) ||
-		!strings.Contains(a.body, "full") {
-		t.Errorf("health: %d %s", a.status, a.body)
-	}
-	if a := s.send(t, "GET", "/threads/t1/state", ""); a.status != http.StatusOK {
-		t.Errorf("reading: %d %s", a.status, a.body)
-	}
+	a.want(t, "health", http.StatusServiceUnavailable, `"unhealthy"`, "full")
+	s.send(t, "GET", "/threads/t1/state", "").want(t, "reading", http.StatusOK)
 	limit(was)
 	until(t, func() bool { return s.send(t, "GET", "/health", "").status == http.StatusOK })
-	if a := s.send(t, "POST", "/threads/t1/runs/wait",
-		human(`SCRIPT{"turns": [{"text": "room again"}]}`)); a.status != http.StatusOK ||
-		!strings.Contains(a.body, "room again") {
-		t.Errorf("after: %d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/threads/t1/runs/wait", human(`SCRIPT{"turns": [{"text": "room again"}]}`)).want(t, "after", http.StatusOK, "room again")
 	s.works(t)
 }

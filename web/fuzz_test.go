@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 func FuzzTidy(f *testing.F) {
@@ -37,9 +38,7 @@ func FuzzGuard(f *testing.F) {
 	conf, err := config.Load(config.Options{DataDir: f.TempDir(), LookupEnv: func(string) (string, bool) {
 		return "", false
 	}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	webtest.OK(f, err)
 	guard := web.Guard("127.0.0.1:2026", conf)
 	host := regexp.MustCompile(`^(?:(?i:localhost)|([0-9.]+)|\[?([0-9a-fA-F:.]+)\]?)(?::[^:/\]]*)?$`)
 	origin := regexp.MustCompile(`^https?://([^@/?#]+)$`)

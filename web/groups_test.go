@@ -24,9 +24,7 @@ func twoModels(t *testing.T) string {
 func (b *browser) group(t *testing.T, rules string) string {
 	t.Helper()
 	a := b.do(t, "POST", "/api/groups", `{"name":"Interns","roles":["user"]`+rules+`}`)
-	if a.status != http.StatusCreated {
-		t.Fatalf("create a group: %d %s", a.status, a.body)
-	}
+	a.must(t, "create a group", http.StatusCreated)
 	return decodeAs[struct{ ID string }](t, a.body).ID
 }
 
@@ -38,57 +36,34 @@ func TestAGroupLimitsModelsAtEveryDoor(t *testing.T) {
 	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
 	const say = `"input":{"messages":[{"type":"human","content":"hello"}]}`
 	chosen := `{"assistant_id":"lead_agent",` + say + `,"context":{"model_name":"other"}}`
-	if a := zoe.do(t, "POST", "/threads/before/runs/wait", chosen); a.status != http.StatusOK {
-		t.Fatalf("without groups: %d %s", a.status, a.body)
-	}
+	zoe.do(t, "POST", "/threads/before/runs/wait", chosen).must(t, "without groups", http.StatusOK)
 	id := ann.group(t, `,"models":["script"]`)
 	for _, door := range []struct{ path, body string }{
 		{"/threads/t1/runs", chosen}, {"/threads/t2/runs/wait", chosen}, {"/threads/t3/runs/stream", chosen},
 		{"/runs/wait", chosen}, {"/api/threads/t4/runs/stream", chosen}, {"/api/langgraph/threads/t5/runs/wait", chosen},
 	} {
 		a := zoe.do(t, "POST", door.path, door.body)
-		if a.status != http.StatusForbidden || !strings.Contains(a.body, "other") || !strings.Contains(a.body, "Interns") ||
-			!strings.Contains(a.body, "ask an administrator") {
-			t.Errorf("%s: %d %s", door.path, a.status, a.body)
-		}
+		a.want(t, door.path, http.StatusForbidden, "other", "Interns", "ask an administrator")
 	}
 	usual := `{"assistant_id":"lead_agent",` + say + `}`
-	if a := zoe.do(t, "POST", "/threads/after/runs/wait", usual); a.status != http.StatusOK {
-		t.Errorf("the usual model: %d %s", a.status, a.body)
-	}
-	if a := ann.do(t, "POST", "/threads/anns/runs/wait", chosen); a.status != http.StatusOK {
-		t.Errorf("the owner: %d %s", a.status, a.body)
-	}
+	zoe.do(t, "POST", "/threads/after/runs/wait", usual).want(t, "the usual model", http.StatusOK)
+	ann.do(t, "POST", "/threads/anns/runs/wait", chosen).want(t, "the owner", http.StatusOK)
 	for _, list := range []string{"/api/models", "/v1/models", "/workspace/chats/new"} {
 		a := zoe.do(t, "GET", list, "", "Accept", "text/html")
-		if a.status != http.StatusOK || strings.Contains(a.body, `"other"`) {
-			t.Errorf("%s shows the model: %d", list, a.status)
-		}
+		a.want(t, fmt.Sprintf("%s shows the model", list), http.StatusOK, `!"other"`)
 	}
-	if a := zoe.do(t, "GET", "/api/models/other", ""); a.status != http.StatusNotFound {
-		t.Errorf("the model: %d", a.status)
-	}
-	if a := zoe.do(t, "POST", "/api/threads/before/suggestions", `{"model_name":"other","messages":[{"role":"user","content":"hello"}]}`); a.status != http.StatusForbidden {
-		t.Errorf("suggestions by another model: %d %s", a.status, a.body)
-	}
+	zoe.do(t, "GET", "/api/models/other", "").want(t, "the model", http.StatusNotFound)
+	zoe.do(t, "POST", "/api/threads/before/suggestions", `{"model_name":"other","messages":[{"role":"user","content":"hello"}]}`).want(t, "suggestions by another model", http.StatusForbidden)
 	// A page says it in the reader's language.
 	a := zoe.do(t, "POST", "/ui/threads", "text=hello&model=other&thread=", "Content-Type", "application/x-www-form-urlencoded",
 		"Accept", "text/html", "Accept-Language", "zh-CN")
 	if a.status >= http.StatusBadRequest {
 		t.Errorf("a page takes a model that may be used instead: %d %s", a.status, a.body)
 	}
-	if a := ann.do(t, "PUT", "/api/groups/"+id, `{"name":"Interns","roles":["user"],"models":[]}`); a.status != http.StatusOK {
-		t.Fatalf("change: %d %s", a.status, a.body)
-	}
-	if a := zoe.do(t, "POST", "/threads/none/runs/wait", usual); a.status != http.StatusForbidden || !strings.Contains(a.body, "any model") {
-		t.Errorf("without any model: %d %s", a.status, a.body)
-	}
-	if a := ann.do(t, "DELETE", "/api/groups/"+id, ""); a.status != http.StatusOK {
-		t.Fatal(a.body)
-	}
-	if a := zoe.do(t, "POST", "/threads/again/runs/wait", chosen); a.status != http.StatusOK {
-		t.Errorf("after the group: %d %s", a.status, a.body)
-	}
+	ann.do(t, "PUT", "/api/groups/"+id, `{"name":"Interns","roles":["user"],"models":[]}`).must(t, "change", http.StatusOK)
+	zoe.do(t, "POST", "/threads/none/runs/wait", usual).want(t, "without any model", http.StatusForbidden, "any model")
+	ann.do(t, "DELETE", "/api/groups/"+id, "").must(t, "/api/groups/"+id, http.StatusOK)
+	zoe.do(t, "POST", "/threads/again/runs/wait", chosen).want(t, "after the group", http.StatusOK)
 }
 
 // TestAGroupLimitsRunsOfADay: also across a restart, for deleted chats and for runs whose threads are gone.
@@ -103,24 +78,14 @@ func TestAGroupLimitsRunsOfADay(t *testing.T) {
 		return s.send(t, "POST", path, human("hello"), "X-Api-Key", token)
 	}
 	for i, path := range []string{"/threads/a/runs/wait", "/runs/wait"} {
-		if a := run(ann.server, path); a.status != http.StatusOK {
-			t.Fatalf("run %d: %d %s", i+1, a.status, a.body)
-		}
+		run(ann.server, path).must(t, fmt.Sprintf("run %d", i+1), http.StatusOK)
 	}
-	if a := ann.send(t, "DELETE", "/threads/a", "", "X-Api-Key", token); a.status >= 300 {
-		t.Fatalf("delete: %d %s", a.status, a.body)
-	}
-	if err := ann.stop(); err != nil {
-		t.Fatal(err)
-	}
+	ann.send(t, "DELETE", "/threads/a", "", "X-Api-Key", token).fine(t, "delete")
+	webtest.OK(t, ann.stop())
 	again := start(t, conf, func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir })
-	if a := run(again, "/threads/b/runs/wait"); a.status != http.StatusOK {
-		t.Fatalf("the third run: %d %s", a.status, a.body)
-	}
+	run(again, "/threads/b/runs/wait").must(t, "the third run", http.StatusOK)
 	a := run(again, "/threads/b/runs/wait")
-	if a.status != http.StatusForbidden || !strings.Contains(a.body, "daily limit of runs (3)") {
-		t.Errorf("the fourth run: %d %s", a.status, a.body)
-	}
+	a.want(t, "the fourth run", http.StatusForbidden, "daily limit of runs (3)")
 	seen := decodeAs[struct {
 		Limited bool
 		Today   struct {
@@ -139,13 +104,8 @@ func TestALimitOfTokensEndsARunAndRefusesTheNext(t *testing.T) {
 	ann := guarded(t, scripted(t)).owner(t)
 	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
 	ann.group(t, `,"tokens_per_day":1`)
-	if a := zoe.do(t, "POST", "/threads/a/runs/wait", human("hello")); a.status != http.StatusOK {
-		t.Fatalf("the first run: %d %s", a.status, a.body)
-	}
-	if a := zoe.do(t, "POST", "/threads/a/runs/wait", human("hello")); a.status != http.StatusForbidden ||
-		!strings.Contains(a.body, "daily limit of tokens (1)") {
-		t.Errorf("the second run: %d %s", a.status, a.body)
-	}
+	zoe.do(t, "POST", "/threads/a/runs/wait", human("hello")).must(t, "the first run", http.StatusOK)
+	zoe.do(t, "POST", "/threads/a/runs/wait", human("hello")).want(t, "the second run", http.StatusForbidden, "daily limit of tokens (1)")
 	a := ann.do(t, "GET", "/api/console/usage?user_id="+decodeAs[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID, "")
 	if usage := decodeAs[struct {
 		Runs   int   `json:"total_runs"`
@@ -153,9 +113,7 @@ func TestALimitOfTokensEndsARunAndRefusesTheNext(t *testing.T) {
 	}](t, a.body); usage.Runs != 1 || usage.Tokens == 0 {
 		t.Errorf("usage by person: %s", a.body)
 	}
-	if a := zoe.do(t, "GET", "/api/console/usage?user_id=default", ""); a.status != http.StatusForbidden {
-		t.Errorf("usage of somebody else: %d", a.status)
-	}
+	zoe.do(t, "GET", "/api/console/usage?user_id=default", "").want(t, "usage of somebody else", http.StatusForbidden)
 }
 
 // TestAGroupLimitsAgentsSkillsAndServers in what runs and lists have.
@@ -164,24 +122,15 @@ func TestAGroupLimitsAgentsSkillsAndServers(t *testing.T) {
 	ann := guarded(t, "agents_api: {enabled: true}\n"+scripted(t)).owner(t)
 	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
 	for _, name := range []string{"writer", "critic"} {
-		if a := zoe.do(t, "POST", "/api/agents", `{"name":"`+name+`","soul":"You write."}`); a.status >= 300 {
-			t.Fatalf("agent: %d %s", a.status, a.body)
-		}
+		zoe.do(t, "POST", "/api/agents", `{"name":"`+name+`","soul":"You write."}`).fine(t, "agent")
 	}
 	skills := decodeAs[struct{ Skills []struct{ Name string } }](t, zoe.do(t, "GET", "/api/skills", "").body).Skills
 	ann.group(t, `,"agents":["writer"],"skills":[]`)
 	for name, want := range map[string]int{"writer": http.StatusOK, "critic": http.StatusForbidden} {
-		if a := zoe.do(t, "POST", "/threads/of-"+name+"/runs/wait", `{"assistant_id":"`+name+
-			`","input":{"messages":[{"type":"human","content":"hello"}]}}`); a.status != want {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
-		}
+		zoe.do(t, "POST", "/threads/of-"+name+"/runs/wait", `{"assistant_id":"`+name+`","input":{"messages":[{"type":"human","content":"hello"}]}}`).want(t, name, want)
 	}
-	if a := zoe.do(t, "GET", "/api/agents", ""); !strings.Contains(a.body, "writer") || strings.Contains(a.body, "critic") {
-		t.Errorf("agents: %s", a.body)
-	}
-	if a := zoe.do(t, "POST", "/assistants/search", "{}"); strings.Contains(a.body, "critic") {
-		t.Errorf("assistants: %s", a.body)
-	}
+	zoe.do(t, "GET", "/api/agents", "").holds(t, "agents", "writer", "!critic")
+	zoe.do(t, "POST", "/assistants/search", "{}").holds(t, "assistants", "!critic")
 	left := decodeAs[struct{ Skills []struct{ Name string } }](t, zoe.do(t, "GET", "/api/skills", "").body).Skills
 	if len(left) > 0 {
 		t.Errorf("skills: %v of %v", left, skills)
@@ -196,9 +145,7 @@ func TestGroupsBelongToAdministrators(t *testing.T) {
 	id := ann.group(t, "")
 	for _, r := range [][2]string{{"GET", "/api/groups"}, {"POST", "/api/groups"}, {"PUT", "/api/groups/" + id},
 		{"DELETE", "/api/groups/" + id}, {"POST", "/api/announcements"}, {"POST", "/ui/groups"}, {"POST", "/ui/announcements"}} {
-		if a := zoe.do(t, r[0], r[1], "{}"); a.status != http.StatusForbidden {
-			t.Errorf("%v: %d", r, a.status)
-		}
+		zoe.do(t, r[0], r[1], "{}").want(t, r, http.StatusForbidden)
 	}
 	for name, body := range map[string]string{"taken": `{"name":"Interns"}`, "no name": `{"name":" "}`,
 		"owner": `{"name":"x","roles":["owner"]}`, "negative": `{"name":"x","runs_per_day":-1}`, "stranger": `{"name":"x","members":["?"]}`} {
@@ -207,30 +154,17 @@ func TestGroupsBelongToAdministrators(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/workspace/settings/groups", "/workspace/settings/announcements"} {
-		if a := zoe.do(t, "GET", path, "", "Accept", "text/html"); a.status != http.StatusNotFound {
-			t.Errorf("%s as a user: %d", path, a.status)
-		}
-		if a := ann.do(t, "GET", path, "", "Accept", "text/html"); a.status != http.StatusOK {
-			t.Errorf("%s: %d", path, a.status)
-		}
+		zoe.do(t, "GET", path, "", "Accept", "text/html").want(t, fmt.Sprintf("%s as a user", path), http.StatusNotFound)
+		ann.do(t, "GET", path, "", "Accept", "text/html").want(t, path, http.StatusOK)
 	}
 	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html"}
-	if a := ann.do(t, "POST", "/ui/groups", "name=Design&all_agents=1&models=script&all_skills=1&all_mcp_servers=1&runs=20", form...); a.status != http.StatusSeeOther {
-		t.Errorf("the form: %d %s", a.status, a.body)
-	}
+	ann.do(t, "POST", "/ui/groups", "name=Design&all_agents=1&models=script&all_skills=1&all_mcp_servers=1&runs=20", form...).want(t, "the form", http.StatusSeeOther)
 	made := ann.do(t, "GET", "/api/groups", "")
-	if !strings.Contains(made.body, `"models":["script"]`) || !strings.Contains(made.body, `"runs_per_day":20`) {
-		t.Errorf("made by the form: %s", made.body)
-	}
-	if a := ann.do(t, "POST", "/ui/groups", "name=Bad&runs=many", form...); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "whole number") {
-		t.Errorf("a bad limit: %d", a.status)
-	}
+	made.holds(t, "made by the form", `"models":["script"]`, `"runs_per_day":20`)
+	ann.do(t, "POST", "/ui/groups", "name=Bad&runs=many", form...).want(t, "a bad limit", http.StatusUnprocessableEntity, "whole number")
 	open := start(t, scripted(t))
 	for _, path := range []string{"/api/groups", "/api/announcements", "/workspace/settings/groups"} {
-		if a := open.send(t, "GET", path, "", "Accept", "text/html"); a.status != http.StatusNotFound {
-			t.Errorf("%s without accounts: %d", path, a.status)
-		}
+		open.send(t, "GET", path, "", "Accept", "text/html").want(t, fmt.Sprintf("%s without accounts", path), http.StatusNotFound)
 	}
 }
 
@@ -240,9 +174,7 @@ func TestAnnouncementsAreShownUntilDismissed(t *testing.T) {
 	ann := guarded(t, scripted(t)).owner(t)
 	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
 	a := ann.do(t, "POST", "/api/announcements", `{"text":"Maintenance <tonight>","level":"warning"}`)
-	if a.status != http.StatusCreated {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	a.must(t, "the answer", http.StatusCreated)
 	id := decodeAs[struct{ ID string }](t, a.body).ID
 	shown := func(b *browser) bool {
 		return strings.Contains(b.do(t, "GET", "/workspace/chats/new", "", "Accept", "text/html").body, "Maintenance &lt;tonight&gt;")
@@ -257,9 +189,7 @@ func TestAnnouncementsAreShownUntilDismissed(t *testing.T) {
 	if !shown(ann) || shown(zoe) {
 		t.Error("dismissed for the wrong people")
 	}
-	if a := ann.do(t, "POST", "/api/announcements", `{"text":"x","ends_at":"2020-01-01T00:00:00Z"}`); a.status != http.StatusUnprocessableEntity {
-		t.Errorf("an end in the past: %d", a.status)
-	}
+	ann.do(t, "POST", "/api/announcements", `{"text":"x","ends_at":"2020-01-01T00:00:00Z"}`).want(t, "an end in the past", http.StatusUnprocessableEntity)
 	if a := ann.do(t, "DELETE", "/api/announcements/"+id, ""); a.status != http.StatusOK || shown(ann) {
 		t.Errorf("delete: %d", a.status)
 	}
@@ -300,9 +230,7 @@ func shareDay(t *testing.T, model *scriptmodel.Server, ann *browser, at ...*brow
 	threads := []string{"a", "b", "c", "d"}
 	zoe := at[0]
 	for i, thread := range threads {
-		if a := at[i%len(at)].do(t, "POST", "/threads/"+thread+"/runs", human(script, `"if_not_exists":"create"`, `"stream_mode":["values"]`)); a.status != http.StatusOK {
-			t.Fatalf("start: %d %s", a.status, a.body)
-		}
+		at[i%len(at)].do(t, "POST", "/threads/"+thread+"/runs", human(script, `"if_not_exists":"create"`, `"stream_mode":["values"]`)).must(t, "start", http.StatusOK)
 	}
 	webtest.Until(t, "all of them wait in their first call", func() bool { return len(model.Requests()) >= len(threads) })
 	model.Open("go")
@@ -311,9 +239,7 @@ func shareDay(t *testing.T, model *scriptmodel.Server, ann *browser, at ...*brow
 			a := zoe.do(t, "GET", "/threads/"+thread, "")
 			return strings.Contains(a.body, `"status":"idle"`) || strings.Contains(a.body, `"status":"error"`)
 		})
-		if a := zoe.do(t, "GET", "/threads/"+thread+"/state", ""); !strings.Contains(a.body, "done") {
-			t.Errorf("%s has no answer: %s", thread, a.body)
-		}
+		zoe.do(t, "GET", "/threads/"+thread+"/state", "").holds(t, fmt.Sprintf("%s has no answer", thread), "done")
 	}
 	n := 0 // calls that go on, of 100 tokens each
 	for _, r := range model.Requests() {
@@ -325,9 +251,7 @@ func shareDay(t *testing.T, model *scriptmodel.Server, ann *browser, at ...*brow
 		t.Errorf("%d calls for 1000 tokens, want %d at most", n, most)
 	}
 	for i, zoe := range at {
-		if a := zoe.do(t, "POST", "/threads/e/runs/wait", human("hello")); a.status != http.StatusForbidden {
-			t.Errorf("the next run at server %d: %d %s", i+1, a.status, a.body)
-		}
+		zoe.do(t, "POST", "/threads/e/runs/wait", human("hello")).want(t, fmt.Sprintf("the next run at server %d", i+1), http.StatusForbidden)
 	}
 }
 
@@ -351,9 +275,7 @@ func TestAGroupLimitsServersByAnyName(t *testing.T) {
 	}
 	ann.group(t, `,"mcp_servers":[]`)
 	for _, tool := range []string{"client_chart", "acp_chart"} {
-		if got := call(zoe, tool); strings.Contains(got, "a line of 3") || !strings.Contains(got, "there is no tool named") {
-			t.Errorf("%s: %s", tool, got)
-		}
+		webtest.Holds(t, tool, call(zoe, tool), "!a line of 3", "there is no tool named")
 	}
 }
 
@@ -366,39 +288,21 @@ func TestAProjectDoesNotFailMembersOverWhatTheyMayNotUse(t *testing.T) {
 	ann.group(t, `,"models":["script"],"skills":["charts"],"mcp_servers":[]`)
 	id := newProject(t, ann, `{"name":"P","model_name":"other","skills":["charts","secret-skill"],"mcp_servers":["secret-server"]}`)
 	at := "/api/projects/" + id
-	if a := ann.do(t, "POST", at+"/members", `{"email":"zoe@x.org","role":"editor"}`); a.status != http.StatusOK {
-		t.Fatalf("share: %d %s", a.status, a.body)
-	}
+	ann.do(t, "POST", at+"/members", `{"email":"zoe@x.org","role":"editor"}`).must(t, "share", http.StatusOK)
 	const say = `{"assistant_id":"lead_agent","input":{"messages":[{"type":"human","content":"hello"}]},"context":{"project_id":"`
-	if a := zoe.do(t, "POST", "/threads/zoes/runs/wait", say+id+`"}}`); a.status != http.StatusOK {
-		t.Fatalf("a member's run: %d %s", a.status, a.body)
-	}
+	zoe.do(t, "POST", "/threads/zoes/runs/wait", say+id+`"}}`).must(t, "a member's run", http.StatusOK)
 	runs := zoe.do(t, "GET", "/threads/zoes/runs", "").body
-	if !strings.Contains(runs, "project_warning") || !strings.Contains(runs, "may not use the project's model") || strings.Contains(runs, `"other"`) {
-		t.Errorf("the run says %s", runs)
-	}
-	if a := ann.do(t, "POST", "/threads/anns/runs/wait", say+id+`"}}`); a.status != http.StatusOK {
-		t.Fatalf("the owner's run: %d %s", a.status, a.body)
-	}
-	if runs := ann.do(t, "GET", "/threads/anns/runs", "").body; strings.Contains(runs, "project_warning") {
-		t.Errorf("the owner's run says %s", runs)
-	}
+	webtest.Holds(t, "the run says", runs, "project_warning", "may not use the project's model", `!"other"`)
+	ann.do(t, "POST", "/threads/anns/runs/wait", say+id+`"}}`).must(t, "the owner's run", http.StatusOK)
+	webtest.Holds(t, "the owner's run says", ann.do(t, "GET", "/threads/anns/runs", "").body, "!project_warning")
 	for _, path := range []string{at, "/api/projects", "/workspace/projects/" + id} {
 		a := zoe.do(t, "GET", path, "", "Accept", "text/html")
-		if a.status != http.StatusOK || strings.Contains(a.body, `"other"`) || strings.Contains(a.body, "secret-") {
-			t.Errorf("%s tells a member: %d %s", path, a.status, a.body)
-		}
+		a.want(t, fmt.Sprintf("%s tells a member", path), http.StatusOK, `!"other"`, "!secret-")
 	}
-	if a := zoe.do(t, "PATCH", at, `{"skills":["charts"],"mcp_servers":[]}`); a.status != http.StatusOK {
-		t.Fatalf("a member changes it: %d %s", a.status, a.body)
-	}
+	zoe.do(t, "PATCH", at, `{"skills":["charts"],"mcp_servers":[]}`).must(t, "a member changes it", http.StatusOK)
 	form := "name=P&memory=project&agent=&model=%7Ekept&shownskills=1&skills=charts"
-	if a := zoe.do(t, "POST", "/ui/projects/"+id+"/settings", form, "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html"); a.status != http.StatusSeeOther {
-		t.Fatalf("a member saves the form: %d %s", a.status, a.body)
-	}
-	if a := ann.do(t, "GET", at, ""); !strings.Contains(a.body, `"model_name":"other"`) || !strings.Contains(a.body, "secret-skill") || !strings.Contains(a.body, "secret-server") {
-		t.Errorf("after that: %s", a.body)
-	}
+	zoe.do(t, "POST", "/ui/projects/"+id+"/settings", form, "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html").must(t, "a member saves the form", http.StatusSeeOther)
+	ann.do(t, "GET", at, "").holds(t, "after that", `"model_name":"other"`, "secret-skill", "secret-server")
 }
 
 // TestRecordsOfModelsNameOnlyThoseThatMayBeUsed: how often models were preferred is told of the asker's models.
@@ -413,13 +317,7 @@ func TestRecordsOfModelsNameOnlyThoseThatMayBeUsed(t *testing.T) {
 			Thread string `json:"thread_id"`
 		}
 	}](t, ann.do(t, "POST", "/api/comparisons", `{"message":"hello","models":["script","other"]}`).body)
-	if a := ann.do(t, "POST", "/api/comparisons/"+made.ID+"/choose", `{"thread_id":"`+made.Sides[1].Thread+`"}`); a.status != http.StatusOK {
-		t.Fatalf("choose: %d %s", a.status, a.body)
-	}
-	if a := ann.do(t, "GET", "/api/comparisons/records", ""); !strings.Contains(a.body, `"other"`) {
-		t.Errorf("the owner: %s", a.body)
-	}
-	if a := zoe.do(t, "GET", "/api/comparisons/records", ""); a.status != http.StatusOK || strings.Contains(a.body, `"other"`) {
-		t.Errorf("a member: %d %s", a.status, a.body)
-	}
+	ann.do(t, "POST", "/api/comparisons/"+made.ID+"/choose", `{"thread_id":"`+made.Sides[1].Thread+`"}`).must(t, "choose", http.StatusOK)
+	ann.do(t, "GET", "/api/comparisons/records", "").holds(t, "the owner", `"other"`)
+	zoe.do(t, "GET", "/api/comparisons/records", "").want(t, "a member", http.StatusOK, `!"other"`)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 func TestOnlyItsOwnHostNamesAreAnswered(t *testing.T) {
@@ -40,9 +41,7 @@ func TestOnlyItsOwnHostNamesAreAnswered(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := s.send(t, "GET", "/health", "", "Host", c.host)
-			if a.status != c.status {
-				t.Fatalf("%d %s, want %d", a.status, a.body, c.status)
-			}
+			a.must(t, "the answer", c.status)
 			if c.status == 421 && (!strings.Contains(a.body, "server.hosts") || !strings.Contains(a.body, `"detail"`)) {
 				t.Errorf("no hint in %s", a.body)
 			}
@@ -58,9 +57,7 @@ func TestHostsAreReloaded(t *testing.T) {
 		t.Fatalf("before: %d", got)
 	}
 	s.configure(t, "server: {hosts: [box.lan]}\n")
-	if got := get(); got != http.StatusOK {
-		t.Errorf("after: %d", got)
-	}
+	webtest.Same(t, "after", get(), http.StatusOK)
 }
 
 func TestAddressOfTheConnectionIsAHost(t *testing.T) {
@@ -71,27 +68,17 @@ func TestAddressOfTheConnectionIsAHost(t *testing.T) {
 	if want := "http://localhost" + port; s.app.URL() != want {
 		t.Errorf("the address to open is %s, want %s", s.app.URL(), want)
 	}
-	if a := s.send(t, "GET", "/ok", "", "Host", other+port); a.status != http.StatusMisdirectedRequest {
-		t.Errorf("over the loopback: %d", a.status)
-	}
+	s.send(t, "GET", "/ok", "", "Host", other+port).want(t, "over the loopback", http.StatusMisdirectedRequest)
 	s.url = "http://" + other + port
-	if a := s.send(t, "GET", "/ok", ""); a.status != http.StatusOK {
-		t.Errorf("by its address: %d %s", a.status, a.body)
-	}
-	if a := s.send(t, "POST", "/threads", "{}", "Origin", "http://localhost:3000"); a.status != http.StatusForbidden {
-		t.Errorf("the loopback origin of another machine: %d %s", a.status, a.body)
-	}
-	if a := s.send(t, "POST", "/threads", "{}", "Origin", s.url); a.status != http.StatusOK {
-		t.Errorf("own origin: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/ok", "").want(t, "by its address", http.StatusOK)
+	s.send(t, "POST", "/threads", "{}", "Origin", "http://localhost:3000").want(t, "the loopback origin of another machine", http.StatusForbidden)
+	s.send(t, "POST", "/threads", "{}", "Origin", s.url).want(t, "own origin", http.StatusOK)
 }
 
 // otherAddress is an IPv4 address of this machine that is not loopback.
 func otherAddress(t *testing.T) string {
 	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
 			return n.IP.String()
@@ -116,10 +103,7 @@ func TestForeignHostsLearnNothing(t *testing.T) {
 		for _, path := range []string{"/", "/workspace/chats", "/workspace/chats/hidden-thread",
 			"/threads/hidden-thread", "/health", "/nothing"} {
 			a := s.send(t, "GET", path, "", append(headers, "Host", "evil.example")...)
-			if a.status != http.StatusMisdirectedRequest || strings.Contains(a.body, "hidden-thread") ||
-				strings.Contains(a.body, "<") {
-				t.Errorf("%s %v: %d %s", path, headers, a.status, a.body)
-			}
+			a.want(t, fmt.Sprintf("%s %v", path, headers), http.StatusMisdirectedRequest, "!hidden-thread", "!<")
 			if !strings.Contains(a.body, "server.hosts") || a.header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s %v: %v %s", path, headers, a.header, a.body)
 			}
@@ -127,9 +111,7 @@ func TestForeignHostsLearnNothing(t *testing.T) {
 	}
 	a := s.send(t, "POST", "/ui/threads/hidden-thread/delete", "", "Accept", "text/html", "Origin",
 		"https://evil.example", "Sec-Fetch-Site", "cross-site")
-	if a.status != http.StatusForbidden || strings.Contains(a.body, "hidden-thread") {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	a.want(t, "the answer", http.StatusForbidden, "!hidden-thread")
 }
 
 func TestOrigins(t *testing.T) {
@@ -186,9 +168,7 @@ func TestOrigins(t *testing.T) {
 					path, want = "/threads/none", 404
 				}
 				a := s.send(t, method, path, "{}", headers...)
-				if a.status != want {
-					t.Errorf("%s: %d %s, want %d", method, a.status, a.body, want)
-				}
+				a.want(t, method, want)
 				allow := a.header.Get("Access-Control-Allow-Origin")
 				exposed := a.header.Get("Access-Control-Expose-Headers")
 				if c.reads && (allow != c.origin || exposed == "") || !c.reads && allow+exposed != "" {
@@ -235,9 +215,7 @@ func TestScriptsOfAllowedOriginsReadWhereARunIs(t *testing.T) {
 	s := start(t, scripted(t))
 	a := s.send(t, "POST", "/threads/t1/runs/wait", human("SCRIPT{\"turns\":[{\"text\":\"hi\"}]}"), "Origin",
 		"http://localhost:3000")
-	if a.status != http.StatusOK {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	a.must(t, "the answer", http.StatusOK)
 	exposed := a.header.Get("Access-Control-Expose-Headers")
 	for _, name := range []string{"Content-Location", "Location"} {
 		if a.header.Get(name) == "" || !strings.Contains(exposed, strings.ToLower(name)) {
@@ -262,18 +240,14 @@ func TestRequestsForOtherServersAreRefused(t *testing.T) {
 		}
 	}
 	got := exchange(t, s, "GET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-	if !strings.Contains(got, " 200 ") {
-		t.Errorf("a good one: %s", got)
-	}
+	webtest.Holds(t, "a good one", got, " 200 ")
 }
 
 // exchange sends bytes as they are and returns the beginning of the answer.
 func exchange(t *testing.T, s *server, raw string) string {
 	t.Helper()
 	got, err := tryExchange(s, raw)
-	if err != nil {
-		t.Fatalf("%q: %v", raw, err)
-	}
+	webtest.OK(t, err, raw)
 	return got
 }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestAHelperHasTheSkillsOfItsAgent as far as its kind lists them: those of neither alone are told to it.
@@ -16,15 +18,11 @@ func TestAHelperHasTheSkillsOfItsAgent(t *testing.T) {
 			fmt.Sprintf("---\nname: %s\ndescription: How to %[1]s well\n---\nText.\n", name))
 	}
 	conf, err := os.ReadFile(a.conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	a.configure(t, string(conf)+"subagents:\n  agents: {general-purpose: {skills: [paint, draw]}}\n  custom_agents:\n"+
 		"    free: {description: d, system_prompt: p}\n    bare: {description: d, system_prompt: p, skills: []}\n")
 	r := a.send(t, "POST", "/api/agents", `{"name":"artist","soul":"x","skills":["paint","write"]}`)
-	if r.status != 201 {
-		t.Fatal(r)
-	}
+	r.must(t, "the answer", 201)
 	for i, c := range []struct{ agent, kind, has string }{
 		{"lead_agent", "general-purpose", "paint draw"},
 		{"lead_agent", "free", "paint draw write"},

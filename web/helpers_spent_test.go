@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // TestHelpersCountWhereTheirRunDoes: tokens and money of a helper, whose kind has a model of its
 // own, are in the run's numbers, the thread's, the totals, and on the page of what a chat took, once.
 func TestHelpersCountWhereTheirRunDoes(t *testing.T) {
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	costs := func(turn scriptmodel.Turn, prompt, completion int) scriptmodel.Turn {
 		turn.Usage = &scriptmodel.Usage{Prompt: prompt, Completion: completion}
@@ -27,9 +29,7 @@ func TestHelpersCountWhereTheirRunDoes(t *testing.T) {
 		"title: {enabled: false}\nsubagents: {agents: {general-purpose: {model: cheap}}}", 1))
 	const thread = "11111111-1111-4111-8111-111111111111"
 	res := s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("paint it", `"context":{"subagent_enabled":true}`))
-	if res.status != http.StatusOK || !strings.Contains(res.body, "Painted.") {
-		t.Fatalf("%d %s", res.status, res.body)
-	}
+	res.must(t, "res", http.StatusOK, "Painted.")
 
 	// script: 3000*2 + 200*10 per million; cheap, which the helper has: 5300
 	const cost = 0.008 + 0.0053
@@ -53,11 +53,7 @@ func TestHelpersCountWhereTheirRunDoes(t *testing.T) {
 		t.Errorf("the days: %v", days)
 	}
 	page := s.send(t, "GET", "/ui/threads/"+thread+"/usage", "", "Accept", "text/html").body
-	for _, want := range []string{"8.0k", "500", "0.0133", "Helpers: cheap", "5.0k in, 300 out", "3.0k in, 200 out"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("%q is not on the page of what the chat took", want)
-		}
-	}
+	webtest.Holds(t, "is not on the page of what the chat took", page, "8.0k", "500", "0.0133", "Helpers: cheap", "5.0k in, 300 out", "3.0k in, 200 out")
 	if t.Failed() {
 		t.Log(page)
 	}

@@ -61,39 +61,28 @@ func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
 	other := strings.Replace(keyedRun, "20 tokens", "21 tokens", 1)
 	for name, c := range map[string][3]string{"another body": {"/threads/t1/runs", other, "k1"},
 		"another thread": {"/threads/t2/runs", keyedRun, "k1"}, "a long key": {"/threads/t1/runs", keyedRun, strings.Repeat("k", 300)}} {
-		if a := s.send(t, "POST", c[0], c[1], "Idempotency-Key", c[2]); a.status != 422 || !strings.Contains(a.body, "Idempotency-Key") {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
-		}
+		s.send(t, "POST", c[0], c[1], "Idempotency-Key", c[2]).want(t, name, 422, "Idempotency-Key")
 	}
 	// What was refused can be sent again with its key.
 	const wrong = `{"assistant_id":"lead_agent","if_not_exists":"reject","input":{"messages":[{"type":"human","content":"hi"}]}}`
 	for range 2 {
-		if a := s.send(t, "POST", "/threads/none/runs", wrong, "Idempotency-Key", "k4"); a.status != 404 {
-			t.Errorf("a thread that is not there: %d %s", a.status, a.body)
-		}
+		s.send(t, "POST", "/threads/none/runs", wrong, "Idempotency-Key", "k4").want(t, "a thread that is not there", 404)
 	}
 	const bad = `{"assistant_id":"lead_agent","input":{"messages":[{"type":"nobody","content":"hi"}]}}`
 	if a, plain := s.send(t, "POST", "/threads/t1/runs", bad, "Idempotency-Key", "k5"), s.send(t, "POST", "/threads/t1/runs", bad); a.status != plain.status || a.body != plain.body {
 		t.Errorf("refused with a key: %d %s, without one %d %s", a.status, a.body, plain.status, plain.body)
 	}
-	if a := s.send(t, "POST", "/threads", `{"thread_id":"none"}`); a.status != 200 {
-		t.Fatal(a.body)
-	}
-	if a := s.send(t, "POST", "/threads/none/runs", wrong, "Idempotency-Key", "k4"); a.status != 200 {
-		t.Errorf("it is there now: %d %s", a.status, a.body)
-	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	s.send(t, "POST", "/threads", `{"thread_id":"none"}`).must(t, "/threads", 200)
+	s.send(t, "POST", "/threads/none/runs", wrong, "Idempotency-Key", "k4").want(t, "it is there now", 200)
+	webtest.OK(t, s.stop())
 	s = start(t, conf, func(o *web.Options) { o.Data = data })
 	again(s, "after a restart")
-	if list := decoded[[]run](t, s.send(t, "GET", "/threads/t1/runs", "")); len(list) != 3 {
-		t.Errorf("the thread has %d runs", len(list))
-	}
+	webtest.Same(t, "the thread has … runs", len(decoded[[]run](t, s.send(t, "GET", "/threads/t1/runs", ""))), 3)
 }
 
 // TestServersCarryARequestWithAKeyOutOnce however many of them get it at once.
 func TestServersCarryARequestWithAKeyOutOnce(t *testing.T) {
+	t.Parallel()
 	conf := clustered(t, 200)
 	a, b := start(t, conf, sealing(t)), start(t, conf, sealing(t))
 	var work sync.WaitGroup
@@ -117,9 +106,7 @@ func TestServersCarryARequestWithAKeyOutOnce(t *testing.T) {
 			t.Fatalf("the runs are %q", ids)
 		}
 	}
-	if list := decoded[[]any](t, a.send(t, "GET", "/threads/t1/runs", "")); len(list) != 1 {
-		t.Errorf("the thread has %d runs", len(list))
-	}
+	webtest.Same(t, "the thread has … runs", len(decoded[[]any](t, a.send(t, "GET", "/threads/t1/runs", ""))), 1)
 }
 
 // TestAnswersOfAKeyAreTheSame for clients of OpenAI's API, also when the conversation has gone on, and over a restart.
@@ -169,25 +156,17 @@ func TestAnswersOfAKeyAreTheSame(t *testing.T) {
 	}
 	response := fmt.Sprintf(`{"model":"lead_agent","input":%q}`, answers("A response."))
 	same("a response", send(s, "/v1/responses", response, "k5"), send(s, "/v1/responses", response, "k5"))
-	if a := send(s, "/v1/chat/completions", chat("", "Other.", ""), "k1"); a.status != 400 || !strings.Contains(a.body, "Idempotency-Key") {
-		t.Errorf("another body: %d %s", a.status, a.body)
-	}
+	send(s, "/v1/chat/completions", chat("", "Other.", ""), "k1").want(t, "another body", 400, "Idempotency-Key")
 	thread := first.header.Get("X-Thread-Id")
 	if on.header.Get("X-Thread-Id") != thread {
 		t.Errorf("the second turn is in another thread")
 	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.stop())
 	s = start(t, conf, func(o *web.Options) { o.Data = data })
 	same("over a restart", first, send(s, "/v1/chat/completions", opening, "k1"))
-	if list := decoded[[]any](t, s.send(t, "GET", "/threads/"+thread+"/runs", "")); len(list) != 2 {
-		t.Errorf("the thread has %d runs", len(list))
-	}
+	webtest.Same(t, "the thread has … runs", len(decoded[[]any](t, s.send(t, "GET", "/threads/"+thread+"/runs", ""))), 2)
 	s.send(t, "DELETE", "/threads/"+thread, "")
-	if a := send(s, "/v1/chat/completions", opening, "k1"); a.status != 410 {
-		t.Errorf("after its thread was deleted: %d %s", a.status, a.body)
-	}
+	send(s, "/v1/chat/completions", opening, "k1").want(t, "after its thread was deleted", 410)
 }
 
 // TestAPageSendsAMessageOnce when the answer to its form was lost and it sends the form again.
@@ -202,10 +181,7 @@ func TestAPageSendsAMessageOnce(t *testing.T) {
 	post := func(path, text, key string) (frame, answer) {
 		a := s.send(t, "POST", path, url.Values{"thread": {id}, "text": {text}}.Encode(), "Content-Type", "application/x-www-form-urlencoded",
 			"X-Fawn", "1", "Accept", "application/json", "Idempotency-Key", key)
-		var f frame
-		if err := json.Unmarshal([]byte(a.body), &f); err != nil || a.status != 200 {
-			t.Fatalf("%s: %d %v %s", path, a.status, err, a.body)
-		}
+		f := decoded[frame](t, a)
 		return f, a
 	}
 	first, _ := post("/ui/threads", "echo 3 tokens", "k1")
@@ -219,7 +195,5 @@ func TestAPageSendsAMessageOnce(t *testing.T) {
 		t.Errorf("a message: %+v", f)
 	}
 	post("/ui/threads/"+id+"/messages", "echo 4 tokens", "k3") // meant
-	if list := decoded[[]any](t, s.send(t, "GET", "/threads/"+id+"/runs", "")); len(list) != 3 {
-		t.Errorf("the chat has %d runs", len(list))
-	}
+	webtest.Same(t, "the chat has … runs", len(decoded[[]any](t, s.send(t, "GET", "/threads/"+id+"/runs", ""))), 3)
 }

@@ -15,6 +15,7 @@ import (
 
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // noise is a PNG that does not get smaller, of about 50 KB.
@@ -26,15 +27,14 @@ func noise(t *testing.T) string {
 		img.Set(i%128, i/128, color.RGBA{uint8(r.IntN(256)), uint8(r.IntN(256)), uint8(r.IntN(256)), 255})
 	}
 	var b strings.Builder
-	if err := png.Encode(&b, img); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, png.Encode(&b, img))
 	return base64.StdEncoding.EncodeToString([]byte(b.String()))
 }
 
 // TestPicturesInMessagesAreStoredOnce: whoever reads them gets them as they were sent, as the
 // model does, and they go with the last message that has them.
 func TestPicturesInMessagesAreStoredOnce(t *testing.T) {
+	t.Parallel()
 	model, dir := scriptmodel.Start(t), t.TempDir()
 	conf := fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n",
 		model.URL+"/v1")
@@ -70,16 +70,10 @@ func TestPicturesInMessagesAreStoredOnce(t *testing.T) {
 	}
 	for _, path := range []string{"/threads/p/state", "/threads/p"} {
 		a := s.send(t, "GET", path, "")
-		for _, shape := range shapes {
-			if !strings.Contains(a.body, shape) {
-				t.Errorf("%s has it in another form than it was sent", path)
-			}
-		}
+		a.holds(t, fmt.Sprintf("%s has it in another form than it was sent", path), shapes...)
 	}
 	list := s.send(t, "GET", "/threads/p/runs", "")
-	if n := strings.Count(list.body, picture); n != 2 {
-		t.Errorf("the requests of the runs have it %d times", n)
-	}
+	webtest.Same(t, "the requests of the runs have it … times", strings.Count(list.body, picture), 2)
 
 	copied := decoded[struct {
 		ID string `json:"thread_id"`
@@ -87,22 +81,12 @@ func TestPicturesInMessagesAreStoredOnce(t *testing.T) {
 	if got := stored(copied); got.Blobs.Count != 1 || got.Values.Bytes > 16<<10 {
 		t.Errorf("the copy: %+v", got)
 	}
-	if a := s.send(t, "DELETE", "/threads/p", ""); a.status != http.StatusNoContent {
-		t.Fatalf("delete: %d %s", a.status, a.body)
-	}
-	if got := strings.Count(s.send(t, "GET", "/threads/"+copied+"/state", "").body, picture); got != 2 {
-		t.Errorf("the copy has it %d times when the first thread is gone", got)
-	}
-	if a := s.send(t, "DELETE", "/threads/"+copied, ""); a.status != http.StatusNoContent {
-		t.Fatalf("delete: %d %s", a.status, a.body)
-	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	s.send(t, "DELETE", "/threads/p", "").must(t, "delete", http.StatusNoContent)
+	webtest.Same(t, "the copy has it … times when the first thread is gone", strings.Count(s.send(t, "GET", "/threads/"+copied+"/state", "").body, picture), 2)
+	s.send(t, "DELETE", "/threads/"+copied, "").must(t, "delete", http.StatusNoContent)
+	webtest.OK(t, s.stop())
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "fawn.db")+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer db.Close()
 	var n int
 	err = db.QueryRow(`SELECT (SELECT count(*) FROM blob) + (SELECT count(*) FROM blob_use)`).Scan(&n)
@@ -113,6 +97,7 @@ func TestPicturesInMessagesAreStoredOnce(t *testing.T) {
 
 // TestAPictureGoesWithAMessageThatIsTakenBack by a rollback.
 func TestAPictureGoesWithAMessageThatIsTakenBack(t *testing.T) {
+	t.Parallel()
 	s := start(t, "")
 	picture := noise(t)
 	s.send(t, "POST", "/threads/p/runs/wait", human("hello"))
@@ -123,20 +108,15 @@ func TestAPictureGoesWithAMessageThatIsTakenBack(t *testing.T) {
 	blobs := func() int64 {
 		return decoded[struct{ Blobs struct{ Count int64 } }](t, s.send(t, "GET", "/threads/p/storage", "")).Blobs.Count
 	}
-	if n := blobs(); n != 1 {
-		t.Errorf("%d blobs of a run that waits", n)
-	}
-	if a := s.send(t, "POST", "/threads/p/runs/"+run+"/cancel?wait=1&action=rollback", ""); a.status/100 != 2 {
-		t.Fatalf("rollback: %d %s", a.status, a.body)
-	}
-	if n := blobs(); n != 0 {
-		t.Errorf("%d blobs behind the rollback", n)
-	}
+	webtest.Same(t, "blobs of a run that waits", blobs(), 1)
+	s.send(t, "POST", "/threads/p/runs/"+run+"/cancel?wait=1&action=rollback", "").fine(t, "rollback")
+	webtest.Same(t, "blobs behind the rollback", blobs(), 0)
 }
 
 // TestThePageSaysThatAModelSawNoPictures, whether they came inside a message or as files, and
 // not below answers of models that see.
 func TestThePageSaysThatAModelSawNoPictures(t *testing.T) {
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	entry := func(name, sees string) string {
 		return fmt.Sprintf("{name: %s, use: openai, model: script, base_url: %q, api_key: test, supports_vision: %s}", name,
@@ -146,9 +126,7 @@ func TestThePageSaysThatAModelSawNoPictures(t *testing.T) {
 		entry("seeing", "true")+"]\n")
 	picture := noise(t)
 	data, err := base64.StdEncoding.DecodeString(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	inside := fmt.Sprintf(`[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,%s"}}]`, picture)
 	for _, c := range []struct {
 		model, content, kwargs string
@@ -167,19 +145,16 @@ func TestThePageSaysThatAModelSawNoPictures(t *testing.T) {
 		}
 		body := fmt.Sprintf(`{"context":{"model_name":%q},"input":{"messages":[{"type":"human","content":%s,"additional_kwargs":%s}]}}`,
 			c.model, c.content, c.kwargs)
-		if a := s.send(t, "POST", "/threads/"+id+"/runs/wait", body); a.status != http.StatusOK {
-			t.Fatalf("%d %s", a.status, a.body)
-		}
+		s.send(t, "POST", "/threads/"+id+"/runs/wait", body).must(t, "/threads/"+id+"/runs/wait", http.StatusOK)
 		page := s.send(t, "GET", "/workspace/chats/"+id, "", "Accept", "text/html").body
-		if n := strings.Count(page, "can’t see images"); n != c.says {
-			t.Errorf("%s, %.20s, %s: the page says it %d times", c.model, c.content, c.kwargs, n)
-		}
+		webtest.Same(t, fmt.Sprintf("%s, %.20s, %s: the page says it … times", c.model, c.content, c.kwargs), strings.Count(page, "can’t see images"), c.says)
 	}
 }
 
 // TestAPictureThatCannotBeCleanedGoesToNoModel: it could tell where it was taken. The model and
 // the reader are told that it is not seen.
 func TestAPictureThatCannotBeCleanedGoesToNoModel(t *testing.T) {
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	s := start(t, fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n",
 		model.URL+"/v1"))
@@ -193,17 +168,10 @@ func TestAPictureThatCannotBeCleanedGoesToNoModel(t *testing.T) {
 	} {
 		body := fmt.Sprintf(`{"input":{"messages":[{"type":"human","content":[{"type":"text","text":"look"},%s],
 			"additional_kwargs":{"files":[{"filename":"IMG_1.HEIC","path":"/mnt/user-data/uploads/IMG_1.HEIC"}]}}]}}`, block)
-		if a := s.send(t, "POST", "/threads/p/runs/wait", body); a.status != http.StatusOK {
-			t.Fatalf("%d %s", a.status, a.body)
-		}
+		s.send(t, "POST", "/threads/p/runs/wait", body).must(t, "/threads/p/runs/wait", http.StatusOK)
 		_, request := sees(t, model)
-		if strings.Contains(request, "image_url") || strings.Contains(request, packed[:40]) ||
-			!strings.Contains(request, "[An image stands here that cannot be shown: ") {
-			t.Errorf("%.40s: the model gets %s", block, request)
-		}
-		if !strings.Contains(request, "A picture in the HEIC format, which cannot be shown to you.") {
-			t.Error("the list of uploads does not say that it cannot be seen")
-		}
+		webtest.Holds(t, fmt.Sprintf("%.40s: the model gets", block), request, "!image_url", "!"+packed[:40], "[An image stands here that cannot be shown: ")
+		webtest.Holds(t, "the list of uploads does not say that it cannot be seen", request, "A picture in the HEIC format, which cannot be shown to you.")
 	}
 	page := s.send(t, "GET", "/workspace/chats/p", "", "Accept", "text/html").body
 	if n := strings.Count(page, "Models can’t see HEIC images"); n < 3 { // each message has a chip

@@ -2,38 +2,33 @@ package web_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestImportsThroughTheAPI previews, confirms and takes back an export.
 func TestImportsThroughTheAPI(t *testing.T) {
+	t.Parallel()
 	s := start(t, "")
 	call := func(method, path, kind string, body io.Reader, status int) map[string]any {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		req.Header.Set("Content-Type", kind)
 		resp, err := s.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		defer resp.Body.Close()
 		raw, err := io.ReadAll(resp.Body)
 		if err != nil || resp.StatusCode != status {
 			t.Fatalf("%s %s = %d, want %d: %s", method, path, resp.StatusCode, status, raw)
 		}
-		var out map[string]any
-		if err := json.Unmarshal(raw, &out); err != nil {
-			t.Fatalf("%s: %v", raw, err)
-		}
+		out := webtest.Decode[map[string]any](t, string(raw))
 		return out
 	}
 	send := func(content string, status int) map[string]any {
@@ -47,9 +42,7 @@ func TestImportsThroughTheAPI(t *testing.T) {
 		if err == nil {
 			err = m.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		return call("POST", "/api/imports", m.FormDataContentType(), &form, status)
 	}
 	send("no export", http.StatusUnprocessableEntity)

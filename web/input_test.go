@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // TestBadInputIsAnsweredAndTheServerGoesOn sends what no good client sends; a good request
@@ -77,16 +78,12 @@ func TestBadInputIsAnsweredAndTheServerGoesOn(t *testing.T) {
 			if a.status >= 400 && (json.Unmarshal([]byte(a.body), &object) != nil || object.Detail == nil) {
 				t.Errorf("no detail in %s", a.body)
 			}
-			if strings.Contains(a.body, "internal error") {
-				t.Error(a.body)
-			}
+			a.holds(t, "the answer", "!internal error")
 			s.works(t)
 		})
 	}
 	for line := range strings.Lines(s.log.String()) {
-		if strings.Contains(line, "level=ERROR") {
-			t.Error("a client's mistake is logged as an error of ours:", line)
-		}
+		webtest.Holds(t, "a client's mistake is logged as an error of ours", line, "!level=ERROR")
 	}
 }
 
@@ -133,9 +130,7 @@ func TestAnUploadOf200MBIsRefusedEarly(t *testing.T) {
 				until(t, func() bool {
 					body, kind, length, all := form(t, 200<<20)
 					req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+path, body)
-					if err != nil {
-						t.Fatal(err)
-					}
+					webtest.OK(t, err)
 					req.Header.Set("Content-Type", kind)
 					req.Header.Set("Expect", "100-continue")
 					if told {
@@ -171,13 +166,9 @@ func TestSlashesTooManyCountForNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, "")
 	for _, path := range []string{"/ok/", "//ok", "//ok//", "/api//ok", "/api/langgraph//ok/", "///api/langgraph/ok"} {
-		if a := s.send(t, "GET", path, ""); a.status != http.StatusOK || !strings.Contains(a.body, `"ok":true`) {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
-		}
+		s.send(t, "GET", path, "").want(t, path, http.StatusOK, `"ok":true`)
 	}
-	if a := s.send(t, "POST", "/api/langgraph//threads/", `{"thread_id": "t1"}`); a.status != http.StatusOK {
-		t.Errorf("create: %d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/api/langgraph//threads/", `{"thread_id": "t1"}`).want(t, "create", http.StatusOK)
 	for _, path := range []string{"/threads/t1/", "//threads//t1//state/?x=//", "/workspace/chats/new/", "//"} {
 		a := s.send(t, "GET", path, "", "Accept", "text/html")
 		if a.status != http.StatusOK && a.status != http.StatusSeeOther && a.status != http.StatusFound {
@@ -203,22 +194,13 @@ func TestLimitsAreConfigured(t *testing.T) {
 		{"metadata", "/threads", `{"metadata": {"a": "` + strings.Repeat("x", 70) + `"}}`, "server.max_metadata_bytes", 413},
 		{"id", "/threads", `{"thread_id": "` + strings.Repeat("x", 41) + `"}`, "1 to 40", 422},
 	} {
-		if a := s.send(t, "POST", c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.key) {
-			t.Errorf("%s: %d %s", c.name, a.status, a.body)
-		}
+		s.send(t, "POST", c.path, c.body).want(t, c.name, c.status, c.key)
 	}
-	if a := s.send(t, "GET", "/ok", "", "X-Fill", strings.Repeat("x", 7<<10)); a.status != http.StatusOK {
-		t.Errorf("7 KB of headers: %d", a.status)
-	}
+	s.send(t, "GET", "/ok", "", "X-Fill", strings.Repeat("x", 7<<10)).want(t, "7 KB of headers", http.StatusOK)
 	a := s.send(t, "GET", "/ok", "", "X-Fill", strings.Repeat("x", 16<<10))
-	if a.status != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("16 KB of headers: %d", a.status)
-	}
+	a.want(t, "16 KB of headers", http.StatusRequestHeaderFieldsTooLarge)
 	s.configure(t, "server: {max_metadata_bytes: 1KiB}\n")
-	if a := s.send(t, "POST", "/threads",
-		`{"metadata": {"a": "`+strings.Repeat("x", 70)+`"}}`); a.status != http.StatusOK {
-		t.Errorf("after the limit was raised: %d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/threads", `{"metadata": {"a": "`+strings.Repeat("x", 70)+`"}}`).want(t, "after the limit was raised", http.StatusOK)
 	s.works(t)
 }
 
@@ -234,9 +216,7 @@ func TestReadersAreCounted(t *testing.T) {
 		!strings.Contains(a.body, "server.max_readers") {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
-	if a := s.send(t, "GET", "/threads/t2", ""); a.status != http.StatusNotFound {
-		t.Errorf("a refused run left a thread: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/threads/t2", "").want(t, "a refused run left a thread", http.StatusNotFound)
 	cancel()
 	until(t, func() bool {
 		return s.send(t, "POST", "/runs/stream", human("echo 1 tokens at 0 tok/s")).status == http.StatusOK
@@ -292,10 +272,7 @@ func TestAClosedModelEndpointFailsTheRunInASentence(t *testing.T) {
 	st := s.stream(t, t.Context(), "/threads/t1/runs/stream", human("hi", `"stream_mode": "values"`))
 	st.until(t, "event: error")
 	line := st.until(t, "data: ")
-	var failure struct{ Error, Message string }
-	if err := json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &failure); err != nil {
-		t.Fatal(err)
-	}
+	failure := webtest.Decode[struct{ Error, Message string }](t, strings.TrimPrefix(line, "data: "))
 	if failure.Error == "" || !strings.Contains(failure.Message, addr) ||
 		strings.Contains(failure.Message, "secret-key-1") {
 		t.Errorf("%+v", failure)
@@ -307,16 +284,12 @@ func TestAClosedModelEndpointFailsTheRunInASentence(t *testing.T) {
 		t.Errorf("run %+v, thread %+v", run, thread)
 	}
 	page := s.send(t, "GET", "/workspace/chats/t1", "", "Accept", "text/html")
-	if page.status != http.StatusOK || !strings.Contains(page.body, addr) {
-		t.Errorf("the page does not say why: %d", page.status)
-	}
+	page.want(t, "the page does not say why", http.StatusOK, addr)
 	s.works(t)
 
 	s.configure(t, scripted(t))
 	a := s.send(t, "POST", "/threads/t1/runs/wait", human(`SCRIPT{"turns": [{"text": "back again"}]}`))
-	if a.status != http.StatusOK || !strings.Contains(a.body, "back again") {
-		t.Errorf("with a model that answers: %d %s", a.status, a.body)
-	}
+	a.want(t, "with a model that answers", http.StatusOK, "back again")
 }
 
 func TestASilentModelIsCancelled(t *testing.T) {
@@ -328,9 +301,7 @@ func TestASilentModelIsCancelled(t *testing.T) {
 	run := decoded[[]struct {
 		ID string `json:"run_id"`
 	}](t, s.send(t, "GET", "/threads/t1/runs", ""))[0].ID
-	if a := s.send(t, "POST", "/threads/t1/runs/"+run+"/cancel?wait=true", ""); a.status != http.StatusNoContent {
-		t.Errorf("cancel: %d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/threads/t1/runs/"+run+"/cancel?wait=true", "").want(t, "cancel", http.StatusNoContent)
 	st.until(t, "event: end")
 	state := s.send(t, "GET", "/threads/t1/state", "")
 	if !strings.Contains(state.body, "so far") || decoded[struct {
@@ -338,13 +309,9 @@ func TestASilentModelIsCancelled(t *testing.T) {
 	}](t, s.send(t, "GET", "/threads/t1", "")).Status != "interrupted" {
 		t.Error(state.body)
 	}
-	if a := s.send(t, "POST", "/threads/t1/runs/"+run+"/cancel", ""); a.status != http.StatusAccepted {
-		t.Errorf("cancelled again: %d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/threads/t1/runs/"+run+"/cancel", "").want(t, "cancelled again", http.StatusAccepted)
 	a := s.send(t, "POST", "/threads/t1/runs/wait", human(`SCRIPT{"turns": [{"text": "fine"}]}`))
-	if a.status != http.StatusOK || !strings.Contains(a.body, "fine") {
-		t.Errorf("the next run: %d %s", a.status, a.body)
-	}
+	a.want(t, "the next run", http.StatusOK, "fine")
 }
 
 func TestASecondServerOnTheFolderIsRefused(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/web/account"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // call is one of a run's calls in the API.
@@ -67,14 +68,13 @@ func kinds(list []call) map[string]int {
 // TestEachCallOfARunCanBeLookedInto: its models, tools and helpers are there with what they took,
 // and the prompt of a model call is what its provider got, word for word.
 func TestEachCallOfARunCanBeLookedInto(t *testing.T) {
+	t.Parallel()
 	s, thread := paintedRun(t, "")
 	calls, at := s.traceOf(t, thread)
 	got := kinds(calls)
 	for what, n := range map[string]int{"run lead_agent": 1, "run general-purpose": 1, "model script": 3,
 		"tool task": 1, "tool read_file": 1} {
-		if got[what] != n {
-			t.Errorf("%d × %s, want %d: %v", got[what], what, n, got)
-		}
+		webtest.Same(t, fmt.Sprintf("× %s, want : %v", what, got), got[what], n)
 	}
 	for _, c := range calls {
 		switch {
@@ -100,26 +100,19 @@ func TestEachCallOfARunCanBeLookedInto(t *testing.T) {
 		last := one.Prompt.Messages[len(one.Prompt.Messages)-1]
 		want := map[int]string{1000: "--- BEGIN USER INPUT ---\\npaint it\\n--- END USER INPUT ---",
 			5000: "\\nmix the colour\\n", 2000: "none.txt"}[one.Usage.Input]
-		if !strings.Contains(string(last.Content), want) {
-			t.Errorf("the last message of the prompt with %d tokens is %s", one.Usage.Input, last.Content)
-		}
+		webtest.Holds(t, fmt.Sprintf("the last message of the prompt with %d tokens is %s", one.Usage.Input, last.Content), string(last.Content), want)
 		if helper := one.Usage.Input == 5000; helper != (c.Helper == "general-purpose") {
 			t.Errorf("the helper of the prompt with %d tokens is %q", one.Usage.Input, c.Helper)
 		}
 	}
-	if a := s.send(t, "GET", at+"/1", ""); a.status != http.StatusNotFound {
-		t.Errorf("a call that is not there: %d %s", a.status, a.body)
-	}
-	if a := s.send(t, "DELETE", "/threads/"+thread, ""); a.status/100 != 2 {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
-	if a := s.send(t, "GET", at, ""); a.status != http.StatusNotFound {
-		t.Errorf("of a thread that is deleted: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", at+"/1", "").want(t, "a call that is not there", http.StatusNotFound)
+	s.send(t, "DELETE", "/threads/"+thread, "").fine(t, "/threads/"+thread)
+	s.send(t, "GET", at, "").want(t, "of a thread that is deleted", http.StatusNotFound)
 }
 
 // TestRetriesCanBeLookedInto: each attempt is a call with what went wrong.
 func TestRetriesCanBeLookedInto(t *testing.T) {
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	model.When("try hard",
 		scriptmodel.Script{
@@ -146,6 +139,7 @@ func TestRetriesCanBeLookedInto(t *testing.T) {
 
 // TestNothingIsKeptThatTheOwnerDoesNotWant.
 func TestNothingIsKeptThatTheOwnerDoesNotWant(t *testing.T) {
+	t.Parallel()
 	s, thread := paintedRun(t, "inspector: {prompts: false}\n")
 	calls, at := s.traceOf(t, thread)
 	for _, c := range calls {
@@ -160,13 +154,12 @@ func TestNothingIsKeptThatTheOwnerDoesNotWant(t *testing.T) {
 	off, thread := paintedRun(t, "inspector: {enabled: false}\n")
 	list := decoded[[]map[string]any](t, off.send(t, "GET", "/threads/"+thread+"/runs", ""))
 	a := off.send(t, "GET", fmt.Sprintf("/threads/%s/runs/%s/trace", thread, list[0]["run_id"]), "")
-	if a.status != http.StatusNotFound {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	a.want(t, "the answer", http.StatusNotFound)
 }
 
 // TestThePromptIsWhatTheProviderGot, also after a call of a tool and with what stages put in.
 func TestThePromptIsWhatTheProviderGot(t *testing.T) {
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	model.When("look there", scriptmodel.Script{Turns: []scriptmodel.Turn{
 		{ToolCalls: []scriptmodel.Call{{Name: "ls", Args: json.RawMessage(`{"path":"/mnt/user-data/workspace"}`)}}},
@@ -184,20 +177,14 @@ func TestThePromptIsWhatTheProviderGot(t *testing.T) {
 			continue
 		}
 		p := decoded[call](t, s.send(t, "GET", fmt.Sprint(at, "/", c.ID), "")).Prompt
-		var got struct {
+		got := webtest.Decode[struct {
 			Messages []struct{ Content json.RawMessage }
 			Tools    []struct{ Function struct{ Name string } }
-		}
-		if err := json.Unmarshal(sent[n].Body, &got); err != nil {
-			t.Fatal(err)
-		}
+		}](t, string(sent[n].Body))
 		n++
 		texts := []string{p.System}
 		for _, m := range p.Messages {
-			var text string
-			if err := json.Unmarshal(m.Content, &text); err != nil {
-				t.Fatalf("%v: %s", err, m.Content)
-			}
+			text := webtest.Decode[string](t, string(m.Content))
 			texts = append(texts, text)
 		}
 		if len(texts) != len(got.Messages) || len(p.Tools) != len(got.Tools) {
@@ -207,40 +194,27 @@ func TestThePromptIsWhatTheProviderGot(t *testing.T) {
 		for i, m := range got.Messages {
 			var text string
 			if string(m.Content) != "null" && m.Content != nil {
-				if err := json.Unmarshal(m.Content, &text); err != nil {
-					t.Fatalf("%v: %s", err, m.Content)
-				}
+				webtest.OK(t, json.Unmarshal(m.Content, &text), m.Content)
 			}
-			if text != texts[i] {
-				t.Errorf("message %d is %q, the provider got %q", i, texts[i], text)
-			}
+			webtest.Same(t, fmt.Sprintf("message %d is , the provider got", i), text, texts[i])
 		}
 		for i, tool := range got.Tools {
-			if tool.Function.Name != p.Tools[i].Name {
-				t.Errorf("tool %d is %s, the provider got %s", i, p.Tools[i].Name, tool.Function.Name)
-			}
+			webtest.Same(t, fmt.Sprintf("tool %d is , the provider got", i), tool.Function.Name, p.Tools[i].Name)
 		}
 	}
-	if n != 2 {
-		t.Errorf("%d calls", n)
-	}
+	webtest.Same(t, "calls", n, 2)
 }
 
 // TestARunIsInspectedInThePage: its calls, one of them with its prompt, and nobody else's run.
 func TestARunIsInspectedInThePage(t *testing.T) {
+	t.Parallel()
 	s, thread := paintedRun(t, "")
 	calls, at := s.traceOf(t, thread)
 	page := "/workspace/chats" + strings.TrimSuffix(strings.TrimPrefix(at, "/threads"), "/trace")
 	chat := s.send(t, "GET", "/workspace/chats/"+thread, "", "Accept", "text/html").body
-	if !strings.Contains(chat, `href="`+page+`"`) {
-		t.Error("the chat has no way to its run's calls")
-	}
+	webtest.Holds(t, "the chat has no way to its run's calls", chat, `href="`+page+`"`)
 	list := s.send(t, "GET", page, "", "Accept", "text/html")
-	for _, want := range []string{"general-purpose", "read_file", "8.0k", "0.021", "<rect"} {
-		if !strings.Contains(list.body, want) {
-			t.Errorf("%q is not on the page", want)
-		}
-	}
+	list.holds(t, "is not on the page", "general-purpose", "read_file", "8.0k", "0.021", "<rect")
 	for _, c := range calls {
 		open := s.send(t, "GET", fmt.Sprint(page, "?call=", c.ID), "", "Accept", "text/html").body
 		switch {
@@ -253,13 +227,12 @@ func TestARunIsInspectedInThePage(t *testing.T) {
 	}
 	other := strings.Replace(page, thread, "22222222-2222-4222-8222-222222222222", 1)
 	s.send(t, "POST", "/threads", `{"thread_id":"22222222-2222-4222-8222-222222222222"}`)
-	if a := s.send(t, "GET", other, "", "Accept", "text/html"); a.status != http.StatusNotFound {
-		t.Errorf("the run in another chat: %d", a.status)
-	}
+	s.send(t, "GET", other, "", "Accept", "text/html").want(t, "the run in another chat", http.StatusNotFound)
 }
 
 // TestUsageIsShownByDayModelAndAgent.
 func TestUsageIsShownByDayModelAndAgent(t *testing.T) {
+	t.Parallel()
 	s, thread := paintedRun(t, "token_budget: {max_tokens: 123456}\n")
 	run := decoded[[]struct {
 		Created string `json:"created_at"`
@@ -267,12 +240,7 @@ func TestUsageIsShownByDayModelAndAgent(t *testing.T) {
 	day, _, _ := strings.Cut(run.Created, "T")
 	for _, path := range []string{"/workspace/usage", "/workspace/usage?days=7"} {
 		a := s.send(t, "GET", path, "", "Accept", "text/html")
-		for _, want := range []string{"8.0k", "0.021", "script", "lead_agent", "general-purpose", "5.0k", "123.5k",
-			day, "<rect"} {
-			if !strings.Contains(a.body, want) {
-				t.Errorf("%q is not on %s", want, path)
-			}
-		}
+		a.holds(t, "is not on "+path, "8.0k", "0.021", "script", "lead_agent", "general-purpose", "5.0k", "123.5k", day, "<rect")
 	}
 	if a := s.send(t, "GET", "/workspace/usage?days=0", "", "Accept", "text/html"); a.status/100 != 4 {
 		t.Errorf("no days: %d", a.status)
@@ -286,21 +254,13 @@ func TestUsageIsShownByUserWithWhatIsLeftOfBudgets(t *testing.T) {
 	eve := ann.member(t, "eve@x.org", account.RoleUser)
 	show := func(b *browser) string { return b.do(t, "GET", "/workspace/usage", "", "Accept", "text/html").body }
 	for who, b := range map[string]*browser{"ann": ann, "eve": eve} {
-		if page := show(b); strings.Contains(page, `class="chart"`) || !strings.Contains(page, "No usage yet.") ||
-			!strings.Contains(page, "50.0k") {
-			t.Errorf("%s, who has used nothing, sees a chart, or no budget", who)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s, who has used nothing, sees a chart, or no budget", who), show(b), `!class="chart"`, "No usage yet.", "50.0k")
 	}
 	for thread, tokens := range map[string]int{"small": 5000, "great": 25000} {
 		said := fmt.Sprintf(`SCRIPT{"turns":[{"text":"x","usage":{"prompt":%d,"completion":0}}]}`, tokens)
 		a := eve.do(t, "POST", "/threads/"+thread+"/runs/wait", agenttest.RunBody("/runs", human(said)))
-		if a.status != http.StatusOK {
-			t.Fatal(a.body)
-		}
-		if a := eve.do(t, "POST", "/threads/"+thread+"/state",
-			`{"values":{"title":"The `+thread+` one"}}`); a.status != http.StatusOK {
-			t.Fatal(a.body)
-		}
+		a.must(t, "the answer", http.StatusOK)
+		eve.do(t, "POST", "/threads/"+thread+"/state", `{"values":{"title":"The `+thread+` one"}}`).must(t, "/threads/"+thread+"/state", http.StatusOK)
 	}
 	type usage struct {
 		ByUser []struct {
@@ -332,11 +292,7 @@ func TestUsageIsShownByUserWithWhatIsLeftOfBudgets(t *testing.T) {
 		list[1].Cost != nil {
 		t.Errorf("eve: %+v", got)
 	}
-	for _, want := range []string{"The great one", "The small one", ">None<", "15.0k tokens", `class="chart"`} {
-		if !strings.Contains(show(eve), want) {
-			t.Errorf("eve's page has no %q", want)
-		}
-	}
+	webtest.Holds(t, "eve's page", show(eve), "The great one", "The small one", ">None<", "15.0k tokens", `class="chart"`)
 	if strings.Contains(show(eve), "By user") || !strings.Contains(show(ann), "eve@x.org") ||
 		strings.Contains(show(ann), "The great one") {
 		t.Error("who sees what others took, and in which chats?")

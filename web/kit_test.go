@@ -3,7 +3,6 @@ package web_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -20,6 +19,7 @@ import (
 	"fawn/sandbox/ns"
 	"fawn/uploads/convert"
 	"fawn/web"
+	"fawn/web/account"
 	"fawn/web/cli"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
@@ -41,7 +41,14 @@ func TestMain(m *testing.M) {
 	convert.Main()
 	ns.Reexec()
 	initbin.Keep()
+	ns.Keep()
+	for name, value := range map[string]string{"NOTES_SECRET": mcpCanary, "DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST": os.Args[0]} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
 	debug.SetGCPercent(300) // opening programs leaves much behind
+	webtest.Wide(8)
 	os.Exit(m.Run())
 }
 
@@ -79,9 +86,7 @@ func start(t *testing.T, conf string, change ...func(*web.Options)) *server {
 func (s *server) configure(t *testing.T, conf string) {
 	t.Helper()
 	s.takes(t, func() {
-		if err := os.WriteFile(s.conf, []byte(conf), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(s.conf, []byte(conf), 0o600))
 	})
 }
 
@@ -115,6 +120,37 @@ type answer struct {
 	body   string
 }
 
+// want fails the test unless a has this status and its body has the parts; those behind a "!" must not be there.
+func (a answer) want(t *testing.T, what any, status int, parts ...string) answer {
+	t.Helper()
+	webtest.Answered(t, what, a.status, a.body, status, parts...)
+	return a
+}
+
+// must is want, and ends the test.
+func (a answer) must(t *testing.T, what any, status int, parts ...string) answer {
+	t.Helper()
+	if !webtest.Answered(t, what, a.status, a.body, status, parts...) {
+		t.FailNow()
+	}
+	return a
+}
+
+// holds is want for any status.
+func (a answer) holds(t *testing.T, what any, parts ...string) {
+	t.Helper()
+	webtest.Answered(t, what, a.status, a.body, a.status, parts...)
+}
+
+// fine ends the test unless a says that something was done.
+func (a answer) fine(t *testing.T, what any) answer {
+	t.Helper()
+	if a.status/100 != 2 {
+		t.Fatalf("%v: %d %s", what, a.status, a.body)
+	}
+	return a
+}
+
 // send makes one request. Headers are names and values; Host is one too.
 func (s *server) send(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
@@ -137,11 +173,7 @@ func (s *server) request(ctx context.Context, method, path string, body io.Reade
 // decoded is the JSON of an answer that must be a good one.
 func decoded[T any](t *testing.T, a answer) T {
 	t.Helper()
-	var v T
-	if err := json.Unmarshal([]byte(a.body), &v); err != nil || a.status != http.StatusOK {
-		t.Fatalf("%d %v: %s", a.status, err, a.body)
-	}
-	return v
+	return webtest.Decode[T](t, a.must(t, "the answer", http.StatusOK).body)
 }
 
 // works fails the test unless the server still makes, runs and reads a thread.
@@ -150,12 +182,8 @@ func (s *server) works(t *testing.T) {
 	id := decoded[struct {
 		ID string `json:"thread_id"`
 	}](t, s.send(t, "POST", "/threads", "{}")).ID
-	if a := s.send(t, "GET", "/threads/"+id+"/state", ""); a.status != http.StatusOK {
-		t.Errorf("the next good request: %d %s", a.status, a.body)
-	}
-	if a := s.send(t, "GET", "/workspace/chats/new", "", "Accept", "text/html"); a.status != http.StatusOK {
-		t.Errorf("the next good page: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/threads/"+id+"/state", "").want(t, "the next good request", http.StatusOK)
+	s.send(t, "GET", "/workspace/chats/new", "", "Accept", "text/html").want(t, "the next good page", http.StatusOK)
 }
 
 // human is the body of a run with one message, with more members if there are any.
@@ -170,9 +198,7 @@ type stream struct {
 func (s *server) stream(t *testing.T, ctx context.Context, path, body string) *stream {
 	t.Helper()
 	res, err := s.request(ctx, "POST", path, strings.NewReader(agenttest.RunBody(path, body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(func() { res.Body.Close() })
 	if res.StatusCode != http.StatusOK {
 		b, _ := io.ReadAll(res.Body)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestAFileThatCannotBeReadEndsNoFolder: it is a document that failed, and the rest of the folder is read. The kernel answers
@@ -29,11 +31,7 @@ func TestAFileThatCannotBeReadEndsNoFolder(t *testing.T) {
 	if docs["mem"] != "failed unreadable" || docs["status"] != "converted " {
 		t.Errorf("mem is %q, status is %q", docs["mem"], docs["status"])
 	}
-	if got := cites(t, s, at, "VmPeak"); !strings.Contains(got, "Task/status, l. 1") {
-		t.Errorf("found: %q", got)
-	}
+	webtest.Holds(t, "found", cites(t, s, at, "VmPeak"), "Task/status, l. 1")
 	id := strings.TrimPrefix(at, "/api/knowledge/")
-	if a := s.do(t, "GET", "/workspace/knowledge/"+id, "", "Accept", "text/html"); !strings.Contains(a.body, "The server can’t read this file.") {
-		t.Error("the page doesn't say why")
-	}
+	s.do(t, "GET", "/workspace/knowledge/"+id, "", "Accept", "text/html").holds(t, "the page doesn't say why", "The server can’t read this file.")
 }

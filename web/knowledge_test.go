@@ -48,9 +48,7 @@ type knowledgeHits struct {
 func newCollection(t *testing.T, by asker, name string) string {
 	t.Helper()
 	a := by.do(t, "POST", "/api/knowledge", `{"name":"`+name+`"}`)
-	if a.status != http.StatusCreated {
-		t.Fatalf("create: %d %s", a.status, a.body)
-	}
+	a.must(t, "create", http.StatusCreated)
 	return "/api/knowledge/" + decodeAs[struct {
 		ID string `json:"knowledge_id"`
 	}](t, a.body).ID
@@ -60,9 +58,7 @@ func newCollection(t *testing.T, by asker, name string) string {
 func know(t *testing.T, by asker, at string, files ...string) {
 	t.Helper()
 	body, kind := projectForm(t, files...)
-	if a := by.do(t, "POST", at+"/documents", body, "Content-Type", kind); a.status != http.StatusOK {
-		t.Fatalf("upload: %d %s", a.status, a.body)
-	}
+	by.do(t, "POST", at+"/documents", body, "Content-Type", kind).must(t, "upload", http.StatusOK)
 	allRead(t, by, at)
 }
 
@@ -91,9 +87,7 @@ func documentsAt(t *testing.T, by asker, at string, query ...string) map[string]
 func cites(t *testing.T, by asker, at, query string) string {
 	t.Helper()
 	a := by.do(t, "GET", at+"/search?query="+url.QueryEscape(query), "")
-	if a.status != http.StatusOK {
-		t.Fatalf("search: %d %s", a.status, a.body)
-	}
+	a.must(t, "search", http.StatusOK)
 	var all []string
 	for _, p := range decodeAs[knowledgeHits](t, a.body).Passages {
 		all = append(all, p.Cite)
@@ -106,14 +100,10 @@ func TestACollectionIsReadIndexedAndSearched(t *testing.T) {
 	t.Parallel()
 	s := anybody{start(t, scripted(t))}
 	for _, body := range []string{`{"name":" "}`, `{"name":"a/b"}`, `{"name":".a"}`, `{"name":"` + strings.Repeat("x", 101) + `"}`} {
-		if a := s.do(t, "POST", "/api/knowledge", body); a.status != http.StatusUnprocessableEntity {
-			t.Errorf("%s: %d %s", body, a.status, a.body)
-		}
+		s.do(t, "POST", "/api/knowledge", body).want(t, body, http.StatusUnprocessableEntity)
 	}
 	at := newCollection(t, s, "Handbook")
-	if a := s.do(t, "POST", "/api/knowledge", `{"name":"handbook"}`); a.status != http.StatusUnprocessableEntity {
-		t.Errorf("the same name twice: %d %s", a.status, a.body)
-	}
+	s.do(t, "POST", "/api/knowledge", `{"name":"handbook"}`).want(t, "the same name twice", http.StatusUnprocessableEntity)
 	know(t, s, at, "guide.md", "# Travel\n\nTrains are booked by the office.\n\n# Hotels\n\n"+strings.Repeat("Quiet rooms are better. ", 40)+
 		"\n\n# Meals\n\nA lunch may cost 30 francs.", "notice.txt", "放假通知：办公室从周一开始关闭两个星期。", "offer.docx", string(letter(t)), "noise.bin", "\x00\x01\x02")
 	if got := documentsAt(t, s, at); got["guide.md"] != "converted " || got["notice.txt"] != "converted " ||
@@ -126,9 +116,7 @@ func TestACollectionIsReadIndexedAndSearched(t *testing.T) {
 			t.Errorf("%s finds %q", query, got)
 		}
 	}
-	if got := cites(t, s, at, "zebra"); got != "" {
-		t.Errorf("nothing is found: %q", got)
-	}
+	webtest.Same(t, "nothing is found", cites(t, s, at, "zebra"), "")
 	// A file of the same name replaces what was there.
 	know(t, s, at, "guide.md", "# Travel\n\nFlights need a permit.")
 	if a, b := cites(t, s, at, "lunch"), cites(t, s, at, "permit"); a != "" || b != "Handbook/guide.md, l. 1" {
@@ -140,32 +128,15 @@ func TestACollectionIsReadIndexedAndSearched(t *testing.T) {
 			continue
 		}
 		one := fmt.Sprintf("%s/documents/%d", at, d.ID)
-		if a := s.do(t, "GET", one, ""); !strings.Contains(a.body, "Flights need a permit.") {
-			t.Errorf("its text: %d %s", a.status, a.body)
-		}
-		if a := s.do(t, "DELETE", one, ""); a.status != http.StatusNoContent {
-			t.Errorf("delete: %d %s", a.status, a.body)
-		}
-		if a := s.do(t, "GET", one, ""); a.status != http.StatusNotFound {
-			t.Errorf("a deleted one: %d %s", a.status, a.body)
-		}
+		s.do(t, "GET", one, "").holds(t, "its text", "Flights need a permit.")
+		s.do(t, "DELETE", one, "").want(t, "delete", http.StatusNoContent)
+		s.do(t, "GET", one, "").want(t, "a deleted one", http.StatusNotFound)
 	}
-	if got := cites(t, s, at, "permit"); got != "" {
-		t.Errorf("a deleted document is found: %q", got)
-	}
-	if a := s.do(t, "PATCH", at, `{"name":"Manual","description":"How we work"}`); a.status != http.StatusOK ||
-		!strings.Contains(a.body, `"description":"How we work"`) {
-		t.Errorf("change: %d %s", a.status, a.body)
-	}
-	if got := cites(t, s, at, "通知"); got != "Manual/notice.txt, l. 1" {
-		t.Errorf("renamed: %q", got)
-	}
-	if a := s.do(t, "DELETE", at, ""); a.status != http.StatusNoContent {
-		t.Errorf("delete: %d %s", a.status, a.body)
-	}
-	if a := s.do(t, "GET", at, ""); a.status != http.StatusNotFound {
-		t.Errorf("a deleted collection: %d %s", a.status, a.body)
-	}
+	webtest.Same(t, "a deleted document is found", cites(t, s, at, "permit"), "")
+	s.do(t, "PATCH", at, `{"name":"Manual","description":"How we work"}`).want(t, "change", http.StatusOK, `"description":"How we work"`)
+	webtest.Same(t, "renamed", cites(t, s, at, "通知"), "Manual/notice.txt, l. 1")
+	s.do(t, "DELETE", at, "").want(t, "delete", http.StatusNoContent)
+	s.do(t, "GET", at, "").want(t, "a deleted collection", http.StatusNotFound)
 }
 
 // TestChatsSearchWhatTheirProjectAndAgentReferTo, cite it, open it in the panel and read around it; others don't.
@@ -177,61 +148,34 @@ func TestChatsSearchWhatTheirProjectAndAgentReferTo(t *testing.T) {
 	know(t, s, at, "guide.md", "# Meals\n\nA lunch may cost 30 francs.\n\nAsk before it costs more.")
 	know(t, s, newCollection(t, s, "Other"), "secret.md", "A lunch may cost 99 francs.")
 	id := newProject(t, s, `{"name":"P","knowledge":["hand book","gone"]}`)
-	if a := s.do(t, "GET", "/api/projects/"+id, ""); !strings.Contains(a.body, `"knowledge":["hand book","gone"]`) {
-		t.Errorf("the project: %s", a.body)
-	}
+	s.do(t, "GET", "/api/projects/"+id, "").holds(t, "the project", `"knowledge":["hand book","gone"]`)
 	s.do(t, "POST", "/threads", `{"thread_id":"in","project_id":"`+id+`"}`)
 	const query = `{"query":"lunch francs"}`
 	got := s.tool(t, "in", "search_documents", query)
-	for _, part := range []string{`"cite":"Hand book/guide.md, l. 1"`, `"path":"/mnt/user-data/knowledge/Hand book/guide.md"`,
-		`"heading":"Meals"`, `"collections_searched":1`} {
-		if !strings.Contains(got, part) {
-			t.Errorf("no %s in %s", part, got)
-		}
-	}
-	if strings.Contains(got, "99") {
-		t.Errorf("another collection is searched: %s", got)
-	}
-	if got := s.tool(t, "in", "search_documents", `{"query":"lunch","files":["other.md"]}`); strings.Contains(got, "francs") {
-		t.Errorf("limited to another file: %s", got)
-	}
-	if got := s.tool(t, "in", "read_file", `{"path":"/mnt/user-data/knowledge/Hand book/guide.md","start_line":5}`); !strings.Contains(got, "Ask before") ||
-		strings.Contains(got, "francs") {
-		t.Errorf("read: %s", got)
-	}
+	webtest.Holds(t, "got", got,
+		`"cite":"Hand book/guide.md, l. 1"`, `"path":"/mnt/user-data/knowledge/Hand book/guide.md"`, `"heading":"Meals"`,
+		`"collections_searched":1`)
+	webtest.Holds(t, "another collection is searched", got, "!99")
+	webtest.Holds(t, "limited to another file", s.tool(t, "in", "search_documents", `{"query":"lunch","files":["other.md"]}`), "!francs")
+	webtest.Holds(t, "read", s.tool(t, "in", "read_file", `{"path":"/mnt/user-data/knowledge/Hand book/guide.md","start_line":5}`), "Ask before", "!francs")
 	for _, path := range []string{"Other/secret.md", "Hand book/none.md", "Hand book"} {
-		if got := s.tool(t, "in", "read_file", `{"path":"/mnt/user-data/knowledge/`+path+`"}`); strings.Contains(got, "francs") || !strings.Contains(got, "not there") {
-			t.Errorf("read %s: %s", path, got)
-		}
+		webtest.Holds(t, "read "+path, s.tool(t, "in", "read_file", `{"path":"/mnt/user-data/knowledge/`+path+`"}`), "!francs", "not there")
 	}
-	if got := s.tool(t, "out", "search_documents", query); strings.Contains(got, "francs") {
-		t.Errorf("a chat outside: %s", got)
-	}
+	webtest.Holds(t, "a chat outside", s.tool(t, "out", "search_documents", query), "!francs")
 	// What the model is told, of the project's and of an agent's.
-	if a := s.do(t, "POST", "/api/agents", `{"name":"guide","knowledge":["Other"]}`); a.status != http.StatusCreated || !strings.Contains(a.body, `"knowledge":["Other"]`) {
-		t.Errorf("an agent: %d %s", a.status, a.body)
-	}
+	s.do(t, "POST", "/api/agents", `{"name":"guide","knowledge":["Other"]}`).want(t, "an agent", http.StatusCreated, `"knowledge":["Other"]`)
 	a := s.do(t, "POST", "/threads/agent/runs/wait", human(`SCRIPT{"turns":[{"tool_calls":[{"name":"search_documents","args":`+query+`}]},{"text":"done"}]}`,
 		`"context":{"agent_name":"guide"}`))
-	if !strings.Contains(a.body, "99 francs") || strings.Contains(a.body, "30 francs") {
-		t.Errorf("with the agent: %s", a.body)
-	}
+	a.holds(t, "with the agent", "99 francs", "!30 francs")
 	// An answer links to the place, and the panel shows it.
 	s.send(t, "POST", "/threads/in/runs/wait",
 		human(`SCRIPT{"turns":[{"text":"As [Hand book/guide.md, l. 3] and [Hand book/none.md, l. 1] and [a/b, p. 1] say."}]}`))
 	page := s.send(t, "GET", "/workspace/chats/in", "").body
-	if !strings.Contains(page, `data-at="line-3" data-file="mnt/user-data/knowledge/Hand book/guide.md"`) ||
-		!strings.Contains(page, "[Hand book/none.md, l. 1]") || !strings.Contains(page, "[a/b, p. 1]") {
-		t.Errorf("no citation in the page: %.3000s", page)
-	}
+	webtest.Holds(t, "no citation in the page", page,
+		`data-at="line-3" data-file="mnt/user-data/knowledge/Hand book/guide.md"`, "[Hand book/none.md, l. 1]", "[a/b, p. 1]")
 	const panel = "/ui/threads/in/panel/mnt/user-data/knowledge/Hand%20book/guide.md"
-	if a := s.send(t, "GET", panel+"?at=line-3", "", "X-Fawn", "1"); a.status != http.StatusOK ||
-		!strings.Contains(a.body, "A lunch may cost 30 francs.") || !strings.Contains(a.body, `id="at-line-3"`) {
-		t.Errorf("the panel: %d %s", a.status, a.body)
-	}
-	if a := s.send(t, "GET", panel+"x", "", "X-Fawn", "1"); strings.Contains(a.body, "francs") {
-		t.Errorf("a document that isn't there: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", panel+"?at=line-3", "", "X-Fawn", "1").want(t, "the panel", http.StatusOK, "A lunch may cost 30 francs.", `id="at-line-3"`)
+	s.send(t, "GET", panel+"x", "", "X-Fawn", "1").holds(t, "a document that isn't there", "!francs")
 }
 
 // TestCollectionsOfOthersAreNotThere on every route, for reading and for writing, in chats and in the panel; roles decide
@@ -314,49 +258,29 @@ func TestCollectionsOfOthersAreNotThere(t *testing.T) {
 			b.do(t, "GET", "/workspace/chats/"+thread, "", "Accept", "text/html").body
 	}
 	walk(eve, "")
-	if got := chat(eve, "eve1"); strings.Contains(got, "surprise") || strings.Contains(got, `data-file="mnt/user-data/knowledge`) {
-		t.Errorf("a stranger's chat finds it: %s", got)
-	}
-	if a := eve.do(t, "GET", "/api/knowledge", ""); strings.Contains(a.body, "Secrets") {
-		t.Errorf("a stranger's list: %s", a.body)
-	}
+	webtest.Holds(t, "a stranger's chat finds it", chat(eve, "eve1"), "!surprise", `!data-file="mnt/user-data/knowledge`)
+	eve.do(t, "GET", "/api/knowledge", "").holds(t, "a stranger's list", "!Secrets")
 	for _, role := range []string{"viewer", "editor"} {
-		if a := ann.do(t, "POST", at+"/members", `{"email":"bob@x.org","role":"`+role+`"}`); a.status != http.StatusOK || !strings.Contains(a.body, "bob@x.org") {
-			t.Fatalf("share: %d %s", a.status, a.body)
-		}
+		ann.do(t, "POST", at+"/members", `{"email":"bob@x.org","role":"`+role+`"}`).must(t, "share", http.StatusOK, "bob@x.org")
 		walk(bob, role)
 	}
 	if got := chat(bob, "bob1"); strings.Count(got, "surprise") < 3 || !strings.Contains(got, `data-file="mnt/user-data/knowledge/Secrets/plan.md"`) {
 		t.Errorf("a member's chat doesn't find it: %s", got)
 	}
-	if a := bob.do(t, "DELETE", at+"/members/"+me(bob), ""); a.status != http.StatusNoContent {
-		t.Errorf("leave: %d %s", a.status, a.body)
-	}
+	bob.do(t, "DELETE", at+"/members/"+me(bob), "").want(t, "leave", http.StatusNoContent)
 	walk(bob, "")
-	if got := chat(bob, "bob2"); strings.Contains(got, "surprise") {
-		t.Errorf("a former member's chat finds it: %s", got)
-	}
+	webtest.Holds(t, "a former member's chat finds it", chat(bob, "bob2"), "!surprise")
 	// A group gives its members the role, for as long as they belong to it.
 	a := ann.do(t, "POST", "/api/groups", `{"name":"Team","members":["`+me(eve)+`"]}`)
-	if a.status >= 300 {
-		t.Fatalf("group: %d %s", a.status, a.body)
-	}
-	if a := ann.do(t, "POST", at+"/members", `{"group":"team","role":"viewer"}`); a.status != http.StatusOK || !strings.Contains(a.body, `"kind":"group"`) {
-		t.Fatalf("share with a group: %d %s", a.status, a.body)
-	}
-	if a := ann.do(t, "POST", at+"/members", `{"group":"team","email":"bob@x.org","role":"viewer"}`); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "an address or a group") {
-		t.Errorf("share with both: %d %s", a.status, a.body)
-	}
+	a.fine(t, "group")
+	ann.do(t, "POST", at+"/members", `{"group":"team","role":"viewer"}`).must(t, "share with a group", http.StatusOK, `"kind":"group"`)
+	ann.do(t, "POST", at+"/members", `{"group":"team","email":"bob@x.org","role":"viewer"}`).want(t, "share with both", http.StatusUnprocessableEntity,
+		"an address or a group")
 	walk(eve, "viewer")
-	if got := chat(eve, "eve2"); !strings.Contains(got, "surprise") {
-		t.Errorf("a group's chat doesn't find it: %s", got)
-	}
+	webtest.Holds(t, "a group's chat doesn't find it", chat(eve, "eve2"), "surprise")
 	walk(ann, "owner")
 	team := decodeAs[struct{ ID string }](t, a.body).ID
-	if a := ann.do(t, "DELETE", at+"/members/"+team, ""); a.status != http.StatusNoContent {
-		t.Errorf("unshare with a group by its plain id: %d %s", a.status, a.body)
-	}
+	ann.do(t, "DELETE", at+"/members/"+team, "").want(t, "unshare with a group by its plain id", http.StatusNoContent)
 	walk(eve, "")
 }
 
@@ -374,9 +298,7 @@ func TestADeletedUsersCollectionsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	who := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
-	if a := ann.do(t, "DELETE", "/api/v1/auth/users/"+who, ""); a.status != http.StatusOK {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	ann.do(t, "DELETE", "/api/v1/auth/users/"+who, "").must(t, "/api/v1/auth/users/"+who, http.StatusOK)
 	if _, err := os.Stat(shelf); !os.IsNotExist(err) {
 		t.Errorf("its files: %v", err)
 	}
@@ -389,25 +311,19 @@ func inFolder(t *testing.T, dir, name, text string) {
 	if err == nil {
 		err = os.WriteFile(at, []byte(text), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 }
 
 // addSource adds a source and waits until it was read.
 func addSource(t *testing.T, by asker, at, kind, address string) knowledgeSources {
 	t.Helper()
-	if a := by.do(t, "POST", at+"/sources", fmt.Sprintf(`{"kind":%q,"address":%q}`, kind, address)); a.status != http.StatusCreated {
-		t.Fatalf("add %s: %d %s", address, a.status, a.body)
-	}
+	by.do(t, "POST", at+"/sources", fmt.Sprintf(`{"kind":%q,"address":%q}`, kind, address)).must(t, "add "+address, http.StatusCreated)
 	return allRead(t, by, at)
 }
 
 func update(t *testing.T, by asker, at string) knowledgeSources {
 	t.Helper()
-	if a := by.do(t, "POST", at+"/update", ""); a.status != http.StatusNoContent {
-		t.Fatalf("update: %d %s", a.status, a.body)
-	}
+	by.do(t, "POST", at+"/update", "").must(t, "update", http.StatusNoContent)
 	return allRead(t, by, at)
 }
 
@@ -430,27 +346,19 @@ func TestFoldersOfTheServer(t *testing.T) {
 	s := anybody{start(t, conf+"knowledge: {folders: ["+base+"]}\n")}
 	at := newCollection(t, s, "Fruit")
 	for _, address := range []string{outside, "/", base + "/../" + filepath.Base(outside), "docs", ""} {
-		if a := s.do(t, "POST", at+"/sources", fmt.Sprintf(`{"kind":"folder","address":%q}`, address)); a.status != http.StatusUnprocessableEntity {
-			t.Errorf("%q: %d %s", address, a.status, a.body)
-		}
+		s.do(t, "POST", at+"/sources", fmt.Sprintf(`{"kind":"folder","address":%q}`, address)).want(t, address, http.StatusUnprocessableEntity)
 	}
 	addSource(t, s, at, "folder", filepath.Join(base, "docs"))
 	if got := documentsAt(t, s, at); len(got) != 2 || got["a.md"] != "converted " || got["deep/b.md"] != "converted " {
 		t.Errorf("documents: %v", got)
 	}
-	if got := cites(t, s, at, "bananas"); got != "Fruit/deep/b.md, l. 1" {
-		t.Errorf("found: %q", got)
-	}
+	webtest.Same(t, "found", cites(t, s, at, "bananas"), "Fruit/deep/b.md, l. 1")
 	for _, word := range []string{"figs", "cherries", "elderberries"} {
-		if got := cites(t, s, at, word); got != "" {
-			t.Errorf("%s: %q", word, got)
-		}
+		webtest.Same(t, word, cites(t, s, at, word), "")
 	}
 	inFolder(t, base, "docs/a.md", "Apples are green by now.")
 	inFolder(t, base, "docs/d.md", "Dates are brown.")
-	if err := os.Remove(filepath.Join(base, "docs/deep/b.md")); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.Remove(filepath.Join(base, "docs/deep/b.md")))
 	update(t, s, at)
 	if a, b, d := cites(t, s, at, "green"), cites(t, s, at, "bananas"), cites(t, s, at, "dates"); a != "Fruit/a.md, l. 1" || b != "" || d != "Fruit/d.md, l. 1" {
 		t.Errorf("after changes: %q %q %q", a, b, d)
@@ -464,9 +372,7 @@ func TestFoldersOfTheServer(t *testing.T) {
 	if got := update(t, s, at); got.Sources[1].State != "failed" || got.Sources[1].Problem != "forbidden" {
 		t.Errorf("not allowed any more: %+v", got)
 	}
-	if got := cites(t, s, at, "green"); got != "" {
-		t.Errorf("found all the same: %q", got)
-	}
+	webtest.Same(t, "found all the same", cites(t, s, at, "green"), "")
 }
 
 // TestFoldersAreForThoseWhoRunTheServer.
@@ -477,9 +383,7 @@ func TestFoldersAreForThoseWhoRunTheServer(t *testing.T) {
 	ann := s.owner(t)
 	bob := ann.member(t, "bob@x.org", account.RoleUser)
 	for who, want := range map[*browser]int{ann: http.StatusCreated, bob: http.StatusUnprocessableEntity} {
-		if a := who.do(t, "POST", newCollection(t, who, "F")+"/sources", fmt.Sprintf(`{"kind":"folder","address":%q}`, base)); a.status != want {
-			t.Errorf("%d %s, want %d", a.status, a.body, want)
-		}
+		who.do(t, "POST", newCollection(t, who, "F")+"/sources", fmt.Sprintf(`{"kind":"folder","address":%q}`, base)).want(t, "POST it", want)
 	}
 }
 
@@ -508,9 +412,7 @@ func TestWebPagesAreKept(t *testing.T) {
 		s := anybody{start(t, conf)}
 		at := newCollection(t, s, "Web")
 		for _, address := range []string{"ftp://x.org/", "https://u:p@x.org/", "x.org", "file:///etc/passwd"} {
-			if a := s.do(t, "POST", at+"/sources", fmt.Sprintf(`{"kind":"web","address":%q}`, address)); a.status != http.StatusUnprocessableEntity {
-				t.Errorf("%q: %d %s", address, a.status, a.body)
-			}
+			s.do(t, "POST", at+"/sources", fmt.Sprintf(`{"kind":"web","address":%q}`, address)).want(t, address, http.StatusUnprocessableEntity)
 		}
 		got := addSource(t, s, at, "web", site.URL+"/animals").Sources[1]
 		if !open {
@@ -523,9 +425,7 @@ func TestWebPagesAreKept(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		name := strings.TrimPrefix(site.URL, "http://") + "/animals"
-		if got := cites(t, s, at, "burrows"); got != "Web/"+name+", l. 1" {
-			t.Errorf("found: %q", got)
-		}
+		webtest.Same(t, "found", cites(t, s, at, "burrows"), "Web/"+name+", l. 1")
 		second := "Wombats sleep in tunnels by day."
 		text.Store(&second)
 		update(t, s, at)
@@ -542,12 +442,8 @@ func TestWebPagesAreKept(t *testing.T) {
 				id = src.ID
 			}
 		}
-		if a := s.do(t, "DELETE", at+"/sources/"+id, ""); a.status != http.StatusNoContent {
-			t.Errorf("remove: %d %s", a.status, a.body)
-		}
-		if got := cites(t, s, at, "tunnels"); got != "" {
-			t.Errorf("a removed source is found: %q", got)
-		}
+		s.do(t, "DELETE", at+"/sources/"+id, "").want(t, "remove", http.StatusNoContent)
+		webtest.Same(t, "a removed source is found", cites(t, s, at, "tunnels"), "")
 	}
 }
 
@@ -591,9 +487,7 @@ func TestRepositoriesAreKept(t *testing.T) {
 	if got := addSource(t, s, at, "git", srv.URL+"/repo.git").Sources[1]; got.State != "ready" || got.Total != 2 || got.Skipped != 1 {
 		t.Fatalf("%+v", got)
 	}
-	if got := cites(t, s, at, "quota"); got != "Code/docs/api.md, l. 1" {
-		t.Errorf("found: %q", got)
-	}
+	webtest.Same(t, "found", cites(t, s, at, "quota"), "Code/docs/api.md, l. 1")
 	inFolder(t, work, "docs/api.md", "# Calls\n\nCalls have no bounds.")
 	run("commit", "-qam", "second")
 	run("push", "-q", filepath.Join(root, "repo.git"), "main")
@@ -639,9 +533,7 @@ func TestNamesOfCollectionsMeanThoseOfTheProject(t *testing.T) {
 	id := newProject(t, ann, `{"name":"P","knowledge":["handbook"]}`)
 	for _, a := range []answer{ann.do(t, "POST", anns+"/members", `{"email":"bob@x.org","role":"viewer"}`),
 		ann.do(t, "POST", "/api/projects/"+id+"/members", `{"email":"bob@x.org","role":"editor"}`)} {
-		if a.status != http.StatusOK {
-			t.Fatalf("share: %d %s", a.status, a.body)
-		}
+		a.must(t, "share", http.StatusOK)
 	}
 	const search = `SCRIPT{"turns":[{"tool_calls":[{"name":"search_documents","args":{"query":"lunch"}}]},
 		{"tool_calls":[{"name":"read_file","args":{"path":"/mnt/user-data/knowledge/Handbook/guide.md"}}]},{"text":"See [Handbook/guide.md, l. 1]."}]}`
@@ -658,15 +550,11 @@ func TestNamesOfCollectionsMeanThoseOfTheProject(t *testing.T) {
 	}
 	for thread, b := range map[string]*browser{"of-ann": ann, "of-bob": bob} {
 		told, found := chat(b, thread, id, search)
-		if !strings.Contains(told, "What ann knows") || strings.Contains(told, "What bob knows") {
-			t.Errorf("%s is told of another collection: %.3000s", thread, told)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s is told of another collection", thread), told, "What ann knows", "!What bob knows")
 		if strings.Count(found, "30 francs") < 2 || strings.Contains(found, "99 francs") {
 			t.Errorf("%s finds another collection: %s", thread, found)
 		}
-		if got := opened(b, thread, "Handbook"); !strings.Contains(got, "30 francs") {
-			t.Errorf("%s opens another document: %s", thread, got)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s opens another document", thread), opened(b, thread, "Handbook"), "30 francs")
 	}
 	own := newProject(t, bob, `{"name":"Own","knowledge":["Handbook"]}`)
 	if told, found := chat(bob, "own", own, search); !strings.Contains(told, "What bob knows") || strings.Contains(told, "What ann knows") ||
@@ -677,37 +565,20 @@ func TestNamesOfCollectionsMeanThoseOfTheProject(t *testing.T) {
 	// The form of a project offers both, and says whose they are.
 	page := bob.do(t, "GET", "/workspace/projects/"+own, "", "Accept", "text/html").body
 	idOf := func(at string) string { return strings.TrimPrefix(at, "/api/knowledge/") }
-	for _, want := range []string{`value="Handbook" checked`, `value="` + idOf(anns) + `">`, "Handbook (ann@x.org)", "Handbook (bob@x.org)"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the form has no %s", want)
-		}
-	}
+	webtest.Holds(t, "the form", page, `value="Handbook" checked`, `value="`+idOf(anns)+`">`, "Handbook (ann@x.org)", "Handbook (bob@x.org)")
 	both := newProject(t, bob, `{"name":"Both","knowledge":["`+idOf(anns)+`","`+idOf(bobs)+`"]}`)
 	told, found := chat(bob, "both", both, strings.ReplaceAll(search, "Handbook/", "Handbook (ann@x.org)/"))
-	for _, want := range []string{"Handbook (ann@x.org)", "Handbook (bob@x.org)", "What ann knows", "What bob knows"} {
-		if !strings.Contains(told, want) {
-			t.Errorf("the model isn't told %q", want)
-		}
-	}
-	for _, want := range []string{"Handbook (ann@x.org)/guide.md, l. 1", "Handbook (bob@x.org)/guide.md, l. 1", "30 francs", "99 francs"} {
-		if !strings.Contains(found, want) {
-			t.Errorf("the search has no %q: %s", want, found)
-		}
-	}
+	webtest.Holds(t, "the model isn't told", told, "Handbook (ann@x.org)", "Handbook (bob@x.org)", "What ann knows", "What bob knows")
+	webtest.Holds(t, "the search", found, "Handbook (ann@x.org)/guide.md, l. 1", "Handbook (bob@x.org)/guide.md, l. 1", "30 francs", "99 francs")
 	for who, want := range map[string]string{"ann": "30 francs", "bob": "99 francs"} {
-		if got := opened(bob, "both", "Handbook ("+who+"@x.org)"); !strings.Contains(got, want) {
-			t.Errorf("the document of %s: %s", who, got)
-		}
+		webtest.Holds(t, "the document of "+who, opened(bob, "both", "Handbook ("+who+"@x.org)"), want)
 	}
-	if a := bob.do(t, "GET", "/workspace/chats/both", "", "Accept", "text/html"); !strings.Contains(a.body, `data-file="mnt/user-data/knowledge/Handbook (ann@x.org)/guide.md"`) {
-		t.Error("a citation with a label is no link")
-	}
+	bob.do(t, "GET", "/workspace/chats/both", "", "Accept", "text/html").holds(t, "a citation with a label is no link",
+		`data-file="mnt/user-data/knowledge/Handbook (ann@x.org)/guide.md"`)
 	// What somebody can't read stays chosen when they save the form, without a name.
 	ann.do(t, "PATCH", "/api/projects/"+id, `{"knowledge":["`+idOf(newCollection(t, ann, "Hidden"))+`"]}`)
 	page = bob.do(t, "GET", "/workspace/projects/"+id, "", "Accept", "text/html").body
-	if !strings.Contains(page, "A collection you can’t open") || strings.Contains(page, "Hidden") {
-		t.Error("the form tells of a collection that bob can't read, or drops it")
-	}
+	webtest.Holds(t, "the form tells of a collection that bob can't read, or drops it", page, "A collection you can’t open", "!Hidden")
 }
 
 // TestAChatChoosesCollections without a project: over the API for a run, in the message box for the chat. It keeps them until
@@ -737,19 +608,13 @@ func TestAChatChoosesCollections(t *testing.T) {
 		{`[""]`, "knowledge.0: ", http.StatusBadRequest},
 	} {
 		a := bob.do(t, "POST", "/threads/api/runs/wait", human(search, `"context":{"knowledge":`+c.list+`}`))
-		if a.status != c.status || !strings.Contains(a.body, c.want) || strings.Contains(a.body, "surprise") {
-			t.Errorf("%s: %d %s", c.list, a.status, a.body)
-		}
+		a.want(t, c.list, c.status, c.want, "!surprise")
 	}
 	for _, ref := range []string{"notes", of(notes)} {
 		model.Forget()
 		a := bob.do(t, "POST", "/threads/api-"+ref+"/runs/wait", human(search, `"context":{"knowledge":["`+ref+`"]}`))
-		if !strings.Contains(a.body, "30 francs") || strings.Contains(a.body, "surprise") {
-			t.Errorf("%s: %d %s", ref, a.status, a.body)
-		}
-		if sent := string(model.Requests()[0].Body); !strings.Contains(sent, told) || !strings.Contains(sent, "Notes") {
-			t.Errorf("%s: the model isn't told: %s", ref, sent)
-		}
+		a.holds(t, ref, "30 francs", "!surprise")
+		webtest.Holds(t, fmt.Sprintf("%s: the model isn't told", ref), string(model.Requests()[0].Body), told, "Notes")
 	}
 	if a := bob.do(t, "POST", "/threads/api-notes/runs/wait", human(search)); strings.Count(a.body, "30 francs") != 1 {
 		t.Errorf("the next run, which names none: %s", a.body)
@@ -758,9 +623,7 @@ func TestAChatChoosesCollections(t *testing.T) {
 	page := func(by *browser, path string) string {
 		return by.do(t, "GET", "/workspace/chats/"+path, "", "Accept", "text/html").body
 	}
-	if got := page(bob, "new"); !strings.Contains(got, `name="knowledge" value="`+of(notes)+`"`) || strings.Contains(got, of(secrets)) || strings.Contains(got, "Secrets") {
-		t.Errorf("a new chat of bob's: %s", got)
-	}
+	webtest.Holds(t, "a new chat of bob's", page(bob, "new"), `name="knowledge" value="`+of(notes)+`"`, "!"+of(secrets), "!Secrets")
 	const chat = "01980000-0000-7000-8000-000000000001"
 	found := func() int {
 		t.Helper()
@@ -770,17 +633,13 @@ func TestAChatChoosesCollections(t *testing.T) {
 			return strings.Contains(state, `"status":"idle"`)
 		}, func() string { return state })
 		state = bob.do(t, "GET", "/threads/"+chat+"/state", "").body
-		if strings.Contains(state, "surprise") {
-			t.Errorf("another person's collection is found: %s", state)
-		}
+		webtest.Holds(t, "another person's collection is found", state, "!surprise")
 		return strings.Count(state, "30 francs")
 	}
 	say := func(path string, with url.Values) {
 		t.Helper()
 		with.Set("text", search)
-		if a := bob.form(t, path, with); a.status != http.StatusSeeOther {
-			t.Fatalf("%s: %d %s", path, a.status, a.body)
-		}
+		bob.form(t, path, with).must(t, path, http.StatusSeeOther)
 	}
 	chosen := func() bool {
 		return strings.Contains(page(bob, chat), `<li class="chip" data-knowledge="`+of(notes)+`">`)
@@ -801,21 +660,15 @@ func TestAChatChoosesCollections(t *testing.T) {
 	}
 	// Choosing another person's finds nothing, nor does choosing none.
 	for _, list := range [][]string{{of(secrets), "Secrets"}, nil} {
-		if a := bob.form(t, "/ui/threads/"+chat+"/choice", url.Values{"knowledge-shown": {"1"}, "knowledge": list}); a.status != http.StatusSeeOther {
-			t.Fatalf("choose %q: %d %s", list, a.status, a.body)
-		}
+		bob.form(t, "/ui/threads/"+chat+"/choice", url.Values{"knowledge-shown": {"1"}, "knowledge": list}).must(t, fmt.Sprintf("choose %q", list), http.StatusSeeOther)
 		if chosen() || strings.Contains(page(bob, chat), "data-knowledge=\""+of(secrets)) {
 			t.Errorf("%q stays chosen", list)
 		}
 		model.Forget()
 		say("/ui/threads/"+chat+"/messages", url.Values{})
-		if got := found(); got != 2*once {
-			t.Errorf("%q: found %d times, after %d", list, got, 2*once)
-		}
+		webtest.Same(t, fmt.Sprintf("%q: found times, after", list), found(), 2*once)
 		for _, r := range model.Requests() {
-			if strings.Contains(string(r.Body), told) {
-				t.Errorf("%q: the model is told of a collection", list)
-			}
+			webtest.Holds(t, fmt.Sprintf("%q: the model is told of a collection", list), string(r.Body), "!"+told)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/store"
 	"fawn/web/account"
+	"fawn/web/webtest"
 )
 
 // secretWord stands in everything that ann owns.
@@ -43,9 +44,7 @@ func (h *house) furnish(t *testing.T) {
 	do := func(method, path, body string) answer {
 		t.Helper()
 		a := h.ann.do(t, method, path, body)
-		if a.status >= 300 {
-			t.Fatalf("%s %s: %d %s", method, path, a.status, a.body)
-		}
+		a.fine(t, fmt.Sprintf("%s %s", method, path))
 		return a
 	}
 	field := func(body, name string) string {
@@ -59,9 +58,7 @@ func (h *house) furnish(t *testing.T) {
 	ran := do("POST", "/threads/anns/runs/wait", agenttest.RunBody("/threads/anns/runs/wait", human(secretWord)))
 	run := ran.header.Get("Content-Location")
 	run = run[strings.LastIndex(run, "/")+1:]
-	if a := s.sendFile(t, "/api/threads/anns/uploads", secretWord, h.ann.headers()...); a.status != http.StatusOK {
-		t.Fatalf("upload: %d %s", a.status, a.body)
-	}
+	s.sendFile(t, "/api/threads/anns/uploads", secretWord, h.ann.headers()...).must(t, "upload", http.StatusOK)
 	do("PATCH", "/threads/anns", `{"metadata":{"about":"`+secretWord+`"}}`)
 	fact := field(do("POST", "/api/memory/facts", `{"content":"`+secretWord+` is a word"}`).body, "id")
 	assistant := field(do("POST", "/assistants", `{"graph_id":"lead_agent","name":"`+secretWord+`"}`).body,
@@ -90,9 +87,7 @@ func (h *house) everything(t *testing.T) string {
 	var b strings.Builder
 	for _, path := range h.watched {
 		a := h.ann.do(t, "GET", path, "")
-		if a.status != http.StatusOK {
-			t.Fatalf("ann reads %s: %d %s", path, a.status, a.body)
-		}
+		a.must(t, "ann reads "+path, http.StatusOK)
 		fmt.Fprintf(&b, "%s\n%s\n", path, a.body)
 	}
 	return b.String()
@@ -121,14 +116,10 @@ func (h *house) ask(t *testing.T, r route, headers ...string) answer {
 	}
 	res, err := h.request(t.Context(), r.method, r.path, strings.NewReader(agenttest.RunBody(r.path, body)),
 		append(slices.Clone(headers), "Content-Type", kind, "Accept", accept)...)
-	if err != nil {
-		t.Fatalf("%s %s: %v", r.method, r.path, err)
-	}
+	webtest.OK(t, err, fmt.Sprintf("%s %s", r.method, r.path))
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatalf("%s %s: %v", r.method, r.path, err)
-	}
+	webtest.OK(t, err, fmt.Sprintf("%s %s", r.method, r.path))
 	return answer{res.StatusCode, res.Header, string(text)}
 }
 
@@ -158,9 +149,7 @@ func TestNobodyGetsWhatIsNotTheirs(t *testing.T) {
 	sum := sha256.Sum256([]byte("over"))
 	err := h.app.DB().PutSession(t.Context(), store.Session{ID: "over", Hash: sum[:], User: store.DefaultOwner,
 		CreatedAt: past.Add(-time.Hour), UsedAt: past, ExpiresAt: past}, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	mallory := h.ann.member(t, "mallory@x.org", account.RoleAdmin)
 	out := decodeAs[[]struct{ ID, Email string }](t, h.ann.do(t, "GET", "/api/v1/auth/users", "").body)
 	a := h.ann.do(t, "PATCH", "/api/v1/auth/users/"+out[len(out)-1].ID, `{"disabled":true}`)
@@ -215,9 +204,7 @@ func TestNobodyGetsWhatIsNotTheirs(t *testing.T) {
 	if asked < 350 {
 		t.Errorf("only %d routes were asked", asked)
 	}
-	if after := h.everything(t); after != before {
-		t.Errorf("something was done to what ann owns:\n%s\n%s", before, after)
-	}
+	webtest.Same(t, "something was done to what ann owns", h.everything(t), before)
 }
 
 // TestSettingsShowTheInstallationToWhoeverRunsIt: paths, servers, open hosts and what is wrong with
@@ -229,9 +216,7 @@ func TestSettingsShowTheInstallationToWhoeverRunsIt(t *testing.T) {
 	eve := ann.member(t, "eve@x.org", account.RoleUser)
 	a := ann.do(t, "PUT", "/api/mcp/config",
 		`{"mcp_servers":{"innermost":{"enabled":false,"type":"http","url":"https://innermost.example/mcp"}}}`)
-	if a.status != http.StatusOK {
-		t.Fatalf("add a server: %d %s", a.status, a.body)
-	}
+	a.must(t, "add a server", http.StatusOK)
 	nav := eve.do(t, "GET", "/workspace/settings/appearance", "", "Accept", "text/html").body
 	for _, section := range []string{"models", "tools", "mcp", "sandbox"} {
 		locked := eve.do(t, "GET", "/workspace/settings/"+section, "", "Accept", "text/html").body

@@ -9,30 +9,28 @@ import (
 	"time"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // TestDocumentsThatAnAgentMadeAreShown: the panel says that one is being read, without waiting,
 // and then shows it, with the text of what it has become when it is written anew. A restarted
 // server does it again.
 func TestDocumentsThatAnAgentMadeAreShown(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := start(t, scripted(t), func(o *web.Options) { o.Data = dir })
 	s.tool(t, "made", "ls", `{"path":"/mnt/user-data"}`)
 	outputs := filepath.Join(dir, "threads", "made", "user-data", "outputs")
 	put := func(name, content string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(outputs, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(filepath.Join(outputs, name), []byte(content), 0o600))
 	}
 	panel := func(name string) string {
 		t.Helper()
 		deadline := time.Now().Add(patience)
 		for {
 			a := s.send(t, "GET", "/ui/threads/made/panel/mnt/user-data/outputs/"+name, "", "X-Fawn", "1")
-			if a.status != http.StatusOK {
-				t.Fatalf("%d %s", a.status, a.body)
-			}
+			a.must(t, "the answer", http.StatusOK)
 			if !strings.Contains(a.body, "data-wait") {
 				return a.body
 			}
@@ -46,24 +44,14 @@ func TestDocumentsThatAnAgentMadeAreShown(t *testing.T) {
 	put("broken.docx", "PK\x03\x04 nothing")
 	for range 2 {
 		got := panel("offer.docx")
-		if !strings.Contains(got, "It costs 400 francs.") || !strings.Contains(got, ">Offer</h2>") {
-			t.Errorf("the panel shows %s", got)
-		}
-		if got := panel("broken.docx"); !strings.Contains(got, "Damaged") {
-			t.Errorf("the panel shows %s", got)
-		}
-		if err := s.stop(); err != nil {
-			t.Fatal(err)
-		}
+		webtest.Holds(t, "the panel shows", got, "It costs 400 francs.", ">Offer</h2>")
+		webtest.Holds(t, "the panel shows", panel("broken.docx"), "Damaged")
+		webtest.OK(t, s.stop())
 		s = start(t, scripted(t), func(o *web.Options) { o.Data = dir })
 	}
 	put("broken.docx", letter(t))
-	if got := panel("broken.docx"); !strings.Contains(got, "It costs 400 francs.") {
-		t.Errorf("written anew: %s", got)
-	}
-	if a := s.send(t, "DELETE", "/threads/made", ""); a.status != http.StatusNoContent {
-		t.Fatalf("delete: %d %s", a.status, a.body)
-	}
+	webtest.Holds(t, "written anew", panel("broken.docx"), "It costs 400 francs.")
+	s.send(t, "DELETE", "/threads/made", "").must(t, "delete", http.StatusNoContent)
 	if found := mentions(t, filepath.Join(dir, "shown"), "400 francs"); len(found) > 0 {
 		t.Errorf("its text is still in %q", found)
 	}

@@ -6,15 +6,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // levels reads the map of docs/architecture.md: the line that each package stands on.
 func levels(t *testing.T) map[string]int {
 	t.Helper()
 	doc, err := os.ReadFile("../docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	_, rest, _ := strings.Cut(string(doc), "## Packages\n\n```\n")
 	drawn, _, found := strings.Cut(rest, "```")
 	if !found {
@@ -36,6 +36,7 @@ func levels(t *testing.T) map[string]int {
 }
 
 func TestTheMapIsTheCode(t *testing.T) {
+	t.Parallel()
 	at := levels(t)
 	seen := map[string]bool{}
 	for _, p := range packages(t) {
@@ -76,19 +77,16 @@ func offTheMap(path string) bool {
 
 // TestEveryPackageSaysWhatItIsFor: a sentence above the package clause is where readers begin.
 func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+	t.Parallel()
 	says := regexp.MustCompile(`(?m)^(// |/\*\n)(Package|Command) [a-z0-9_]+ (.*\n)+?(//.*\n)*package `)
 	for _, p := range packages(t) {
 		path, _ := local(p.ImportPath)
 		files, err := filepath.Glob(filepath.Join("..", path, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		found := false
 		for _, name := range files {
 			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, err)
 			found = found || says.Match(text)
 		}
 		if !found {

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // mcpServerArg makes the test binary an MCP server on its standard input and output.
@@ -55,9 +56,7 @@ func extensions(t *testing.T, data string, servers map[string]any) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(data, "extensions_config.json"), b, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 }
 
 func notesServer() map[string]any {
@@ -80,22 +79,15 @@ func (s *server) offeredTool(t *testing.T, thread, name string) string {
 // TestToolsOfMCPServers: a server of the configuration works in the folder of the thread, its
 // results are treated as those of strangers, and its secret is nowhere to be seen.
 func TestToolsOfMCPServers(t *testing.T) {
-	t.Setenv("NOTES_SECRET", mcpCanary)
+	t.Parallel()
 	data := t.TempDir()
 	extensions(t, data,
 		map[string]any{"notes": notesServer(), "gone": map[string]any{"command": "fawn-no-such-program"}})
 	s := start(t, scripted(t), func(o *web.Options) { o.Data = data })
 	got, want := s.offeredTool(t, "one", "notes_tell"), "in /mnt/user-data/workspace with **** &lt;/memory&gt;"
-	if got != want {
-		t.Errorf("the tool says %q, not %q", got, want)
-	}
-	if got := s.tool(t, "one", "notes_fail", "{}"); !strings.Contains(got, "stopped during the call") ||
-		!strings.Contains(got, "my token is ****") {
-		t.Errorf("a server that dies: %q", got)
-	}
-	if got := s.tool(t, "one", "notes_tell", "{}"); !strings.Contains(got, "workspace") {
-		t.Errorf("after it died: %q", got)
-	}
+	webtest.Same(t, "the tool says", got, want)
+	webtest.Holds(t, "a server that dies", s.tool(t, "one", "notes_fail", "{}"), "stopped during the call", "my token is ****")
+	webtest.Holds(t, "after it died", s.tool(t, "one", "notes_tell", "{}"), "workspace")
 	// A change of the file is followed without a restart.
 	s.takes(t, func() { extensions(t, data, map[string]any{}) })
 	for end := time.Now().Add(patience); !strings.Contains(s.tool(t, "one", "notes_tell", "{}"), "there is no tool"); {
@@ -103,12 +95,8 @@ func TestToolsOfMCPServers(t *testing.T) {
 			t.Fatal("a removed server is still there")
 		}
 	}
-	if a := s.send(t, "DELETE", "/threads/one", ""); a.status >= 300 {
-		t.Errorf("delete: %d %s", a.status, a.body)
-	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	s.send(t, "DELETE", "/threads/one", "").fine(t, "delete")
+	webtest.OK(t, s.stop())
 	if found := mentions(t, data, mcpCanary); len(found) > 0 || strings.Contains(s.log.String(), mcpCanary) {
 		t.Errorf("the secret is in %q, or in the log:\n%s", found, s.log)
 	}
@@ -117,7 +105,7 @@ func TestToolsOfMCPServers(t *testing.T) {
 // TestMCPServersOverTheAPI: added, masked, switched, reset and removed, with everything else in
 // the file left alone.
 func TestMCPServersOverTheAPI(t *testing.T) {
-	t.Setenv("DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST", os.Args[0])
+	t.Parallel()
 	data := t.TempDir()
 	extensions(t, data, map[string]any{"old": map[string]any{"url": "http://127.0.0.1:9/mcp", "enabled": false,
 		"headers": map[string]string{"Authorization": "Bearer " + mcpCanary}}})
@@ -125,43 +113,29 @@ func TestMCPServersOverTheAPI(t *testing.T) {
 	put := func(want int, servers map[string]any) string {
 		t.Helper()
 		b, err := json.Marshal(map[string]any{"mcp_servers": servers})
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		a := s.send(t, "PUT", "/api/mcp/config", string(b))
-		if a.status != want || strings.Contains(a.body, mcpCanary) {
-			t.Fatalf("PUT: %d %s", a.status, a.body)
-		}
+		a.must(t, "PUT", want, "!"+mcpCanary)
 		return a.body
 	}
 	notes := notesServer()
 	notes["env"] = map[string]string{"NOTES_TOKEN": mcpCanary}
 	old := map[string]any{"url": "http://127.0.0.1:9/mcp", "enabled": false,
 		"headers": map[string]string{"Authorization": "***"}}
-	if got := put(200, map[string]any{"notes": notes, "old": old}); !strings.Contains(got, `"NOTES_TOKEN":"***"`) {
-		t.Errorf("the servers are shown as %s", got)
-	}
-	if got := s.offeredTool(t, "one", "notes_tell"); !strings.Contains(got, "with ****") {
-		t.Errorf("the tool says %q", got)
-	}
+	webtest.Holds(t, "the servers are shown as", put(200, map[string]any{"notes": notes, "old": old}), `"NOTES_TOKEN":"***"`)
+	webtest.Holds(t, "the tool says", s.offeredTool(t, "one", "notes_tell"), "with ****")
 	put(400, map[string]any{"bad": map[string]any{"command": "sh", "args": []string{"-c", "id"}}})
 	put(400, map[string]any{"new": map[string]any{"url": "http://x.example", "headers": map[string]string{"K": "***"}}})
 	put(400, map[string]any{"new": map[string]any{"url": "http://x.example", "args": "not a list"}})
 	for body, want := range map[string]int{`{"server_name":"notes","enabled":false}`: 200,
 		`{"server_name":"none","enabled":false}`: 404, `{"server_name":"notes"}`: 422} {
-		if a := s.send(t, "PATCH", "/api/mcp/config", body); a.status != want {
-			t.Errorf("PATCH %s: %d %s", body, a.status, a.body)
-		}
+		s.send(t, "PATCH", "/api/mcp/config", body).want(t, "PATCH "+body, want)
 	}
 	status := s.send(t, "GET", "/api/mcp/status", "")
-	if !strings.Contains(status.body, `"name":"notes","state":"off"`) {
-		t.Errorf("the status is %s", status.body)
-	}
+	status.holds(t, "the status", `"name":"notes","state":"off"`)
 	for path, want := range map[string]int{"/api/mcp/cache/reset": 200, "/api/mcp/servers/none/reconnect": 404,
 		"/api/mcp/servers/none/approve": 404} {
-		if a := s.send(t, "POST", path, ""); a.status != want {
-			t.Errorf("POST %s: %d %s", path, a.status, a.body)
-		}
+		s.send(t, "POST", path, "").want(t, "POST "+path, want)
 	}
 	file, err := os.ReadFile(filepath.Join(data, "extensions_config.json"))
 	if err != nil || strings.Count(string(file), mcpCanary) != 2 || !strings.Contains(string(file), `"kept"`) {
@@ -169,34 +143,26 @@ func TestMCPServersOverTheAPI(t *testing.T) {
 	}
 	put(200, map[string]any{})
 	for _, a := range []answer{s.send(t, "GET", "/api/mcp/config", ""), status} {
-		if a.status != 200 || strings.Contains(a.body, mcpCanary) {
-			t.Errorf("%d %s", a.status, a.body)
-		}
+		a.want(t, "the answer", 200, "!"+mcpCanary)
 	}
-	if strings.Contains(s.log.String(), mcpCanary) {
-		t.Error("the log shows the secret")
-	}
+	webtest.Holds(t, "the log shows the secret", s.log.String(), "!"+mcpCanary)
 }
 
 // TestMCPServersOnThePage: pasted, shown with their tools, switched off and removed.
 func TestMCPServersOnThePage(t *testing.T) {
-	t.Setenv("DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST", os.Args[0])
+	t.Parallel()
 	s := start(t, scripted(t))
 	post := func(path string, form url.Values, want int) string {
 		t.Helper()
 		a := s.send(t, "POST", path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded",
 			"Sec-Fetch-Site", "same-origin")
-		if a.status != want {
-			t.Fatalf("POST %s: %d %s", path, a.status, a.body)
-		}
+		a.must(t, "POST "+path, want)
 		return a.body
 	}
 	notes := notesServer()
 	notes["env"] = map[string]string{"NOTES_TOKEN": mcpCanary}
 	pasted, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"my notes": notes}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	post("/ui/mcp/add", url.Values{"json": {string(pasted)}}, 303)
 	page := func(want string) string {
 		t.Helper()
@@ -213,14 +179,10 @@ func TestMCPServersOnThePage(t *testing.T) {
 			}
 		}
 	}
-	if got := page("Connected"); !strings.Contains(got, "Tools (5)") || !strings.Contains(got, "tells where it works") {
-		t.Errorf("the page is %s", got)
-	}
+	webtest.Holds(t, "the page", page("Connected"), "Tools (5)", "tells where it works")
 	for text, want := range map[string]string{string(pasted): "already", "nonsense": "not a JSON object",
 		`{"x": {"command": "sh", "args": ["-c", "id"]}}`: "Run this command?"} {
-		if got := post("/ui/mcp/add", url.Values{"json": {text}}, 422); !strings.Contains(got, want) {
-			t.Errorf("%q is not told: %s", want, got)
-		}
+		webtest.Holds(t, fmt.Sprintf("%q is not told", want), post("/ui/mcp/add", url.Values{"json": {text}}, 422), want)
 	}
 	// One that is refused keeps no other out, and what its owner agrees to runs.
 	const several = `{"mcpServers": {"odd": 1, "web": {"url": "http://127.0.0.1:1/mcp"}, "asks": {"command": "sh", "args": ["-c", "exit 3"], "env": {"TOKEN": "` + mcpCanary + `"}}}}`
@@ -229,9 +191,7 @@ func TestMCPServersOnThePage(t *testing.T) {
 	if sum == nil || !strings.Contains(asked, "TOKEN=… sh -c &#39;exit 3&#39;") || !strings.Contains(asked, "&#34;odd&#34; has neither") {
 		t.Fatalf("asked is %s", asked)
 	}
-	if got := page("Remove: web"); strings.Contains(got, "Remove: asks") {
-		t.Error("a command runs that nobody agreed to")
-	}
+	webtest.Holds(t, "a command runs that nobody agreed to", page("Remove: web"), "!Remove: asks")
 	const one = `{"asks": {"command": "sh", "args": ["-c", "exit 3"], "env": {"TOKEN": "` + mcpCanary + `"}}}`
 	post("/ui/mcp/add", url.Values{"json": {strings.Replace(one, "exit 3", "exit 4", 1)}, "agree": {sum[1]}}, 422)
 	post("/ui/mcp/add", url.Values{"json": {one}, "agree": {sum[1]}}, 303)
@@ -244,9 +204,7 @@ func TestMCPServersOnThePage(t *testing.T) {
 	post(of+"switch", url.Values{"on": {"false"}}, 303)
 	page("Turn on: my notes")
 	post(of+"remove", nil, 303)
-	if got := page("MCP servers"); strings.Contains(got, "my notes") {
-		t.Error("a removed server is still on the page")
-	}
+	webtest.Holds(t, "a removed server is still on the page", page("MCP servers"), "!my notes")
 }
 
 // TestKnownMCPServers: one of the short list is added with a click, and is not offered again.
@@ -261,7 +219,5 @@ func TestKnownMCPServers(t *testing.T) {
 		t.Errorf("added with %d %s:\n%s", a.status, a.body, page)
 	}
 	got := s.send(t, "GET", "/api/mcp/config", "").body
-	if !strings.Contains(got, `"mcp-server-time"`) || !strings.Contains(got, `"uvx"`) {
-		t.Errorf("the configuration is %s", got)
-	}
+	webtest.Holds(t, "the configuration", got, `"mcp-server-time"`, `"uvx"`)
 }

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // appServer is an MCP server whose tool has an app.
@@ -51,16 +52,13 @@ func appServer(t *testing.T) string {
 // TestAppsOfMCPServers: the page of a tool's result is shown in a frame that reaches what its server declared, is handed
 // the result, and calls tools of its server past the same judges as the model.
 func TestAppsOfMCPServers(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	extensions(t, data, map[string]any{"mine": map[string]any{"type": "http", "url": appServer(t)}})
 	s := start(t, scripted(t)+"\nguardrails: {enabled: true, provider: {use: allowlist, config: {denied_tools: [mine_secret]}}}\n",
 		func(o *web.Options) { o.Data = data })
-	if got := s.offeredTool(t, "one", "mine_chart"); !strings.Contains(got, "a line of 3") || strings.Contains(got, "by the app only") {
-		t.Errorf("the model reads %q", got)
-	}
-	if got := s.tool(t, "one", "mine_refresh", "{}"); !strings.Contains(got, "there is no tool named") {
-		t.Errorf("the model has a tool of the app: %s", got)
-	}
+	webtest.Holds(t, "the model reads", s.offeredTool(t, "one", "mine_chart"), "a line of 3", "!by the app only")
+	webtest.Holds(t, "the model has a tool of the app", s.tool(t, "one", "mine_refresh", "{}"), "there is no tool named")
 	list := regexp.MustCompile(`data-app="(/ui/threads/one/apps/[^"]+)"`).FindAllStringSubmatch(s.send(t, "GET", "/workspace/chats/one", "").body, -1)
 	if len(list) != 1 {
 		t.Fatalf("the page has %d apps", len(list))
@@ -68,23 +66,13 @@ func TestAppsOfMCPServers(t *testing.T) {
 	at := list[0][1]
 	frame := s.send(t, "GET", at, "", "Sec-Fetch-Dest", "iframe")
 	policy := frame.header.Get("Content-Security-Policy")
-	if frame.status != 200 || !strings.Contains(frame.body, "<title>line</title>") {
-		t.Fatalf("the frame: %d %s", frame.status, frame.body)
-	}
-	for _, want := range []string{"sandbox allow-scripts allow-forms;", "default-src 'none'", "connect-src https://api.example.com;",
-		"script-src 'unsafe-inline' blob: https://*.cdn.example;", "frame-src 'none'", "form-action 'none'", "frame-ancestors 'self'"} {
-		if !strings.Contains(policy, want) {
-			t.Errorf("the policy lacks %q: %s", want, policy)
-		}
-	}
-	for _, bad := range []string{"'self';", "elsewhere", "javascript", "allow-same-origin", "*;"} {
-		if strings.Contains(strings.Replace(policy, "frame-ancestors 'self'", "", 1)+";", bad) {
-			t.Errorf("the policy has %q: %s", bad, policy)
-		}
-	}
-	if a := s.send(t, "GET", at, "", "Sec-Fetch-Dest", "document"); a.status != 404 {
-		t.Errorf("an app by itself: %d", a.status)
-	}
+	frame.must(t, "the frame", 200, "<title>line</title>")
+	webtest.Holds(t, "the policy", policy,
+		"sandbox allow-scripts allow-forms;", "default-src 'none'", "connect-src https://api.example.com;",
+		"script-src 'unsafe-inline' blob: https://*.cdn.example;", "frame-src 'none'", "form-action 'none'", "frame-ancestors 'self'")
+	webtest.Holds(t, "the policy has : "+policy, strings.Replace(policy, "frame-ancestors 'self'", "", 1)+";",
+		"!'self';", "!elsewhere", "!javascript", "!allow-same-origin", "!*;")
+	s.send(t, "GET", at, "", "Sec-Fetch-Dest", "document").want(t, "an app by itself", 404)
 	var handed struct {
 		Tool   string
 		Result struct {
@@ -99,30 +87,18 @@ func TestAppsOfMCPServers(t *testing.T) {
 	call := func(body string, want int) string {
 		t.Helper()
 		a := s.send(t, "POST", at+"/call", body, "X-Fawn", "1", "Content-Type", "application/json")
-		if a.status != want {
-			t.Errorf("call %s: %d %s", body, a.status, a.body)
-		}
+		a.want(t, "call "+body, want)
 		return a.body
 	}
-	if got := call(`{"name":"refresh","arguments":{"by":7}}`, 200); !strings.Contains(got, `"points":[7]`) {
-		t.Errorf("a call of the app: %s", got)
-	}
+	webtest.Holds(t, "a call of the app", call(`{"name":"refresh","arguments":{"by":7}}`, 200), `"points":[7]`)
 	call(`{"name":"secret"}`, 404)
 	call(`{"name":"none"}`, 404)
 	call(`["name"]`, 422)
-	if a := s.send(t, "POST", at+"/call", `{"name":"refresh"}`, "Origin", "null", "Sec-Fetch-Site", "cross-site", "Content-Type", "text/plain"); a.status != 403 {
-		t.Errorf("a call from elsewhere: %d %s", a.status, a.body)
-	}
-	if a := s.send(t, "PUT", "/api/threads/one/mcp/tools", `{"tools": {"mine": ["refresh"]}}`); a.status != 200 {
-		t.Fatalf("switch off: %d %s", a.status, a.body)
-	}
-	if got := call(`{"name":"refresh","arguments":{"by":7}}`, 200); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "switched off") {
-		t.Errorf("a tool that is off: %s", got)
-	}
+	s.send(t, "POST", at+"/call", `{"name":"refresh"}`, "Origin", "null", "Sec-Fetch-Site", "cross-site", "Content-Type", "text/plain").want(t, "a call from elsewhere", 403)
+	s.send(t, "PUT", "/api/threads/one/mcp/tools", `{"tools": {"mine": ["refresh"]}}`).must(t, "switch off", 200)
+	webtest.Holds(t, "a tool that is off", call(`{"name":"refresh","arguments":{"by":7}}`, 200), `"isError":true`, "switched off")
 	// What the owner denies the model is denied to apps, too.
-	if a := s.send(t, "PUT", "/api/threads/one/mcp/tools", `{}`); a.status != 200 {
-		t.Fatalf("switch on: %d %s", a.status, a.body)
-	}
+	s.send(t, "PUT", "/api/threads/one/mcp/tools", `{}`).must(t, "switch on", 200)
 	s.takes(t, func() { extensions(t, data, map[string]any{}) })
 	for a := s.send(t, "GET", at, "", "Sec-Fetch-Dest", "iframe"); ; a = s.send(t, "GET", at, "", "Sec-Fetch-Dest", "iframe") {
 		if a.status == 502 {
@@ -136,6 +112,7 @@ func TestAppsOfMCPServers(t *testing.T) {
 
 // TestAppsPassTheGuardrails: an owner who denies a tool denies it to apps.
 func TestAppsPassTheGuardrails(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	extensions(t, data, map[string]any{"mine": map[string]any{"type": "http", "url": appServer(t)}})
 	s := start(t, scripted(t)+"\nguardrails: {enabled: true, provider: {use: allowlist, config: {denied_tools: [mine_refresh]}}}\n",
@@ -146,7 +123,5 @@ func TestAppsPassTheGuardrails(t *testing.T) {
 		t.Fatal("the page has no app")
 	}
 	a := s.send(t, "POST", at[1]+"/call", `{"name":"refresh","arguments":{"by":7}}`, "X-Fawn", "1", "Content-Type", "application/json")
-	if a.status != 200 || !strings.Contains(a.body, "Guardrail denied") || !strings.Contains(a.body, `"isError":true`) {
-		t.Errorf("a denied call: %d %s", a.status, a.body)
-	}
+	a.want(t, "a denied call", 200, "Guardrail denied", `"isError":true`)
 }

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/web/webtest"
 )
 
 // addAsk gives a server a tool that asks the person.
@@ -51,32 +52,24 @@ func (s *server) questions(t *testing.T, thread string, n int) []string {
 // TestMCPQuestionsAreAnsweredAtAnyServer: a call waits at one, the page of another shows what it asks and takes the
 // answer, once.
 func TestMCPQuestionsAreAnsweredAtAnyServer(t *testing.T) {
-	t.Setenv("DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST", os.Args[0])
+	t.Parallel()
 	conf := clustered(t, 200)
 	a, b := start(t, conf, sealing(t)), start(t, conf, sealing(t))
 	notes := notesServer()
 	notes["env"] = map[string]string{"NOTES_TOKEN": mcpCanary}
 	body, err := json.Marshal(map[string]any{"mcp_servers": map[string]any{"notes": notes}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := a.send(t, "PUT", "/api/mcp/config", string(body)); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
+	webtest.OK(t, err)
+	a.send(t, "PUT", "/api/mcp/config", string(body)).must(t, "/api/mcp/config", 200)
 	a.offeredTool(t, "zero", "notes_tell")
 	b.offeredTool(t, "other", "notes_tell")
 
 	script := []string{"X-Fawn", "1", "Accept", "application/json"}
 	const text = `SCRIPT{"turns":[{"tool_calls":[{"name":"notes_size","args":{}}]},{"text":"Thank you."}]}`
-	if got := a.send(t, "POST", "/threads", `{"thread_id": "t1"}`); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
+	a.send(t, "POST", "/threads", `{"thread_id": "t1"}`).must(t, "/threads", 200)
 	a.post(t, "/ui/threads/t1/messages", url.Values{"text": {text}}, 200, script...)
 	id := b.questions(t, "t1", 1)[0]
 	stream, err := b.request(t.Context(), "GET", "/ui/threads/t1/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer stream.Body.Close()
 	seen, part := "", make([]byte, 4096)
 	for !strings.Contains(seen, "Which size should it be?") {
@@ -86,29 +79,16 @@ func TestMCPQuestionsAreAnsweredAtAnyServer(t *testing.T) {
 		}
 	}
 	page := b.send(t, "GET", "/workspace/chats/t1", "").body
-	if !strings.Contains(page, "Which size should it be?") || !strings.Contains(page, id) {
-		t.Errorf("the page of the other server doesn't ask: %.3000s", page)
-	}
+	webtest.Holds(t, "the page of the other server doesn't ask", page, "Which size should it be?", id)
 	const at = "/ui/threads/t1/mcp"
-	if got := b.post(t, at, url.Values{"question": {id}, "action": {"accept"}}, 200, script...); !strings.Contains(
-		got.body, "doesn’t fit") || !strings.Contains(got.body, id) {
-		t.Errorf("an answer that does not fit: %s", got.body)
-	}
+	b.post(t, at, url.Values{"question": {id}, "action": {"accept"}}, 200, script...).holds(t, "an answer that does not fit", "doesn’t fit", id)
 	answer := url.Values{"question": {id}, "action": {"accept"}, "f0": {"large"}}
-	if got := b.post(t, at, answer, 200, script...); strings.Contains(got.body, id) {
-		t.Errorf("after the answer: %s", got.body)
-	}
+	b.post(t, at, answer, 200, script...).holds(t, "after the answer", "!"+id)
 	for _, s := range []*server{a, b} {
-		if got := s.post(t, at, answer, 409, script...); !strings.Contains(got.body, "already been answered") {
-			t.Errorf("a second answer: %s", got.body)
-		}
+		s.post(t, at, answer, 409, script...).holds(t, "a second answer", "already been answered")
 		got := s.send(t, "POST", "/api/threads/t1/mcp/questions/"+id, `{"action": "decline"}`)
-		if got.status != 409 || !strings.Contains(got.body, "answered already") {
-			t.Errorf("a second answer over the API: %d %s", got.status, got.body)
-		}
-		if got := s.send(t, "POST", "/api/threads/t1/mcp/questions/none", `{"action": "decline"}`); got.status != 404 {
-			t.Errorf("a question that was never asked: %d %s", got.status, got.body)
-		}
+		got.want(t, "a second answer over the API", 409, "answered already")
+		s.send(t, "POST", "/api/threads/t1/mcp/questions/none", `{"action": "decline"}`).want(t, "a question that was never asked", 404)
 		s.questions(t, "t1", 0)
 	}
 	for _, s := range []*server{a, b} {
@@ -121,7 +101,5 @@ func TestMCPQuestionsAreAnsweredAtAnyServer(t *testing.T) {
 	second := b.questions(t, "t1", 1)[0]
 	b.post(t, "/ui/threads/t1/stop", url.Values{}, 200, script...)
 	b.questions(t, "t1", 0)
-	if got := b.send(t, "POST", "/api/threads/t1/mcp/questions/"+second, `{"action": "decline"}`); got.status != 404 {
-		t.Errorf("the question of a run that was cancelled: %d %s", got.status, got.body)
-	}
+	b.send(t, "POST", "/api/threads/t1/mcp/questions/"+second, `{"action": "decline"}`).want(t, "the question of a run that was cancelled", 404)
 }

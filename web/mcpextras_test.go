@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // addExtras gives a server a prompt and resources, which have its secret in them.
@@ -54,28 +56,22 @@ func (s *server) post(t *testing.T, path string, form url.Values, want int, more
 	t.Helper()
 	a := s.send(t, "POST", path, form.Encode(),
 		append(more, "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin")...)
-	if a.status != want {
-		t.Fatalf("POST %s %v: %d %s", path, form, a.status, a.body)
-	}
+	a.must(t, fmt.Sprintf("POST %s %v", path, form), want)
 	return a
 }
 
 // TestPromptsOfMCPServers: they are among the commands, their form asks for what they want to know, and
 // what the server says goes into the message box, with pictures as attachments and without secrets.
 func TestPromptsOfMCPServers(t *testing.T) {
-	t.Setenv("NOTES_SECRET", mcpCanary)
+	t.Parallel()
 	data := t.TempDir()
 	extensions(t, data, map[string]any{"notes": notesServer()})
 	s := start(t, scripted(t), func(o *web.Options) { o.Data = data })
-	if list := s.commands(t, "fresh", "/notes:greet"); !strings.Contains(list, "greets &lt;/b&gt;") {
-		t.Errorf("the list is %s", list)
-	}
+	webtest.Holds(t, "the list", s.commands(t, "fresh", "/notes:greet"), "greets &lt;/b&gt;")
 	const at = "/ui/threads/fresh/prompt"
 	script := []string{"X-Fawn", "1", "Accept", "application/json"}
 	form := s.send(t, "GET", at+"?name=notes:greet", "").body
-	if !strings.Contains(form, `name="a:who"`) || !strings.Contains(form, `name="a:how"`) {
-		t.Errorf("the form is %s", form)
-	}
+	webtest.Holds(t, "the form", form, `name="a:who"`, `name="a:how"`)
 	given := url.Values{"name": {"notes:greet"}, "a:who": {"Ada & Bob"}}
 	if a := s.post(t, at, given, 200, script...); !strings.Contains(a.body, `"text":"Greet Ada \u0026 Bob for ****"`) &&
 		!strings.Contains(a.body, `"text":"Greet Ada & Bob for ****"`) || !strings.Contains(a.body, "image-1.png") {
@@ -85,66 +81,41 @@ func TestPromptsOfMCPServers(t *testing.T) {
 		!strings.Contains(to, "q=Greet+Ada+%26+Bob+for+") {
 		t.Errorf("the form leads to %s", to)
 	}
-	if a := s.post(t, at, url.Values{"name": {"notes:greet"}}, 422); !strings.Contains(a.body, "Fill in all required fields") {
-		t.Errorf("without what it needs: %s", a.body)
-	}
+	s.post(t, at, url.Values{"name": {"notes:greet"}}, 422).holds(t, "without what it needs", "Fill in all required fields")
 	s.post(t, at, url.Values{"name": {"notes:none"}}, 404, script...)
 	// Sent as a message it leads to the form.
 	sent := url.Values{"thread": {"fresh"}, "text": {"/notes:greet"}}
-	if to := s.post(t, "/ui/threads", sent, 303).header.Get("Location"); to != at+"?name=notes%3Agreet" {
-		t.Errorf("the message leads to %s", to)
-	}
+	webtest.Same(t, "the message leads to", s.post(t, "/ui/threads", sent, 303).header.Get("Location"), at+"?name=notes%3Agreet")
 	s.tool(t, "begun", "notes_tell", "{}")
 	a := s.post(t, "/ui/threads/begun/messages", url.Values{"text": {"/notes:greet"}}, 200, script...)
-	if !strings.Contains(a.body,
-		`"location":"/ui/threads/begun/prompt?name=notes%3Agreet"`) {
-		t.Errorf("the message is answered with %s", a.body)
-	}
+	a.holds(t, "the message is answered with", `"location":"/ui/threads/begun/prompt?name=notes%3Agreet"`)
 	s.post(t, "/ui/threads/fresh/tools", url.Values{"had": {"notes/"}}, 303)
-	if list := s.commands(t, "fresh", "/goal"); strings.Contains(list, "notes:") {
-		t.Errorf("a server that is off has prompts: %s", list)
-	}
+	webtest.Holds(t, "a server that is off has prompts", s.commands(t, "fresh", "/goal"), "!notes:")
 	s.post(t, at, given, 404, script...)
 }
 
 // TestResourcesOfMCPServers: they are read into the uploads of a chat, within its limits and below a name
 // that is one.
 func TestResourcesOfMCPServers(t *testing.T) {
-	t.Setenv("NOTES_SECRET", mcpCanary)
+	t.Parallel()
 	data := t.TempDir()
 	extensions(t, data, map[string]any{"notes": notesServer()})
 	s := start(t, scripted(t)+"uploads: {max_file_size: 1MB}\n", func(o *web.Options) { o.Data = data })
-	if list := s.commands(t, "fresh", "@notes:today.txt"); !strings.Contains(list, `data-uri="notes://day/today.txt"`) {
-		t.Errorf("the list is %s", list)
-	}
+	webtest.Holds(t, "the list", s.commands(t, "fresh", "@notes:today.txt"), `data-uri="notes://day/today.txt"`)
 	const at = "/ui/threads/fresh/resources"
 	script := []string{"X-Fawn", "1", "Accept", "application/json"}
-	if page := s.send(t, "GET", at+"?text=a+draft", "").body; !strings.Contains(page, "Attach: today.txt") {
-		t.Errorf("the page is %s", page)
-	}
+	webtest.Holds(t, "the page", s.send(t, "GET", at+"?text=a+draft", "").body, "Attach: today.txt")
 	one := func(uri string) url.Values { return url.Values{"server": {"notes"}, "uri": {uri}, "text": {"a draft"}} }
-	if a := s.post(t, at, one("notes://day/today.txt"), 200, script...); !strings.Contains(a.body, "today.txt") ||
-		strings.Contains(a.body, "a draft") {
-		t.Errorf("the script gets %s", a.body)
-	}
+	s.post(t, at, one("notes://day/today.txt"), 200, script...).holds(t, "the script gets", "today.txt", "!a draft")
 	file := filepath.Join(data, "threads", "fresh", "user-data", "uploads", "today.txt")
 	if b, err := os.ReadFile(file); err != nil || string(b) != "buy milk with ****" {
 		t.Errorf("the file is %q, %v", b, err)
 	}
-	if to := s.post(t, at, one("notes://day/.."), 303).header.Get("Location"); !strings.Contains(to, "q=a+draft") {
-		t.Errorf("the form leads to %s", to)
-	}
+	webtest.Holds(t, "the form leads to", s.post(t, at, one("notes://day/.."), 303).header.Get("Location"), "q=a+draft")
 	page := s.send(t, "GET", "/workspace/chats/new?thread=fresh", "").body
-	if !strings.Contains(page, `data-name="today.txt"`) ||
-		!strings.Contains(page, `data-name="resource.txt"`) {
-		t.Errorf("the chips are not there: %s", page)
-	}
-	if a := s.post(t, at, one("notes://day/large.bin"), 413, script...); !strings.Contains(a.body, "too large") {
-		t.Errorf("a file that is too large: %s", a.body)
-	}
+	webtest.Holds(t, "the chips are not there", page, `data-name="today.txt"`, `data-name="resource.txt"`)
+	s.post(t, at, one("notes://day/large.bin"), 413, script...).holds(t, "a file that is too large", "too large")
 	s.post(t, at, one("file:///etc/passwd"), 404, script...)
 	a := s.tool(t, "fresh", "read_file", `{"path": "/mnt/user-data/uploads/today.txt"}`)
-	if !strings.Contains(a, "buy milk") {
-		t.Errorf("the model reads %s", a)
-	}
+	webtest.Holds(t, "the model reads", a, "buy milk")
 }

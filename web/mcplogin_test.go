@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // gated is an MCP server that wants a token of its own authorization server.
@@ -55,6 +57,7 @@ func gated(t *testing.T) string {
 // TestLoginAtMCPServer: on the page and over the API, bound to the browser that began it; the tools are there
 // afterwards, and no token is ever seen.
 func TestLoginAtMCPServer(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	base := gated(t)
 	extensions(t, data, map[string]any{"gate": map[string]any{"url": base + "/mcp"}})
@@ -68,9 +71,7 @@ func TestLoginAtMCPServer(t *testing.T) {
 		}
 		a := s.send(t, method, path, "", headers...)
 		seen.WriteString(a.body)
-		if a.status != want {
-			t.Fatalf("%s %s: %d %s", method, path, a.status, a.body)
-		}
+		a.must(t, fmt.Sprintf("%s %s", method, path), want)
 		return a
 	}
 	page := func(want string) {
@@ -97,20 +98,13 @@ func TestLoginAtMCPServer(t *testing.T) {
 		t.Fatalf("the browser comes back to %v, %v", to, err)
 	}
 	back := "/ui/mcp/callback?code=c&state=" + url.QueryEscape(to.Query().Get("state"))
-	if got := ask("GET", back, "", 400).body; !strings.Contains(got, "Login failed") {
-		t.Errorf("another browser is told %s", got)
-	}
-	if at := ask("GET", back, cookie, 303).header.Get("Location"); at != "/workspace/settings/mcp" {
-		t.Errorf("the browser goes on to %q", at)
-	}
+	webtest.Holds(t, "another browser is told", ask("GET", back, "", 400).body, "Login failed")
+	webtest.Same(t, "the browser goes on to", ask("GET", back, cookie, 303).header.Get("Location"), "/workspace/settings/mcp")
 	page("Log out: gate")
 	page("Tools (1)")
 	ask("GET", back, cookie, 400) // it counts once
 
-	if a := s.send(t, "POST", "/api/mcp/servers/gate/logout", ""); a.status != 200 ||
-		!strings.Contains(a.body, `"login"`) {
-		t.Errorf("logout: %d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/api/mcp/servers/gate/logout", "").want(t, "logout", 200, `"login"`)
 	page("Log in: gate")
 	a := s.send(t, "POST", "/api/mcp/servers/gate/login", "")
 	var started struct {
@@ -123,15 +117,9 @@ func TestLoginAtMCPServer(t *testing.T) {
 	cookie, _, _ = strings.Cut(denied.header.Get("Set-Cookie"), ";")
 	_, state, _ := strings.Cut(cookie, "=")
 	got := ask("GET", "/ui/mcp/callback?error=access_denied&state="+state, cookie, 400).body
-	if !strings.Contains(got, "access was denied") {
-		t.Errorf("a person who says no is told %s", got)
-	}
+	webtest.Holds(t, "a person who says no is told", got, "access was denied")
 	for path, want := range map[string]int{"/api/mcp/servers/none/login": 404, "/api/mcp/servers/none/logout": 404} {
-		if a := s.send(t, "POST", path, ""); a.status != want {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
-		}
+		s.send(t, "POST", path, "").want(t, path, want)
 	}
-	if strings.Contains(seen.String()+a.body+s.log.String(), mcpCanary) {
-		t.Error("a token is seen")
-	}
+	webtest.Holds(t, "a token is seen", seen.String()+a.body+s.log.String(), "!"+mcpCanary)
 }

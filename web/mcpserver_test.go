@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"image"
 	"image/png"
 	"net/http"
@@ -84,9 +85,7 @@ func use[T any](t *testing.T, o *outside, name string, args map[string]any) (out
 	p := &sdk.CallToolParams{Name: name, Arguments: args}
 	p.SetProgressToken("steps")
 	r, err := o.CallTool(t.Context(), p)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	webtest.OK(t, err, name)
 	for _, c := range r.Content {
 		if c, ok := c.(*sdk.TextContent); ok {
 			text += c.Text
@@ -96,9 +95,7 @@ func use[T any](t *testing.T, o *outside, name string, args map[string]any) (out
 	if err == nil && r.StructuredContent != nil {
 		err = json.Unmarshal(b, &out)
 	}
-	if err != nil {
-		t.Fatalf("%s: %v in %s", name, err, b)
-	}
+	webtest.OK(t, err, fmt.Sprintf("%s: in %s", name, b))
 	return out, text, r.IsError
 }
 
@@ -112,6 +109,7 @@ const writesReport = `{"text":"Looking","tool_calls":[{"name":"write_file","args
 // TestAnAgentWorksThroughFawn is a whole job by the official client: a task with a file and
 // progress, its files, a question and its answer, the same conversation again, and the list.
 func TestAnAgentWorksThroughFawn(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t))
 	o := s.outside(t)
 	done, text, _ := use[toolTask](t, o, "ask", map[string]any{"message": script(writesReport),
@@ -126,9 +124,7 @@ func TestAnAgentWorksThroughFawn(t *testing.T) {
 		webtest.UntilSeen(t, func() bool { return strings.Contains(o.seen(), want) }, o.seen)
 	}
 	a := s.send(t, "GET", "/threads/"+done.Thread+"/artifacts/mnt/user-data/uploads/notes.txt", "")
-	if a.body != "mind the gap" {
-		t.Errorf("the file it was given: %d %s", a.status, a.body)
-	}
+	webtest.Same(t, "the file it was given", a.body, "mind the gap")
 	if len(done.Artifacts) != 1 || done.Artifacts[0].Path != "/mnt/user-data/outputs/report.md" {
 		t.Fatalf("its files: %+v", done.Artifacts)
 	}
@@ -176,6 +172,7 @@ func TestAnAgentWorksThroughFawn(t *testing.T) {
 // TestATaskOfAnotherAgentGoesOn: it is started, waited for in turns, canceled while it works and
 // while it waits; and a client that leaves does not end it.
 func TestATaskOfAnotherAgentGoesOn(t *testing.T) {
+	t.Parallel()
 	m := scriptmodel.Start(t)
 	s := start(t,
 		"title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: \""+
@@ -245,13 +242,12 @@ func TestATaskOfAnotherAgentGoesOn(t *testing.T) {
 // TestFilesComeInParts: text by offsets that never cut a character, pictures as pictures, others
 // as they are, large ones as links, and nothing from outside the conversation.
 func TestFilesComeInParts(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t))
 	o := s.outside(t)
 	long := strings.Repeat("ä", 50_000)
 	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))))
 	files := []any{map[string]string{"name": "long.txt", "text": "x" + long}, map[string]string{"name": "empty.txt"},
 		map[string]string{"name": "dot.png", "data": base64.StdEncoding.EncodeToString(picture.Bytes())},
 		map[string]string{"name": "a b.bin", "data": "AAEC"},
@@ -320,6 +316,7 @@ func TestFilesComeInParts(t *testing.T) {
 
 // TestOtherPeoplesThreadsAreNotThere for any tool or resource, nor is a server for other pages.
 func TestOtherPeoplesThreadsAreNotThere(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t))
 	o := s.outside(t)
 	theirs, _, _ := use[toolTask](t, o, "ask", map[string]any{"message": script(writesReport)})
@@ -356,17 +353,14 @@ func TestOtherPeoplesThreadsAreNotThere(t *testing.T) {
 		"a name elsewhere": {[]string{"Host", "evil.example"}, http.StatusMisdirectedRequest},
 		"this machine":     {nil, http.StatusOK},
 	} {
-		if a := s.send(t, "POST", "/mcp", body, append(c.headers, accept...)...); a.status != c.want {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
-		}
+		s.send(t, "POST", "/mcp", body, append(c.headers, accept...)...).want(t, name, c.want)
 	}
-	if a := s.send(t, "GET", "/mcp", ""); a.status != http.StatusMethodNotAllowed {
-		t.Errorf("GET: %d", a.status)
-	}
+	s.send(t, "GET", "/mcp", "").want(t, "GET", http.StatusMethodNotAllowed)
 }
 
 // TestToolsRefuseWhatTheyCannotDo, with words that say what to do.
 func TestToolsRefuseWhatTheyCannotDo(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t), func(o *web.Options) {})
 	o := s.outside(t)
 	for _, c := range []struct {
@@ -441,8 +435,6 @@ func TestAgentsAreTheUsersOfTheirTokens(t *testing.T) {
 	for _, headers := range [][]string{nil, {"Authorization", "Bearer fawn_none"}} {
 		a := s.send(t, "POST", "/mcp", body, append(headers, "Accept", "application/json, text/event-stream",
 			"Content-Type", "application/json")...)
-		if a.status != http.StatusUnauthorized {
-			t.Errorf("%v: %d %s", headers, a.status, a.body)
-		}
+		a.want(t, headers, http.StatusUnauthorized)
 	}
 }

@@ -1,8 +1,8 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,25 +46,20 @@ func (s *server) task(t *testing.T, thread, what string, ok func(taskShape) bool
 // TestTasksOfMCPServersAreFollowed: a call that a server makes a task of is a step with what the server says about it,
 // and ends with its result; it can be cancelled by itself or with its run, and what becomes of it is told.
 func TestTasksOfMCPServersAreFollowed(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	remote := &mcptest.Tasks{}
 	at := httptest.NewServer(remote)
 	defer at.Close()
 	extensions(t, data, map[string]any{"mine": map[string]any{"type": "http", "url": at.URL}})
 	s := start(t, scripted(t), func(o *web.Options) { o.Data = data })
-	if got := s.offeredTool(t, "zero", "mine_look"); got != "a task was asked for: false" {
-		t.Errorf("a tool that makes no tasks: %s", got)
-	}
-	if got := s.send(t, "GET", "/api/features", ""); !strings.Contains(got.body, `"mcp_tasks":{"enabled":true}`) {
-		t.Errorf("features: %s", got.body)
-	}
+	webtest.Same(t, "a tool that makes no tasks", s.offeredTool(t, "zero", "mine_look"), "a task was asked for: false")
+	s.send(t, "GET", "/api/features", "").holds(t, "features", `"mcp_tasks":{"enabled":true}`)
 	begin := func(thread string) (run string) {
 		t.Helper()
 		s.send(t, "POST", "/threads", `{"thread_id":"`+thread+`","if_exists":"do_nothing"}`)
 		got := s.send(t, "POST", "/threads/"+thread+"/runs", `{"assistant_id":"lead_agent","input":{"messages":[{"role":"user","content":"SCRIPT{\"turns\":[{\"tool_calls\":[{\"name\":\"mine_dig\",\"args\":{}}]},{\"text\":\"Thank you.\"}]}"}]}}`)
-		if got.status != 200 {
-			t.Fatalf("start: %d %s", got.status, got.body)
-		}
+		got.must(t, "start", 200)
 		return decoded[struct {
 			ID string `json:"run_id"`
 		}](t, got).ID
@@ -85,9 +80,7 @@ func TestTasksOfMCPServersAreFollowed(t *testing.T) {
 	}
 	s.shows(t, "/threads/one", `"status":"idle"`, true)
 	for _, want := range []string{"working: digging", "working: found a bone"} {
-		if got := s.send(t, "GET", "/threads/one/runs/"+run+"/stream?stream_mode=events", ""); !strings.Contains(got.body, want) {
-			t.Errorf("the step doesn't say %q: %s", want, got.body)
-		}
+		s.send(t, "GET", "/threads/one/runs/"+run+"/stream?stream_mode=events", "").holds(t, fmt.Sprintf("the step doesn't say %q", want), want)
 	}
 	if got := s.send(t, "POST", "/api/threads/one/mcp-tasks/"+first.ID+"/cancel", ""); got.status != 200 ||
 		decoded[taskShape](t, got).Cancel {
@@ -109,13 +102,9 @@ func TestTasksOfMCPServersAreFollowed(t *testing.T) {
 
 	run = begin("three")
 	s.task(t, "three", "working", func(k taskShape) bool { return k.Status == "working" })
-	if got := s.send(t, "POST", "/threads/three/runs/"+run+"/cancel?wait=true", ""); got.status >= 300 {
-		t.Fatalf("cancel the run: %d %s", got.status, got.body)
-	}
+	s.send(t, "POST", "/threads/three/runs/"+run+"/cancel?wait=true", "").fine(t, "cancel the run")
 	s.task(t, "three", "cancelled with its run", func(k taskShape) bool { return k.Status == "cancelled" })
-	if remote.Status(2) != "cancelled" {
-		t.Errorf("the server's task is %s", remote.Status(2))
-	}
+	webtest.Same(t, "the server's task", remote.Status(2), "cancelled")
 
 	begin("four")
 	s.task(t, "four", "working", func(k taskShape) bool { return k.Status == "working" })
@@ -129,33 +118,24 @@ func TestTasksOfMCPServersAreFollowed(t *testing.T) {
 	s.task(t, "five", "working", func(k taskShape) bool { return k.Status == "working" })
 	remote.Forget(4)
 	s.shows(t, "/threads/five/state", "knows nothing of it any more", true)
-	if a := s.send(t, "DELETE", "/threads/five", ""); a.status >= 300 {
-		t.Errorf("delete: %d %s", a.status, a.body)
-	}
-	if a := s.send(t, "GET", "/api/threads/five/mcp-tasks", ""); a.status != 404 {
-		t.Errorf("tasks of a deleted thread: %d %s", a.status, a.body)
-	}
+	s.send(t, "DELETE", "/threads/five", "").fine(t, "delete")
+	s.send(t, "GET", "/api/threads/five/mcp-tasks", "").want(t, "tasks of a deleted thread", 404)
 	for query, want := range map[string]int{"?limit=0": 422, "?limit=101": 422, "?limit=1": 200} {
-		if a := s.send(t, "GET", "/api/threads/one/mcp-tasks"+query, ""); a.status != want {
-			t.Errorf("%s: %d %s", query, a.status, a.body)
-		}
+		s.send(t, "GET", "/api/threads/one/mcp-tasks"+query, "").want(t, query, want)
 	}
 }
 
 // TestTasksOfMCPServersCanBeOff: a server is called as one that answers at once.
 func TestTasksOfMCPServersCanBeOff(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	remote := &mcptest.Tasks{}
 	at := httptest.NewServer(remote)
 	defer at.Close()
 	extensions(t, data, map[string]any{"mine": map[string]any{"type": "http", "url": at.URL}})
 	s := start(t, scripted(t)+"\nmcp_tasks: {enabled: false}\n", func(o *web.Options) { o.Data = data })
-	if got := s.offeredTool(t, "zero", "mine_dig"); !strings.Contains(got, "dig wants to be a task") {
-		t.Errorf("dig says %q", got)
-	}
-	if got := s.send(t, "GET", "/api/features", ""); !strings.Contains(got.body, `"mcp_tasks":{"enabled":false}`) {
-		t.Errorf("features: %s", got.body)
-	}
+	webtest.Holds(t, "dig says", s.offeredTool(t, "zero", "mine_dig"), "dig wants to be a task")
+	s.send(t, "GET", "/api/features", "").holds(t, "features", `"mcp_tasks":{"enabled":false}`)
 }
 
 // TestASilentServerHoldsUpNobodyElsesTasks: questions to it wait in places of its own, and a wish to cancel is heard
@@ -179,10 +159,7 @@ func TestASilentServerHoldsUpNobodyElsesTasks(t *testing.T) {
 	begin := func(thread, tool string) {
 		t.Helper()
 		s.send(t, "POST", "/threads", `{"thread_id":"`+thread+`","if_exists":"do_nothing"}`)
-		if got := s.send(t, "POST", "/threads/"+thread+"/runs", human(`SCRIPT{"turns":[{"tool_calls":[{"name":"`+tool+
-			`","args":{}}]},{"text":"Thank you."}]}`)); got.status != 200 {
-			t.Fatalf("start: %d %s", got.status, got.body)
-		}
+		s.send(t, "POST", "/threads/"+thread+"/runs", human(`SCRIPT{"turns":[{"tool_calls":[{"name":"`+tool+`","args":{}}]},{"text":"Thank you."}]}`)).must(t, "start", 200)
 	}
 	for _, thread := range []string{"one", "two"} {
 		begin(thread, "silent_dig")
@@ -197,9 +174,7 @@ func TestASilentServerHoldsUpNobodyElsesTasks(t *testing.T) {
 		if k.Degraded {
 			t.Error("the silent server was given up on before another one was asked")
 		}
-		if got := s.send(t, "POST", "/api/threads/"+thread+"/mcp-tasks/"+k.ID+"/cancel", ""); got.status != 200 {
-			t.Fatalf("cancel: %d %s", got.status, got.body)
-		}
+		s.send(t, "POST", "/api/threads/"+thread+"/mcp-tasks/"+k.ID+"/cancel", "").must(t, "cancel", 200)
 	}
 	for _, thread := range []string{"one", "two"} {
 		s.shows(t, "/threads/"+thread+"/state", "The task was cancelled", true)

@@ -9,21 +9,18 @@ import (
 	"testing"
 
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // metric is the value of a series, or 0 without one.
 func (s *server) metric(t *testing.T, series string) float64 {
 	t.Helper()
 	a := s.send(t, "GET", "/metrics", "")
-	if a.status != http.StatusOK {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	a.must(t, "the answer", http.StatusOK)
 	for line := range strings.Lines(a.body) {
 		if rest, ok := strings.CutPrefix(line, series+" "); ok {
 			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, err)
 			return v
 		}
 	}
@@ -33,6 +30,7 @@ func (s *server) metric(t *testing.T, series string) float64 {
 // TestMetricsCountWhatRunsDo: runs, models, tools, tokens, money, helpers, requests and the store
 // are in the numbers, and nothing that a model made up is a label.
 func TestMetricsCountWhatRunsDo(t *testing.T) {
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	turn := func(prompt, completion int, text string, calls ...scriptmodel.Call) scriptmodel.Turn {
 		return scriptmodel.Turn{Text: text, ToolCalls: calls,
@@ -74,9 +72,7 @@ func TestMetricsCountWhatRunsDo(t *testing.T) {
 		`fawn_mcp_servers{state="ready"}`:                                                 0,
 		`fawn_build_info{version="test"}`:                                                 1,
 	} {
-		if got := s.metric(t, series); got != want {
-			t.Errorf("%s = %v, want %v", series, got, want)
-		}
+		webtest.Same(t, series, s.metric(t, series), want)
 	}
 	for _, series := range []string{"fawn_store_commit_seconds_count", `fawn_store_commits_total{outcome="ok"}`,
 		"process_open_fds", "go_goroutines"} {
@@ -85,9 +81,7 @@ func TestMetricsCountWhatRunsDo(t *testing.T) {
 		}
 	}
 	all := s.send(t, "GET", "/metrics", "").body
-	if made := regexp.MustCompile(`paint_with_gold|BREW|none/state`).FindString(all); made != "" {
-		t.Errorf("%s, which others made up, is a label", made)
-	}
+	webtest.Same(t, "which others made up, is a label", regexp.MustCompile(`paint_with_gold|BREW|none/state`).FindString(all), "")
 	if t.Failed() {
 		t.Log(all)
 	}
@@ -95,6 +89,7 @@ func TestMetricsCountWhatRunsDo(t *testing.T) {
 
 // TestMetricsSeeARunAtWork: a run that works and one behind it are counted while they do.
 func TestMetricsSeeARunAtWork(t *testing.T) {
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	model.When("take your time", scriptmodel.Script{Turns: []scriptmodel.Turn{{Text: "Slowly now.", Hang: true}}})
 	s := start(t,
@@ -104,21 +99,16 @@ func TestMetricsSeeARunAtWork(t *testing.T) {
 	run := s.stream(t, t.Context(), thread+"/runs/stream", human("take your time", `"stream_mode":"messages-tuple"`))
 	run.until(t, "event: messages")
 	a := s.send(t, "POST", thread+"/runs", human("and then?", `"multitask_strategy":"enqueue"`))
-	if a.status != http.StatusOK {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	a.must(t, "the answer", http.StatusOK)
 	for series, want := range map[string]float64{`fawn_runs{state="active"}`: 1, `fawn_runs{state="queued"}`: 1,
 		`fawn_event_streams{kind="api"}`: 1} {
-		if got := s.metric(t, series); got != want {
-			t.Errorf("%s = %v, want %v", series, got, want)
-		}
+		webtest.Same(t, series, s.metric(t, series), want)
 	}
 }
 
 // TestMetricsAreOffWhereTheOwnerWantsNone.
 func TestMetricsAreOffWhereTheOwnerWantsNone(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t)+"metrics: {enabled: false}\n")
-	if a := s.send(t, "GET", "/metrics", ""); a.status != http.StatusNotFound {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/metrics", "").want(t, "/metrics", http.StatusNotFound)
 }

@@ -65,9 +65,7 @@ func TestModelOfARunIsTheFirstThatSomebodyChose(t *testing.T) {
 		}
 		script.Forget()
 		thread := fmt.Sprintf("/threads/t%d/runs", i)
-		if a := s.send(t, "POST", thread+"/wait", body, headers...); a.status != 200 {
-			t.Fatalf("%+v: %d %s", c, a.status, a.body)
-		}
+		s.send(t, "POST", thread+"/wait", body, headers...).must(t, fmt.Sprintf("%+v", c), 200)
 		var asked struct{ Model string }
 		sent := script.Requests()
 		if c.want == "" && len(sent) > 0 ||

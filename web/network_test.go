@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 type hosts struct {
@@ -51,9 +53,7 @@ func TestADeniedHostIsAQuestionWhoseAnswerHoldsAtOnce(t *testing.T) {
 	if got := knocks("n1", "127.77.0.1"); !strings.HasPrefix(got, refused) || !strings.Contains(got, "ask the owner") {
 		t.Fatalf("a host nobody decided about: %q", got)
 	}
-	if got := s.hosts(t, "GET", "/api/threads/n1/network", ""); got != "n1 asks 127.77.0.1:443" {
-		t.Errorf("the question: %s", got)
-	}
+	webtest.Same(t, "the question", s.hosts(t, "GET", "/api/threads/n1/network", ""), "n1 asks 127.77.0.1:443")
 	for _, step := range []struct {
 		thread, host, answer, knocker string
 		open                          bool
@@ -65,9 +65,7 @@ func TestADeniedHostIsAQuestionWhoseAnswerHoldsAtOnce(t *testing.T) {
 		{"n1", "127.77.0.1", "always", "n2", true, "n1 always 127.77.0.1; n1 thread 127.77.0.2"},
 	} {
 		body := fmt.Sprintf(`{"host": %q, "port": 443, "answer": %q}`, step.host, step.answer)
-		if got := s.hosts(t, "POST", "/api/threads/"+step.thread+"/network", body); got != step.left {
-			t.Errorf("%s for %s leaves %s, want %s", step.answer, step.host, got, step.left)
-		}
+		webtest.Same(t, fmt.Sprintf("%s for %s leaves", step.answer, step.host), s.hosts(t, "POST", "/api/threads/"+step.thread+"/network", body), step.left)
 		got := knocks(step.knocker, step.host)
 		if strings.HasPrefix(got, refused) == step.open || !strings.HasPrefix(got, "HTTP/1.1 ") {
 			t.Errorf("%s after %s to %s: %q", step.knocker, step.answer, step.host, got)
@@ -76,12 +74,8 @@ func TestADeniedHostIsAQuestionWhoseAnswerHoldsAtOnce(t *testing.T) {
 	if got := knocks("n2", "127.77.0.2"); !strings.HasPrefix(got, refused) {
 		t.Errorf("another thread's answer: %q", got)
 	}
-	if got := s.hosts(t, "GET", "/api/network", ""); got != "n1 always 127.77.0.1" {
-		t.Errorf("open to all: %s", got)
-	}
-	if got := s.hosts(t, "DELETE", "/api/network?host=127.77.0.1", ""); got != "" {
-		t.Errorf("after it was taken back: %s", got)
-	}
+	webtest.Same(t, "open to all", s.hosts(t, "GET", "/api/network", ""), "n1 always 127.77.0.1")
+	webtest.Same(t, "after it was taken back", s.hosts(t, "DELETE", "/api/network?host=127.77.0.1", ""), "")
 	if got := knocks("n3", "127.77.0.1"); !strings.HasPrefix(got, refused) {
 		t.Errorf("after it was taken back: %q", got)
 	}
@@ -98,19 +92,11 @@ func TestADeniedHostIsAQuestionWhoseAnswerHoldsAtOnce(t *testing.T) {
 		"no host":       {"POST", "/api/threads/n1/network", `{"answer": "no"}`, http.StatusUnprocessableEntity},
 		"not open":      {"DELETE", "/api/network?host=127.77.0.9", "", http.StatusNotFound},
 	} {
-		if a := s.send(t, c.method, c.path, c.body); a.status != c.want {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
-		}
+		s.send(t, c.method, c.path, c.body).want(t, name, c.want)
 	}
-	if a := s.send(t, "DELETE", "/api/threads/n1", ""); a.status != http.StatusOK {
-		t.Fatalf("delete: %d %s", a.status, a.body)
-	}
-	if a := s.send(t, "POST", "/threads", `{"thread_id": "n1"}`); a.status != http.StatusOK {
-		t.Fatalf("the id again: %d %s", a.status, a.body)
-	}
-	if got := s.hosts(t, "GET", "/api/threads/n1/network", ""); got != "" {
-		t.Errorf("a deleted thread left %s", got)
-	}
+	s.send(t, "DELETE", "/api/threads/n1", "").must(t, "delete", http.StatusOK)
+	s.send(t, "POST", "/threads", `{"thread_id": "n1"}`).must(t, "the id again", http.StatusOK)
+	webtest.Same(t, "a deleted thread left", s.hosts(t, "GET", "/api/threads/n1/network", ""), "")
 }
 
 // TestTheReadersOfARunSeeTheQuestion: a question and its answer are events of the run, live
@@ -125,14 +111,9 @@ func TestTheReadersOfARunSeeTheQuestion(t *testing.T) {
 	st := s.stream(t, t.Context(), "/threads/seen/runs/stream",
 		human(scriptOf(t, wait), `"stream_mode": ["custom", "values"]`))
 	question := st.until(t, "network_question")
-	if !strings.Contains(question, `"host":"127.77.0.3"`) || !strings.Contains(question, `"port":443`) ||
-		!strings.Contains(question, `"thread_id":"seen"`) {
-		t.Errorf("the question: %s", question)
-	}
+	webtest.Holds(t, "the question", question, `"host":"127.77.0.3"`, `"port":443`, `"thread_id":"seen"`)
 	got := s.hosts(t, "POST", "/api/threads/seen/network", `{"host": "127.77.0.3", "answer": "thread"}`)
-	if got != "seen thread 127.77.0.3" {
-		t.Errorf("the answer: %s", got)
-	}
+	webtest.Same(t, "the answer", got, "seen thread 127.77.0.3")
 	st.until(t, "network_answer")
 	st.until(t, "through")
 	for st.line.Scan() { // to its end
@@ -141,7 +122,5 @@ func TestTheReadersOfARunSeeTheQuestion(t *testing.T) {
 		Run string `json:"run_id"`
 	}](t, s.send(t, "GET", "/threads/seen/runs", ""))
 	again := s.send(t, "GET", "/threads/seen/runs/"+runs[0].Run+"/stream?stream_mode=custom", "", "Last-Event-ID", "-1")
-	if !strings.Contains(again.body, "network_question") || !strings.Contains(again.body, "network_answer") {
-		t.Errorf("read again: %s", again.body)
-	}
+	again.holds(t, "read again", "network_question", "network_answer")
 }

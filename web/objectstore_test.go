@@ -16,6 +16,7 @@ import (
 	"fawn/store/pgtest"
 	"fawn/web"
 	"fawn/web/cli"
+	"fawn/web/webtest"
 )
 
 // bucketed is the configuration of a server whose files are in a store of objects.
@@ -40,9 +41,7 @@ func writes(path, text string) string {
 func (s *server) run(t *testing.T, thread, text string, more ...string) string {
 	t.Helper()
 	got := s.send(t, "POST", "/threads/"+thread+"/runs/stream", human(text, more...))
-	if got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
+	got.must(t, "got", http.StatusOK)
 	return got.body
 }
 
@@ -73,9 +72,7 @@ func (s *server) uploads(t *testing.T, thread, name, content string) answer {
 	if err == nil {
 		_, err = part.Write([]byte(content))
 	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, errors.Join(err, w.Close()))
 	return s.sendBody(t, "POST", "/api/threads/"+thread+"/uploads", &form, "Content-Type", w.FormDataContentType())
 }
 
@@ -99,9 +96,7 @@ func TestServersTakeTurnsOnFilesInAnObjectStore(t *testing.T) {
 	a, b := start(t, conf), start(t, conf)
 	a.run(t, "t1", writes(out+"one.md", "# by a"))
 	b.has(t, "t1", "outputs/one.md", "# by a")
-	if got := b.uploads(t, "t1", "up.txt", "what was sent"); got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
-	}
+	b.uploads(t, "t1", "up.txt", "what was sent").want(t, "t1", http.StatusOK)
 	a.has(t, "t1", "uploads/up.txt", "what was sent")
 	b.run(t, "t1", writes(out+"one.md", "# by b"))
 	a.has(t, "t1", "outputs/one.md", "# by b", "uploads/up.txt", "what was sent")
@@ -110,9 +105,7 @@ func TestServersTakeTurnsOnFilesInAnObjectStore(t *testing.T) {
 	if err := a.stop(); err != nil {
 		t.Error(err)
 	}
-	if got := b.send(t, "DELETE", "/threads/t1", ""); got.status != http.StatusNoContent {
-		t.Errorf("deleted: %d %s", got.status, got.body)
-	}
+	b.send(t, "DELETE", "/threads/t1", "").want(t, "deleted", http.StatusNoContent)
 	c := start(t, conf)
 	c.has(t, "t1", "outputs/one.md", "404")
 }
@@ -125,9 +118,7 @@ func TestFilesGoBackWithTheirThread(t *testing.T) {
 	first := s.head(t, "t1")
 	s.run(t, "t1", writes(out+"a.md", "second"))
 	s.run(t, "t1", writes(out+"b.md", "third"))
-	if got := s.uploads(t, "t1", "up.txt", "sent later"); got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
-	}
+	s.uploads(t, "t1", "up.txt", "sent later").want(t, "t1", http.StatusOK)
 	copied := decoded[struct {
 		ID string `json:"thread_id"`
 	}](t, s.send(t, "POST", "/threads/t1/copy", "")).ID
@@ -144,9 +135,7 @@ func TestFilesGoBackWithTheirThread(t *testing.T) {
 func TestFilesGoBackBeforeTheFirstMessage(t *testing.T) {
 	t.Parallel()
 	s := start(t, bucketed(t, objectstest.Start(t), ""))
-	if got := s.uploads(t, "t1", "up.txt", "sent before"); got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
-	}
+	s.uploads(t, "t1", "up.txt", "sent before").want(t, "t1", http.StatusOK)
 	s.run(t, "t1", writes(out+"a.md", "first"))
 	history := decoded[[]struct {
 		Checkpoint struct {
@@ -168,9 +157,7 @@ func TestFilesGoBackWithAWrittenState(t *testing.T) {
 	second := s.head(t, "t1")
 	write := func(body string) {
 		t.Helper()
-		if got := s.send(t, "POST", "/threads/t1/state", body); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
-		}
+		s.send(t, "POST", "/threads/t1/state", body).must(t, "/threads/t1/state", http.StatusOK)
 	}
 	write(`{"values": {"title": "a name"}}`)
 	s.has(t, "t1", "outputs/a.md", "second")
@@ -200,9 +187,7 @@ func TestARollbackTakesFilesBack(t *testing.T) {
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
-		if got := s.uploads(t, "t1", "up.txt", "sent meanwhile"); got.status != http.StatusOK {
-			t.Errorf("%d %s", got.status, got.body)
-		}
+		s.uploads(t, "t1", "up.txt", "sent meanwhile").want(t, "t1", http.StatusOK)
 		if got := s.send(t, "POST", "/threads/t1/runs/"+run+"/cancel?wait=1&action=rollback", ""); got.status/100 != 2 {
 			t.Fatalf("%d %s", got.status, got.body)
 		} else if note := got.header.Get("X-Fawn-Note"); note != "" {
@@ -219,14 +204,10 @@ func TestAnObjectStoreThatIsDown(t *testing.T) {
 	s := start(t, bucketed(t, s3, ""))
 	s.run(t, "t1", writes(out+"a.md", "first"))
 	s3.Stop()
-	if got := s.run(t, "t2", "count 3"); strings.Contains(got, "event: error") || !strings.Contains(got, "event: end") {
-		t.Errorf("a chat without files: %.3000s", got)
-	}
+	webtest.Holds(t, "a chat without files", s.run(t, "t2", "count 3"), "!event: error", "event: end")
 	s.has(t, "t1", "outputs/a.md", "first")
 	got := s.run(t, "t1", writes(out+"b.md", "lost?"))
-	if !strings.Contains(got, "event: error") || !strings.Contains(got, "the object store for files is failing") {
-		t.Errorf("a file that can't be stored: %.3000s", got)
-	}
+	webtest.Holds(t, "a file that can't be stored", got, "event: error", "the object store for files is failing")
 	if got := s.uploads(t, "t1", "up.txt", "sent"); got.status < 500 {
 		t.Errorf("an upload: %d %s", got.status, got.body)
 	}
@@ -267,9 +248,7 @@ func TestFilesOfBeforeComeToAnObjectStore(t *testing.T) {
 	conf := scripted(t) + "sandbox: {provider: off}\n"
 	before := start(t, conf, in)
 	before.run(t, "t1", writes(out+"a.md", "of before"))
-	if err := before.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, before.stop())
 	s3 := objectstest.Start(t)
 	s := start(t, bucketed(t, s3, ""), in)
 	s.has(t, "t1", "outputs/a.md", "of before")
@@ -289,11 +268,7 @@ func TestRequestsToAnObjectStoreAreCounted(t *testing.T) {
 	said := func(words ...string) {
 		t.Helper()
 		body := s.send(t, "GET", "/metrics", "").body
-		for _, want := range words {
-			if !strings.Contains(body, want) {
-				t.Errorf("no %q in the metrics", want)
-			}
-		}
+		webtest.Holds(t, "no … in the metrics", body, words...)
 	}
 	probe := len("fawn probe-" + rand.Text()) // which the start has put
 	said(`fawn_object_requests_total{outcome="error",request="put"} 0`,
@@ -318,9 +293,7 @@ func TestTheDoctorTriesAnObjectStore(t *testing.T) {
 		if _, err := cli.Doctor(t.Context(), web.Options{Data: t.TempDir(), Config: s.conf, Out: &said}); err != nil {
 			t.Error(err)
 		}
-		if !strings.Contains(said.String(), want) || strings.Contains(said.String(), objectstest.Secret) {
-			t.Errorf("%q is missing, or the key is there:\n%s", want, said.String())
-		}
+		webtest.Holds(t, fmt.Sprintf("%q is missing, or the key is there", want), said.String(), want, "!"+objectstest.Secret)
 		s3.Stop()
 	}
 }

@@ -35,9 +35,7 @@ func TestLoopbackAlsoListensOnSix(t *testing.T) {
 	}
 	s := start(t, "")
 	s.url = strings.Replace(s.url, "127.0.0.1", "[::1]", 1)
-	if a := s.send(t, "GET", "/health", ""); a.status != http.StatusOK {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/health", "").want(t, "/health", http.StatusOK)
 }
 
 func TestOneLineSaysThatItIsReady(t *testing.T) {
@@ -64,9 +62,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("HEAD %s: %d", path, a.status)
 		}
 	}
-	if err := os.WriteFile(s.conf, []byte("models: 3\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(s.conf, []byte("models: 3\n"), 0o600))
 	if s.app.Poll() {
 		t.Error("a broken configuration was taken")
 	}
@@ -80,13 +76,9 @@ func TestSettingsNameWhatNeedsARestart(t *testing.T) {
 	t.Parallel()
 	s := start(t, "store: {sync: normal}\n")
 	const page, told = "/workspace/settings/models", "Restart Fawn for these changed settings"
-	if a := s.send(t, "GET", page, ""); a.status != http.StatusOK || strings.Contains(a.body, told) {
-		t.Errorf("before the change: %d", a.status)
-	}
+	s.send(t, "GET", page, "").want(t, "before the change", http.StatusOK, "!"+told)
 	s.configure(t, "store: {sync: full}\n")
-	if a := s.send(t, "GET", page, ""); !strings.Contains(a.body, told) || !strings.Contains(a.body, "store.sync") {
-		t.Error("the page does not name the key")
-	}
+	s.send(t, "GET", page, "").holds(t, "the page does not name the key", told, "store.sync")
 }
 
 func TestWarningsOfTheConfigurationAreLoggedOnce(t *testing.T) {
@@ -94,9 +86,7 @@ func TestWarningsOfTheConfigurationAreLoggedOnce(t *testing.T) {
 	s := start(t, "modles: []\nmodels: [{name: m, use: openai, api_key: $FAWN_TEST_UNSET}]\n")
 	s.works(t)
 	for _, want := range []string{"config.yaml:1:1", "FAWN_TEST_UNSET"} {
-		if n := strings.Count(s.log.String(), want); n != 1 {
-			t.Errorf("%q is logged %d times", want, n)
-		}
+		webtest.Same(t, fmt.Sprintf("%q is logged … times", want), strings.Count(s.log.String(), want), 1)
 	}
 }
 
@@ -112,21 +102,15 @@ func TestPanicsAreAnsweredAndLogged(t *testing.T) {
 		panic("too late")
 	})
 	a := s.send(t, "GET", "/early", "")
-	if a.status != http.StatusInternalServerError || strings.Contains(a.body, "too early") {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	a.want(t, "the answer", http.StatusInternalServerError, "!too early")
 	res, err := s.request(t.Context(), "GET", "/late", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer res.Body.Close()
 	if b, err := io.ReadAll(res.Body); err == nil {
 		t.Errorf("half an answer looks whole: %q", b)
 	}
 	for _, want := range []string{"too early", "too late"} {
-		if n := strings.Count(s.log.String(), "panic=\""+want); n != 1 {
-			t.Errorf("%q is logged %d times", want, n)
-		}
+		webtest.Same(t, fmt.Sprintf("%q is logged … times", want), strings.Count(s.log.String(), "panic=\""+want), 1)
 	}
 	s.works(t)
 }
@@ -143,13 +127,9 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	api := s.stream(t, ctx, "/threads/t1/runs/stream", human(silence, `"stream_mode": "messages-tuple"`))
 	api.until(t, `"hm"`)
 	queued := s.send(t, "POST", "/threads/t1/runs", human("queued"))
-	if queued.status != http.StatusOK {
-		t.Fatalf("%d %s", queued.status, queued.body)
-	}
+	queued.must(t, "queued", http.StatusOK)
 	page, err := s.request(ctx, "GET", "/ui/threads/t1/stream", http.NoBody, "X-Fawn", "1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer page.Body.Close()
 	waiting := make(chan struct{})
 	go func() {
@@ -213,17 +193,13 @@ func TestAFailedStartHoldsNothing(t *testing.T) {
 		}, "c.yaml:2:9"},
 		{"port taken", func(t *testing.T, o *web.Options) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, err)
 			t.Cleanup(func() { l.Close() })
 			o.Addr = l.Addr().String()
 		}, "already in use by another program"},
 		{"folder taken", func(t *testing.T, o *web.Options) {
 			db, err := store.Open(t.Context(), store.Config{Dir: o.Data, Addr: "127.0.0.1:7777"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, err)
 			t.Cleanup(func() { db.Close() })
 		}, fmt.Sprintf("in use by process %d serving 127.0.0.1:7777", os.Getpid())},
 		{"database is something else", func(t *testing.T, o *web.Options) {
@@ -239,23 +215,17 @@ func TestAFailedStartHoldsNothing(t *testing.T) {
 				app.Close()
 				t.Fatal("opened")
 			}
-			if !strings.Contains(err.Error(), c.says) {
-				t.Errorf("it says %q, want %q in it", err, c.says)
-			}
+			webtest.Holds(t, fmt.Sprintf("it says %q, want %q in it", err, c.says), err.Error(), c.says)
 			if c.name != "port taken" && o.Addr != "127.0.0.1:99999" && strings.HasPrefix(o.Addr, "127.") {
 				l, err := net.Listen("tcp", o.Addr)
-				if err != nil {
-					t.Fatal("the port is held:", err)
-				}
+				webtest.OK(t, err, "the port is held")
 				l.Close()
 			}
 			if c.name == "folder taken" || strings.Contains(c.name, "database") {
 				return
 			}
 			db, err := store.Open(t.Context(), store.Config{Dir: dir})
-			if err != nil {
-				t.Fatal("the folder is held:", err)
-			}
+			webtest.OK(t, err, "the folder is held")
 			db.Close()
 		})
 	}
@@ -263,6 +233,7 @@ func TestAFailedStartHoldsNothing(t *testing.T) {
 }
 
 func TestABrokenConfigurationIsKnownByItsError(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "c.yaml")
 	write(t, file, "server: {max_readers: many}\n")
 	_, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: file})
@@ -273,9 +244,7 @@ func TestABrokenConfigurationIsKnownByItsError(t *testing.T) {
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 // freeAddr is a loopback address that can be listened on. No system gives its port away by itself, to whoever wants
@@ -287,9 +256,7 @@ func freeAddr(t *testing.T) string {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		defer l.Close()
 		return l.Addr().String()
 	}
@@ -299,19 +266,13 @@ func freeAddr(t *testing.T) string {
 func closedAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer l.Close()
 	ours, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(func() { ours.Close() })
 	theirs, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(func() { theirs.Close() })
 	return ours.LocalAddr().String()
 }

@@ -24,14 +24,10 @@ func TestNobodyHasMetadataServicesTried(t *testing.T) {
 	t.Parallel()
 	model := scriptmodel.Start(t)
 	s := start(t, scriptedBy(model))
-	if got := s.send(t, "POST", "/api/models/probe", tryOf(model.URL+"/v1")); !strings.Contains(got.body, `"ok":true`) {
-		t.Errorf("a model of this machine: %d %s", got.status, got.body)
-	}
+	s.send(t, "POST", "/api/models/probe", tryOf(model.URL+"/v1")).holds(t, "a model of this machine", `"ok":true`)
 	for _, at := range []string{"169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]", "metadata.google.internal"} {
 		got := s.send(t, "POST", "/api/models/probe", tryOf("http://"+at+"/v1"))
-		if got.status != http.StatusOK || !strings.Contains(got.body, "cloud metadata") {
-			t.Errorf("%s: %d %s", at, got.status, got.body)
-		}
+		got.want(t, at, http.StatusOK, "cloud metadata")
 		got = s.send(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"m":{"type":"http","url":"http://`+at+`/mcp"}}}`)
 		if got.status < 400 || got.status >= 500 || !strings.Contains(got.body, "cloud metadata") {
 			t.Errorf("an MCP server at %s: %d %s", at, got.status, got.body)
@@ -52,9 +48,7 @@ func TestAdministratorsTryPublicAddresses(t *testing.T) {
 			ann := start(t, scriptedBy(model)+c.conf, func(o *web.Options) { o.Addr = "0.0.0.0:0" }).owner(t)
 			zoe := ann.member(t, "zoe@x.org", account.RoleAdmin)
 			server := `{"mcp_servers":{"m":{"type":"http","url":"` + model.URL + `/mcp","enabled":false}}}`
-			if got := ann.do(t, "POST", "/api/models/probe", tryOf(model.URL+"/v1")); !strings.Contains(got.body, `"ok":true`) {
-				t.Errorf("the owner: %d %s", got.status, got.body)
-			}
+			ann.do(t, "POST", "/api/models/probe", tryOf(model.URL+"/v1")).holds(t, "the owner", `"ok":true`)
 			got := zoe.do(t, "POST", "/api/models/probe", tryOf(model.URL+"/v1"))
 			if strings.Contains(got.body, `"ok":true`) != c.open || strings.Contains(got.body, "auth.allow_private") == c.open {
 				t.Errorf("an administrator: %d %s", got.status, got.body)
@@ -63,18 +57,12 @@ func TestAdministratorsTryPublicAddresses(t *testing.T) {
 			if (got.status == http.StatusOK) != c.open || strings.Contains(got.body, "auth.allow_private") == c.open {
 				t.Errorf("an administrator adds an MCP server: %d %s", got.status, got.body)
 			}
-			if got := zoe.do(t, "POST", "/api/models/probe", tryOf("http://169.254.169.254/v1")); !strings.Contains(got.body, "cloud metadata") {
-				t.Errorf("an administrator and a metadata service: %d %s", got.status, got.body)
-			}
+			zoe.do(t, "POST", "/api/models/probe", tryOf("http://169.254.169.254/v1")).holds(t, "an administrator and a metadata service", "cloud metadata")
 			if c.open {
 				return
 			}
-			if got := ann.do(t, "PUT", "/api/mcp/config", server); got.status != http.StatusOK {
-				t.Errorf("the owner adds an MCP server: %d %s", got.status, got.body)
-			}
-			if got := zoe.do(t, "PUT", "/api/mcp/config", server); got.status != http.StatusOK {
-				t.Errorf("an administrator leaves the owner's server as it is: %d %s", got.status, got.body)
-			}
+			ann.do(t, "PUT", "/api/mcp/config", server).want(t, "the owner adds an MCP server", http.StatusOK)
+			zoe.do(t, "PUT", "/api/mcp/config", server).want(t, "an administrator leaves the owner's server as it", http.StatusOK)
 		})
 	}
 }
@@ -96,16 +84,11 @@ func TestModelsOfAdministratorsStayOutside(t *testing.T) {
 	}
 	refused := func(what string, got answer) {
 		t.Helper()
-		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "base_url") ||
-			!strings.Contains(got.body, "auth.allow_private") {
-			t.Errorf("%s: %d %s", what, got.status, got.body)
-		}
+		got.want(t, what, http.StatusUnprocessableEntity, "base_url", "auth.allow_private")
 	}
 	good := func(what string, got answer) {
 		t.Helper()
-		if got.status != http.StatusOK {
-			t.Errorf("%s: %d %s", what, got.status, got.body)
-		}
+		got.want(t, what, http.StatusOK)
 	}
 	runs := 0
 	answers := func(name string, want bool) {
@@ -136,9 +119,7 @@ func TestModelsOfAdministratorsStayOutside(t *testing.T) {
 	answers("dead", false)
 	answers("anns", true)
 	answers("script", true)
-	if got := zoe.do(t, "PATCH", "/api/settings/models/zoes", `{"public_only":false}`); got.status != http.StatusUnprocessableEntity {
-		t.Errorf("an administrator takes the mark away: %d %s", got.status, got.body)
-	}
+	zoe.do(t, "PATCH", "/api/settings/models/zoes", `{"public_only":false}`).want(t, "an administrator takes the mark away", http.StatusUnprocessableEntity)
 	good("the owner takes the model over", ann.do(t, "PATCH", "/api/settings/models/zoes", `{"public_only":false}`))
 	answers("zoes", true)
 	answers("dead", true)
@@ -159,21 +140,15 @@ func TestMCPServersOfAdministratorsStayOutside(t *testing.T) {
 	zoe := ann.member(t, "zoe@x.org", account.RoleAdmin)
 	put := func(b *browser, path, more string) {
 		t.Helper()
-		if got := b.do(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"m":{"type":"http","url":"`+at.URL+path+`"`+more+`}}}`); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
-		}
+		b.do(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"m":{"type":"http","url":"`+at.URL+path+`"`+more+`}}}`).must(t, "/api/mcp/config", http.StatusOK)
 	}
 	// An address that comes of a variable is judged where it is called.
-	if got := zoe.do(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"v":{"type":"http","enabled":false,"url":"${NONE_SUCH:-`+at.URL+`}"}}}`); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
+	zoe.do(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"v":{"type":"http","enabled":false,"url":"${NONE_SUCH:-`+at.URL+`}"}}}`).must(t, "/api/mcp/config", http.StatusOK)
 	if got := ann.do(t, "GET", "/api/mcp/config", ""); !strings.Contains(strings.ReplaceAll(got.body, " ", ""), `"public_only":true`) {
 		t.Errorf("an address of a variable is not marked: %s", got.body)
 	}
 	put(zoe, "/opened", "")
-	if got := <-reached; got != "/opened" {
-		t.Errorf("reached is %s", got)
-	}
+	webtest.Same(t, "reached", <-reached, "/opened")
 	put(zoe, "/off", `,"enabled":false`)
 	s.configure(t, "title: {model_name: offline}\n")
 	for len(reached) > 0 {
@@ -187,9 +162,7 @@ func TestMCPServersOfAdministratorsStayOutside(t *testing.T) {
 		t.Errorf("reached was %s", <-reached)
 	}
 	put(ann, "/owned", "")
-	if got := <-reached; got != "/owned" {
-		t.Errorf("reached is %s", got)
-	}
+	webtest.Same(t, "reached", <-reached, "/owned")
 }
 
 // TestSearchEnginesOfAdministratorsStayOutside: their address is judged at each search; that of an owner is asked where it is.
@@ -211,9 +184,7 @@ func TestSearchEnginesOfAdministratorsStayOutside(t *testing.T) {
 		t.Helper()
 		got := b.do(t, "POST", "/ui/web/by-name/searxng/save", "address="+address, "Content-Type", "application/x-www-form-urlencoded",
 			"Accept", "text/html")
-		if got.status != want {
-			t.Fatalf("save %s: %d %s", address, got.status, got.body)
-		}
+		got.must(t, "save "+address, want)
 	}
 	n := 0
 	search := func(what string, want bool) {

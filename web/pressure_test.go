@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // TestServersThatShareADatabaseMeasureWhatTheyDo: their metrics say what became of a run that is read at another
@@ -22,9 +24,7 @@ func TestServersThatShareADatabaseMeasureWhatTheyDo(t *testing.T) {
 	run := follow.res.Header.Get("Content-Location")
 	follow.until(t, "first")
 	res, err := b.request(t.Context(), "GET", run+"/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer res.Body.Close()
 	go func() { // until the run ends
 		for part := make([]byte, 4096); err == nil; {
@@ -35,9 +35,7 @@ func TestServersThatShareADatabaseMeasureWhatTheyDo(t *testing.T) {
 		return a.metric(t, "fawn_wake_seconds_count") > 0 && b.metric(t, `fawn_readers{run="remote"}`) == 1 &&
 			a.metric(t, `fawn_readers{run="local"}`) == 1
 	})
-	if got := a.send(t, "POST", run+"/cancel?wait=1", ""); got.status != http.StatusNoContent {
-		t.Errorf("%d %s", got.status, got.body)
-	}
+	a.send(t, "POST", run+"/cancel?wait=1", "").want(t, run+"/cancel?wait=1", http.StatusNoContent)
 	for _, series := range []string{"fawn_group_commit_seconds_count", "fawn_group_items_count",
 		"fawn_token_durable_seconds_count", "fawn_node_lease_seconds"} {
 		if a.metric(t, series) <= 0 {
@@ -48,18 +46,14 @@ func TestServersThatShareADatabaseMeasureWhatTheyDo(t *testing.T) {
 	for _, series := range []string{"fawn_claim_seconds_count ", "fawn_wakes_missed_total ", "fawn_fenced_total 0",
 		`fawn_takeovers_total{cause="eviction"} 0`, `fawn_takeovers_total{cause="drain"} 0`, "fawn_orphans 0",
 		"fawn_pool_wait_seconds ", "fawn_claims_paused 0", "fawn_tail_lag_seconds{node="} {
-		if !strings.Contains(all, "\n"+series) {
-			t.Errorf("%s is missing in\n%s", series, all)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s is missing", series), all, "\n"+series)
 	}
 	for line := range strings.Lines(log.String()) {
 		if strings.Contains(line, "msg=request") && !strings.Contains(line, " node=") {
 			t.Errorf("no node in %s", line)
 		}
 	}
-	if !strings.Contains(log.String(), "msg=request") {
-		t.Error("no request in the log")
-	}
+	webtest.Holds(t, "no request in the log", log.String(), "msg=request")
 }
 
 // TestRunsAreRefusedWhileTooManyWait with a status that asks to come back, and taken when there is room again.
@@ -74,9 +68,7 @@ func TestRunsAreRefusedWhileTooManyWait(t *testing.T) {
 		return s.send(t, "POST", "/threads/t1/runs", human("and then?", `"multitask_strategy":"enqueue"`))
 	}
 	a := put()
-	if a.status != http.StatusOK {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	a.must(t, "the answer", http.StatusOK)
 	until(t, func() bool { // the count may be some moments old
 		a = put()
 		return a.status != http.StatusOK
@@ -85,8 +77,6 @@ func TestRunsAreRefusedWhileTooManyWait(t *testing.T) {
 		!strings.Contains(a.body, "too many runs wait") {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
-	if a := s.send(t, "POST", run.res.Header.Get("Content-Location")+"/cancel?wait=1", ""); a.status >= 300 {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	s.send(t, "POST", run.res.Header.Get("Content-Location")+"/cancel?wait=1", "").fine(t, "POST it")
 	until(t, func() bool { return put().status == http.StatusOK })
 }

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/web/account"
+	"fawn/web/webtest"
 )
 
 type promptRow struct {
@@ -36,9 +38,7 @@ func promptNames(t *testing.T, by asker, query string) (names []string) {
 func wantStatus(t *testing.T, by asker, status int, method, path, body string) answer {
 	t.Helper()
 	a := by.do(t, method, path, body)
-	if a.status != status {
-		t.Errorf("%s %s %s: %d %s, want %d", method, path, body, a.status, a.body, status)
-	}
+	a.want(t, fmt.Sprintf("%s %s %s", method, path, body), status)
 	return a
 }
 
@@ -57,12 +57,8 @@ func TestPromptsAreKeptFilledAndBroughtIn(t *testing.T) {
 		`{"name":"x","text":"x","odd":1}`: 422} {
 		wantStatus(t, me, status, "POST", "/api/prompts", body)
 	}
-	if a := wantStatus(t, me, 200, "POST", at+"/fill", `{"fields":{"text":"hello"}}`); !strings.Contains(a.body, `"Into English: hello"`) {
-		t.Error(a.body)
-	}
-	if a := wantStatus(t, me, 422, "POST", at+"/fill", `{}`); !strings.Contains(a.body, "text") {
-		t.Error(a.body)
-	}
+	wantStatus(t, me, 200, "POST", at+"/fill", `{"fields":{"text":"hello"}}`).holds(t, at+"/fill", `"Into English: hello"`)
+	wantStatus(t, me, 422, "POST", at+"/fill", `{}`).holds(t, at+"/fill", "text")
 	wantStatus(t, me, 200, "PATCH", at, `{"text":"Into {{language}}"}`)
 	if q := decodeAs[promptRow](t, wantStatus(t, me, 201, "POST", at+"/duplicate", "").body); q.Name != "translate-2" || q.Text != "Into {{language}}" {
 		t.Errorf("%+v", q)
@@ -70,18 +66,11 @@ func TestPromptsAreKeptFilledAndBroughtIn(t *testing.T) {
 	export := wantStatus(t, me, 200, "GET", "/api/prompts/export", "").body
 	wantStatus(t, me, 204, "DELETE", at, "")
 	wantStatus(t, me, 404, "GET", at, "")
-	if a := wantStatus(t, me, 200, "POST", "/api/prompts/import", export); !strings.Contains(a.body, `"added":1`) || !strings.Contains(a.body, `"unchanged":1`) {
-		t.Error(a.body)
-	}
-	if a := wantStatus(t, me, 200, "POST", "/api/prompts/import", `[{"command":"/translate","title":"T","content":"Other"}]`); !strings.Contains(a.body, `"translate-3"`) {
-		t.Error(a.body)
-	}
-	if a := wantStatus(t, me, 422, "POST", "/api/prompts/import", `{"prompts":[{"name":"ok","text":"x"},{"name":"","text":"x"}]}`); !strings.Contains(a.body, "prompts[1].name") {
-		t.Error(a.body)
-	}
-	if got := strings.Join(promptNames(t, me, ""), " "); got != "translate translate-2 translate-3" {
-		t.Errorf("after all: %s", got)
-	}
+	wantStatus(t, me, 200, "POST", "/api/prompts/import", export).holds(t, "/api/prompts/import", `"added":1`, `"unchanged":1`)
+	wantStatus(t, me, 200, "POST", "/api/prompts/import", `[{"command":"/translate","title":"T","content":"Other"}]`).holds(t, "/api/prompts/import", `"translate-3"`)
+	wantStatus(t, me, 422, "POST", "/api/prompts/import", `{"prompts":[{"name":"ok","text":"x"},{"name":"","text":"x"}]}`).holds(t, "/api/prompts/import",
+		"prompts[1].name")
+	webtest.Same(t, "after all", strings.Join(promptNames(t, me, ""), " "), "translate translate-2 translate-3")
 }
 
 // TestSharedPromptsCanBeUsedAndNotChanged: by the people whom they are shared with; administrators change all that are.
@@ -103,14 +92,10 @@ func TestSharedPromptsCanBeUsedAndNotChanged(t *testing.T) {
 	if got := promptNames(t, ann, ""); len(got) != 0 { // in no group
 		t.Errorf("the owner of the server is offered %v", got)
 	}
-	if got := promptNames(t, ann, "?all=true"); len(got) != 1 {
-		t.Errorf("and manages %v", got)
-	}
+	webtest.Same(t, "and manages", len(promptNames(t, ann, "?all=true")), 1)
 	wantStatus(t, ann, 200, "PATCH", at, `{"shared_with":"all","text":"z"}`)
 	wantStatus(t, zoe, 200, "PATCH", at, `{"text":"mine again"}`)
-	if got := promptNames(t, ann, ""); len(got) != 1 {
-		t.Errorf("shared with all: %v", got)
-	}
+	webtest.Same(t, "shared with all", len(promptNames(t, ann, "")), 1)
 	wantStatus(t, ann, 200, "PATCH", at, `{"shared_with":null}`)
 	wantStatus(t, ann, 404, "GET", at, "")
 	wantStatus(t, bob, 404, "GET", at, "")
@@ -125,34 +110,18 @@ func TestAPromptGoesIntoTheMessageBox(t *testing.T) {
 		return me.do(t, "POST", path, body, append([]string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html"}, headers...)...)
 	}
 	a := form("/ui/prompts", url.Values{"name": {"brief"}, "description": {"A short report"}, "text": {"A report on {{topic}} in {{language:English}}"}}.Encode())
-	if a.status != http.StatusSeeOther {
-		t.Fatalf("made: %d %s", a.status, a.body)
-	}
+	a.must(t, "made", http.StatusSeeOther)
 	id := regexp.MustCompile(`prompts/([0-9a-f-]{36})`).FindStringSubmatch(a.header.Get("Location"))[1]
-	if a := form("/ui/prompts", "name=brief&text=x"); a.status != http.StatusConflict || !strings.Contains(a.body, "already have a prompt") || !strings.Contains(a.body, `value="brief"`) {
-		t.Errorf("a name twice: %d %s", a.status, a.body)
-	}
-	if a := me.do(t, "GET", "/workspace/prompts", "", "Accept", "text/html", "Accept-Language", "zh-CN"); !strings.Contains(a.body, "/brief") || !strings.Contains(a.body, "提示词") {
-		t.Errorf("the list: %d %s", a.status, a.body)
-	}
+	form("/ui/prompts", "name=brief&text=x").want(t, "a name twice", http.StatusConflict, "already have a prompt", `value="brief"`)
+	me.do(t, "GET", "/workspace/prompts", "", "Accept", "text/html", "Accept-Language", "zh-CN").holds(t, "the list", "/brief", "提示词")
 	const thread = "0199aaaa-0000-7000-8000-000000000001"
 	menu := me.do(t, "GET", "/ui/commands?new=1&thread="+thread, "", "X-Fawn", "1").body
-	if !strings.Contains(menu, `data-text="/brief "`) || !strings.Contains(menu, "A short report") {
-		t.Errorf("the menu: %s", menu)
-	}
+	webtest.Holds(t, "the menu", menu, `data-text="/brief "`, "A short report")
 	at := "/ui/threads/" + thread + "/saved-prompt"
-	if a := form("/ui/threads", "thread="+thread+"&text=%2Fbrief", "X-Fawn", "1"); !strings.Contains(a.body, "saved-prompt?prompt="+id) {
-		t.Errorf("its name as the message: %d %s", a.status, a.body)
-	}
-	if a := me.do(t, "GET", at+"?prompt="+id, "", "X-Fawn", "1"); !strings.Contains(a.body, `name="a:topic"`) || !strings.Contains(a.body, ">English<") {
-		t.Errorf("the form: %s", a.body)
-	}
-	if a := form(at, "prompt="+id+"&a%3Atopic=bees&a%3Alanguage=Danish", "X-Fawn", "1"); !strings.Contains(a.body, "A report on bees in Danish") {
-		t.Errorf("filled in: %d %s", a.status, a.body)
-	}
-	if a := form(at, "prompt="+id+"&a%3Alanguage=Danish", "X-Fawn", "1"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"error"`) {
-		t.Errorf("a field is missing: %d %s", a.status, a.body)
-	}
+	form("/ui/threads", "thread="+thread+"&text=%2Fbrief", "X-Fawn", "1").holds(t, "its name as the message", "saved-prompt?prompt="+id)
+	me.do(t, "GET", at+"?prompt="+id, "", "X-Fawn", "1").holds(t, "the form", `name="a:topic"`, ">English<")
+	form(at, "prompt="+id+"&a%3Atopic=bees&a%3Alanguage=Danish", "X-Fawn", "1").holds(t, "filled", "A report on bees in Danish")
+	form(at, "prompt="+id+"&a%3Alanguage=Danish", "X-Fawn", "1").want(t, "a field is missing", http.StatusUnprocessableEntity, `"error"`)
 	if a := form(at, "prompt="+id+"&a%3Atopic=bees&a%3Alanguage=Danish"); a.status != http.StatusSeeOther || !strings.Contains(a.header.Get("Location"), "bees") {
 		t.Errorf("without a script: %d %s", a.status, a.header.Get("Location"))
 	}
@@ -160,9 +129,7 @@ func TestAPromptGoesIntoTheMessageBox(t *testing.T) {
 		t.Errorf("from elsewhere: %d %s", a.status, a.header.Get("Location"))
 	}
 	for _, q := range []string{"brief", "/brief", "short"} {
-		if a := me.do(t, "GET", "/ui/palette?q="+url.QueryEscape(q), "", "X-Fawn", "1"); !strings.Contains(a.body, `data-prompt="`+id+`"`) {
-			t.Errorf("the palette doesn't find %q", q)
-		}
+		me.do(t, "GET", "/ui/palette?q="+url.QueryEscape(q), "", "X-Fawn", "1").holds(t, fmt.Sprintf("the palette doesn't find %q", q), `data-prompt="`+id+`"`)
 	}
 	if a := me.do(t, "GET", "/ui/prompts/export", ""); !strings.Contains(a.header.Get("Content-Disposition"), "prompts.json") || !strings.Contains(a.body, "{{topic}}") {
 		t.Errorf("export: %v %s", a.header, a.body)
@@ -172,12 +139,9 @@ func TestAPromptGoesIntoTheMessageBox(t *testing.T) {
 		t.Errorf("import: %d %s", a.status, a.body)
 	}
 	body, kind = projectForm(t, "p.json", `not json`)
-	if a := me.do(t, "POST", "/ui/prompts/import", body, "Content-Type", kind, "Accept", "text/html"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "no prompts that can be imported") {
-		t.Errorf("a bad import: %d %s", a.status, a.body)
-	}
-	if a := form("/ui/prompts/"+id+"/duplicate", ""); a.status != http.StatusSeeOther {
-		t.Errorf("duplicate: %d", a.status)
-	}
+	me.do(t, "POST", "/ui/prompts/import", body, "Content-Type", kind, "Accept", "text/html").want(t, "a bad import", http.StatusUnprocessableEntity,
+		"no prompts that can be imported")
+	form("/ui/prompts/"+id+"/duplicate", "").want(t, "duplicate", http.StatusSeeOther)
 	if a := form("/ui/prompts/"+id+"/delete", ""); a.header.Get("Location") != "/workspace/prompts?deleted=1" {
 		t.Errorf("delete: %d", a.status)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // cardAddress is the address that the server gives of itself in an agent card.
@@ -33,29 +34,19 @@ func TestAProxyIsBelievedOnlyIfItIsTrusted(t *testing.T) {
 	if url := cardAddress(t, wary, said...); !strings.HasPrefix(url, wary.url) {
 		t.Errorf("without trusted proxies the address is %s", url)
 	}
-	if log := wary.log.String(); !strings.Contains(log, "client=127.0.0.1") || strings.Contains(log, "203.0.113.7") {
-		t.Errorf("without trusted proxies the log says:\n%s", log)
-	}
+	webtest.Holds(t, "without trusted proxies the log says", wary.log.String(), "client=127.0.0.1", "!203.0.113.7")
 
 	s := start(t, strings.ReplaceAll(conf, "%s", ", trusted_proxies: [loopback]"))
 	if url := cardAddress(t, s, said...); !strings.HasPrefix(url, "https://fawn.example/") {
 		t.Errorf("behind the proxy the address is %s", url)
 	}
-	if log := s.log.String(); !strings.Contains(log, "client=203.0.113.7") {
-		t.Errorf("the log doesn't name the client:\n%s", log)
-	}
+	webtest.Holds(t, "the log doesn't name the client", s.log.String(), "client=203.0.113.7")
 	a := s.send(t, "POST", "/threads", "{}", append(said, "Origin", "https://fawn.example")...)
-	if a.status != http.StatusOK {
-		t.Errorf("the proxy's own origin: %d %s", a.status, a.body)
-	}
+	a.want(t, "the proxy's own origin", http.StatusOK)
 	a = s.send(t, "POST", "/threads", "{}", append(said, "Origin", "https://evil.example")...)
-	if a.status != http.StatusForbidden {
-		t.Errorf("another origin: %d %s", a.status, a.body)
-	}
+	a.want(t, "another origin", http.StatusForbidden)
 	a = s.send(t, "GET", "/ok", "", "X-Forwarded-For", "203.0.113.7", "X-Forwarded-Host", "evil.example")
-	if a.status != http.StatusMisdirectedRequest {
-		t.Errorf("a host the owner doesn't know: %d %s", a.status, a.body)
-	}
+	a.want(t, "a host the owner doesn't know", http.StatusMisdirectedRequest)
 }
 
 func TestWrongProxySettingsKeepTheServerFromStarting(t *testing.T) {

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -8,17 +9,17 @@ import (
 	"testing"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // TestATrustedProxySaysWhoAsks: those it names have an account from then on, each their own;
 // nobody else may name anybody.
 func TestATrustedProxySaysWhoAsks(t *testing.T) {
+	t.Parallel()
 	const conf = "auth: {required: always, proxy_header: X-Forwarded-Email}\n"
 	s := start(t, conf+"server: {trusted_proxies: [loopback]}\n")
 	as := func(email string) []string { return []string{"X-Forwarded-Email", email} }
-	if a := s.send(t, "GET", "/api/v1/auth/me", "", as("ann@x.org")...); a.status != http.StatusUnauthorized {
-		t.Errorf("before there is an owner: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/api/v1/auth/me", "", as("ann@x.org")...).want(t, "before there is an owner", http.StatusUnauthorized)
 	s.owner(t) // ann@x.org
 	type me struct {
 		ID, Email string
@@ -36,46 +37,32 @@ func TestATrustedProxySaysWhoAsks(t *testing.T) {
 	if ids["bob@x.org"] == ids["cy@x.org"] {
 		t.Error("two people have one account")
 	}
-	if a := s.send(t, "POST", "/threads", "{}", as("bob@x.org")...); a.status != http.StatusOK {
-		t.Errorf("bob makes a chat: %d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/threads", "{}", as("bob@x.org")...).want(t, "bob makes a chat", http.StatusOK)
 	if a := s.send(t, "POST", "/threads/search", "{}", as("cy@x.org")...); a.status != http.StatusOK || a.body != "[]" {
 		t.Errorf("cy sees %d %s", a.status, a.body)
 	}
 	for _, bad := range []string{"not an address", "a@x.org, b@x.org"} {
-		if a := s.send(t, "GET", "/api/v1/auth/me", "", as(bad)...); a.status != http.StatusUnauthorized {
-			t.Errorf("%q is %d %s", bad, a.status, a.body)
-		}
+		s.send(t, "GET", "/api/v1/auth/me", "", as(bad)...).want(t, bad, http.StatusUnauthorized)
 	}
 	for _, second := range []string{"bob@x.org", "ann@x.org", ""} {
 		r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/api/v1/auth/me", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		r.Header["X-Forwarded-Email"] = []string{"ann@x.org", second}
 		res, err := s.client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		res.Body.Close()
-		if res.StatusCode != http.StatusUnauthorized {
-			t.Errorf("two headers, the second %q: %d", second, res.StatusCode)
-		}
+		webtest.Same(t, fmt.Sprintf("two headers, the second %q", second), res.StatusCode, http.StatusUnauthorized)
 	}
 
 	s = start(t, conf+"server: {trusted_proxies: [192.0.2.1]}\n")
 	s.owner(t)
-	if a := s.send(t, "GET", "/api/v1/auth/me", "", as("ann@x.org")...); a.status != http.StatusUnauthorized {
-		t.Errorf("somebody who is no proxy names ann: %d %s", a.status, a.body)
-	}
+	s.send(t, "GET", "/api/v1/auth/me", "", as("ann@x.org")...).want(t, "somebody who is no proxy names ann", http.StatusUnauthorized)
 }
 
 func TestAHeaderOfProxiesNeedsProxies(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(file, []byte("auth: {required: always, proxy_header: X-Forwarded-Email}\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(file, []byte("auth: {required: always, proxy_header: X-Forwarded-Email}\n"), 0o600))
 	_, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: file})
 	if err == nil || !strings.Contains(err.Error(), "server.trusted_proxies") {
 		t.Errorf("started with %v", err)

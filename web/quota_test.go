@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestAFullThreadSaysSoToTheModelAndToTheUser: one limit holds for tools, commands and
@@ -35,19 +37,13 @@ func TestAFullThreadSaysSoToTheModelAndToTheUser(t *testing.T) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, err := w.CreateFormFile("files", "big.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	if _, err := part.Write(bytes.Repeat([]byte("y"), 2<<20)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.Close())
 	a := s.sendBody(t, "POST", "/api/threads/full/uploads", &form, "Content-Type", w.FormDataContentType())
-	if strings.Contains(a.body, `"success":true`) || !strings.Contains(a.body, "storage is full") {
-		t.Errorf("an upload: %d %s", a.status, a.body)
-	}
+	a.holds(t, "an upload", `!"success":true`, "storage is full")
 	storage := func() (limit, full int64) {
 		t.Helper()
 		h := decoded[struct {

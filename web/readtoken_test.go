@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -32,9 +33,7 @@ func TestAReadTokenCancelsNothingByLeaving(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
 		res, err := b.request(ctx, "GET", path+"?cancel_on_disconnect=true", nil, "X-Api-Key", token, "Accept", accept)
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
+		webtest.OK(t, err, path)
 		leave()
 		res.Body.Close()
 		return res.StatusCode
@@ -43,20 +42,14 @@ func TestAReadTokenCancelsNothingByLeaving(t *testing.T) {
 		for _, path := range []string{"/threads/t1/runs/" + run + "/join", "/threads/t1/runs/" + run + "/stream",
 			"/runs/" + run + "/join", "/runs/" + run + "/stream"} {
 			for _, accept := range []string{"application/json", "text/event-stream"} {
-				if got := join(mount+path, read, accept); got != http.StatusForbidden {
-					t.Errorf("%s%s as %s: %d", mount, path, accept, got)
-				}
+				webtest.Same(t, fmt.Sprintf("%s%s as %s", mount, path, accept), join(mount+path, read, accept), http.StatusForbidden)
 			}
 		}
-		if got := join(mount+"/threads/t1/stream", read, "text/event-stream"); got != http.StatusOK {
-			t.Errorf("%s: the stream of the thread: %d", mount, got)
-		}
+		webtest.Same(t, fmt.Sprintf("%s: the stream of the thread", mount), join(mount+"/threads/t1/stream", read, "text/event-stream"), http.StatusOK)
 	}
 	if !running() {
 		t.Error("the run was cancelled")
 	}
-	if got := join("/threads/t1/runs/"+run+"/stream", write, "text/event-stream"); got != http.StatusOK {
-		t.Errorf("a token that may write: %d", got)
-	}
+	webtest.Same(t, "a token that may write", join("/threads/t1/runs/"+run+"/stream", write, "text/event-stream"), http.StatusOK)
 	webtest.UntilSeen(t, func() bool { return !running() }, func() string { return "the run goes on" })
 }

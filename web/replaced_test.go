@@ -13,11 +13,13 @@ import (
 	"fawn/store/pgtest"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // TestAServerThatIsCutOffFromItsDatabaseIsReplaced: it ends by itself within its lease and says why; the next one,
 // on a folder of its own, goes on with what readers saw.
 func TestAServerThatIsCutOffFromItsDatabaseIsReplaced(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	wire := pgtest.NewWire(t, url)
 	model := scriptmodel.Start(t)
@@ -61,22 +63,16 @@ func TestAServerThatIsCutOffFromItsDatabaseIsReplaced(t *testing.T) {
 	next := start(t, conf+url+"}\n")
 	wire.Thaw()
 	a := next.send(t, "GET", run+"/stream", "", "Last-Event-ID", last)
-	if a.status != http.StatusOK || !strings.Contains(a.body, `"attempt":2`) ||
-		!strings.Contains(a.body, "event: end") {
-		t.Errorf("the next server: %d %.2000s", a.status, a.body)
-	}
-	if got := next.send(t, "GET", run, "").body; !strings.Contains(got, `"success"`) {
-		t.Errorf("run: %s", got)
-	}
+	a.want(t, "the next server", http.StatusOK, `"attempt":2`, "event: end")
+	webtest.Holds(t, "run", next.send(t, "GET", run, "").body, `"success"`)
 }
 
 // TestWhileItsDatabaseIsAwayAServerSaysSo, to readers and writers, without its address, and goes on afterwards.
 func TestWhileItsDatabaseIsAwayAServerSaysSo(t *testing.T) {
+	t.Parallel()
 	database := pgtest.Start(t)
 	s := start(t, scripted(t)+"cluster: {lease: 60}\ndatabase: {url: "+database.URL+"}\n")
-	if a := s.send(t, "POST", "/threads", `{"thread_id": "t1"}`); a.status != http.StatusOK {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	s.send(t, "POST", "/threads", `{"thread_id": "t1"}`).must(t, "/threads", http.StatusOK)
 	database.Crash(t)
 	for what, a := range map[string]answer{"reads": s.send(t, "GET", "/threads/t1", ""),
 		"writes": s.send(t, "POST", "/threads", `{"thread_id": "t2"}`)} {
@@ -87,15 +83,14 @@ func TestWhileItsDatabaseIsAwayAServerSaysSo(t *testing.T) {
 	}
 	database.Run(t)
 	for _, path := range []string{"/threads/t1", "/threads/t1/state"} {
-		if a := s.send(t, "GET", path, ""); a.status != http.StatusOK {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
-		}
+		s.send(t, "GET", path, "").want(t, path, http.StatusOK)
 	}
 }
 
 // TestALostConnectionIsNoErrorOfTheServer: who changes the memory while connections to the database break is told to
 // come back, and when.
 func TestALostConnectionIsNoErrorOfTheServer(t *testing.T) {
+	t.Parallel()
 	wire := pgtest.NewWire(t, pgtest.URL(t))
 	s := start(t, scripted(t)+"cluster: {lease: 60}\ndatabase: {url: "+wire.URL+"}\n")
 	var asking sync.WaitGroup

@@ -3,10 +3,13 @@ package web_test
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestMannersOfTheMounts holds docs/api.md to its word: what differs between the mounts,
@@ -39,9 +42,7 @@ func TestMannersOfTheMounts(t *testing.T) {
 				{"run that does not", "POST", "/threads/" + m.thread + "/runs", human(silence, `"multitask_strategy": "reject"`), 409},
 				{"run in place of the others", "POST", "/threads/" + m.thread + "/runs", human(silence, `"multitask_strategy": "rollback"`), 200},
 			} {
-				if a := s.send(t, c.method, m.mount+c.path, c.body); a.status != c.status {
-					t.Errorf("%s: %d %s, want %d", c.what, a.status, a.body, c.status)
-				}
+				s.send(t, c.method, m.mount+c.path, c.body).want(t, c.what, c.status)
 			}
 			run := decoded[[]struct {
 				ID string `json:"run_id"`
@@ -53,20 +54,14 @@ func TestMannersOfTheMounts(t *testing.T) {
 			// The run may be gone by now or not; one behind it keeps the thread busy.
 			decoded[any](t, s.send(t, "POST", m.mount+"/threads/"+m.thread+"/runs",
 				human(silence, `"multitask_strategy": "enqueue"`)))
-			if a := s.send(t, "DELETE", m.mount+"/threads/"+m.thread, ""); a.status != m.removed {
-				t.Errorf("delete a busy thread: %d %s", a.status, a.body)
-			}
-			if a := s.send(t, "POST", m.mount+"/runs/cancel", `{"status": "all"}`); a.status != http.StatusNoContent {
-				t.Errorf("cancel all: %d %s", a.status, a.body)
-			}
+			s.send(t, "DELETE", m.mount+"/threads/"+m.thread, "").want(t, "delete a busy thread", m.removed)
+			s.send(t, "POST", m.mount+"/runs/cancel", `{"status": "all"}`).want(t, "cancel all", http.StatusNoContent)
 			until(t, func() bool {
 				return !strings.Contains(s.send(t, "POST", "/threads/search", `{"status": "busy"}`).body, "thread_id")
 			})
 			decoded[any](t,
 				s.send(t, "POST", m.mount+"/threads", `{"if_exists": "do_nothing", "thread_id": "`+m.thread+`"}`))
-			if a := s.send(t, "DELETE", m.mount+"/threads/"+m.thread, ""); a.status != m.remove {
-				t.Errorf("delete an idle thread: %d %s", a.status, a.body)
-			}
+			s.send(t, "DELETE", m.mount+"/threads/"+m.thread, "").want(t, "delete an idle thread", m.remove)
 		})
 	}
 }
@@ -74,6 +69,7 @@ func TestMannersOfTheMounts(t *testing.T) {
 // TestHTTPManners checks what general clients of HTTP rely on: HEAD where GET is, tags, compression both ways, and text
 // that is refused rather than changed.
 func TestHTTPManners(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t))
 	s.send(t, "POST", "/threads/t1/runs/wait", `{"assistant_id": "lead_agent", "input": {"messages": [{"role": "user", "content": "echo 3 tokens"}]}}`)
 	for _, path := range []string{"/", "/ok", "/openapi.json", "/threads/t1", "/threads/t1/state", "/threads/t1/stream", "/api/models", "/workspace/chats/t1", "/v1/models"} {
@@ -105,12 +101,8 @@ func TestHTTPManners(t *testing.T) {
 	if _, err := zw.Write([]byte(`{"metadata": {"packed": true}}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := zw.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if a := s.send(t, "POST", "/threads", packed.String(), "Content-Encoding", "gzip"); a.status != 200 || !strings.Contains(a.body, `"packed":true`) {
-		t.Errorf("a compressed body: %d %s", a.status, a.body)
-	}
+	webtest.OK(t, zw.Close())
+	s.send(t, "POST", "/threads", packed.String(), "Content-Encoding", "gzip").want(t, "a compressed body", 200, `"packed":true`)
 	for name, c := range map[string]struct {
 		body, coding string
 		status       int
@@ -128,8 +120,6 @@ func TestHTTPManners(t *testing.T) {
 		if c.coding != "" {
 			headers = []string{"Content-Encoding", c.coding}
 		}
-		if a := s.send(t, "POST", "/threads", c.body, headers...); a.status != c.status || !strings.Contains(a.body, c.want) {
-			t.Errorf("%s: %d %s, want %d with %s", name, a.status, a.body, c.status, c.want)
-		}
+		s.send(t, "POST", "/threads", c.body, headers...).want(t, fmt.Sprintf("%s: , want with %s", name, c.want), c.status, c.want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 type draft struct {
@@ -42,7 +43,7 @@ func addDraft(s *sdk.Server) {
 // TestServersMayAskForModelCalls: only where their owner allows it, for text, within limits, and the
 // run pays.
 func TestServersMayAskForModelCalls(t *testing.T) {
-	t.Setenv("NOTES_SECRET", mcpCanary)
+	t.Parallel()
 	model := scriptmodel.Start(t)
 	model.When("write a poem", scriptmodel.Script{Turns: []scriptmodel.Turn{
 		{Text: "Roses.", Usage: &scriptmodel.Usage{Prompt: 700, Completion: 7}}}})
@@ -58,41 +59,22 @@ func TestServersMayAskForModelCalls(t *testing.T) {
 	s := start(t, conf(""), func(o *web.Options) { o.Data = data })
 	s.offeredTool(t, "zero", "no_tell")
 	s.offeredTool(t, "zero", "yes_tell")
-	if got := s.tool(t, "one", "no_draft", `{"text":"write a poem"}`); !strings.Contains(got, "does not support") {
-		t.Errorf("a server that may not: %q", got)
-	}
-	if got := s.tool(t, "one", "yes_draft", `{"text":"write a poem"}`); got != "light: Roses." {
-		t.Errorf("a server that may: %q", got)
-	}
+	webtest.Holds(t, "a server that may", s.tool(t, "one", "no_draft", `{"text":"write a poem"}`), "does not support")
+	webtest.Same(t, "a server that may", s.tool(t, "one", "yes_draft", `{"text":"write a poem"}`), "light: Roses.")
 	var asked string
 	for _, r := range model.Requests() {
 		if body := string(r.Body); strings.Contains(body, `"light"`) {
 			asked = body
 		}
 	}
-	if !strings.Contains(asked, "You are terse, and know ****") || !strings.Contains(asked, "4096") ||
-		strings.Contains(asked, `"tools"`) {
-		t.Errorf("the model is asked %s", asked)
-	}
+	webtest.Holds(t, "the model is asked", asked, "You are terse, and know ****", "4096", `!"tools"`)
 	usage := s.send(t, "GET", "/api/threads/one/token-usage", "").body
-	if !strings.Contains(usage, `"light"`) || !strings.Contains(usage, "707") {
-		t.Errorf("the usage of the thread is %s", usage)
-	}
+	webtest.Holds(t, "the usage of the thread", usage, `"light"`, "707")
 	got := s.tool(t, "two", "yes_draft", `{"text":"write a poem","times":21}`)
-	if !strings.Contains(got, "a run makes 20 model calls for its tools at most") {
-		t.Errorf("a server that asks too often: %q", got)
-	}
-	if got := s.tool(t, "two", "yes_draft", `{"text":"`+strings.Repeat("much ", 14<<10)+`"}`); !strings.Contains(got,
-		"more than 64 KiB of text") {
-		t.Errorf("a server that asks too much: %q", got)
-	}
+	webtest.Holds(t, "a server that asks too often", got, "a run makes 20 model calls for its tools at most")
+	webtest.Holds(t, "a server that asks too much", s.tool(t, "two", "yes_draft", `{"text":"`+strings.Repeat("much ", 14<<10)+`"}`), "more than 64 KiB of text")
 	s.configure(t, conf("token_budget: {max_output_tokens: 20}\n"))
-	if got := s.tool(t, "three", "yes_draft",
-		`{"text":"write a poem","times":9}`); !strings.Contains(got, "the budget of this run is spent") {
-		t.Errorf("a run whose budget is spent: %q", got)
-	}
+	webtest.Holds(t, "a run whose budget is spent", s.tool(t, "three", "yes_draft", `{"text":"write a poem","times":9}`), "the budget of this run is spent")
 	log := s.send(t, "GET", "/api/mcp/status", "").body
-	if !strings.Contains(log, "a request for a model call is refused: the budget") {
-		t.Errorf("the server's log: %s", log)
-	}
+	webtest.Holds(t, "the server's log", log, "a request for a model call is refused: the budget")
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // sandboxed skips where no provider works, which CI does not accept.
@@ -39,14 +41,10 @@ func (s *server) bash(t *testing.T, thread string, commands ...string) []string 
 		turns = append(turns, turn{Calls: []call{{"bash", map[string]string{"description": "a test", "command": c}}}})
 	}
 	script, err := json.Marshal(map[string]any{"turns": append(turns, turn{Text: "done"})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	body, err := json.Marshal(map[string]any{"assistant_id": "lead_agent", "input": map[string]any{
 		"messages": []any{map[string]any{"role": "user", "content": "SCRIPT" + string(script)}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	values := decoded[struct {
 		Messages []struct{ Type, Content string }
 	}](t, s.send(t, "POST", "/threads/"+thread+"/runs/wait", string(body)))
@@ -67,9 +65,7 @@ func TestCommandsRunApartFromTheHost(t *testing.T) {
 	s := start(t, scripted(t))
 	s.sandboxed(t)
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("do not read me"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(secret, []byte("do not read me"), 0o600))
 	got := s.bash(t, "box",
 		"id -u; pwd; echo made > /mnt/user-data/outputs/made.txt; cat /mnt/user-data/outputs/made.txt",
 		"cat "+secret+"; ls "+filepath.Dir(secret),
@@ -79,18 +75,12 @@ func TestCommandsRunApartFromTheHost(t *testing.T) {
 		strings.HasPrefix(got[0], "0\n") {
 		t.Errorf("a plain command: %q", got[0])
 	}
-	if strings.Contains(got[1], "do not read me") || !strings.Contains(got[1], "Exit Code:") {
-		t.Errorf("a file of the host: %q", got[1])
-	}
+	webtest.Holds(t, "a file of the host", got[1], "!do not read me", "Exit Code:")
 	if !strings.HasPrefix(got[2], "0\n") || !strings.Contains(got[2], "Exit Code: 3") {
 		t.Errorf("environment and system folders: %q", got[2])
 	}
-	if strings.Contains(got[3], "reached") {
-		t.Errorf("the server's own port: %q", got[3])
-	}
-	if a := s.send(t, "GET", "/api/threads/box/artifacts/mnt/user-data/outputs/made.txt", ""); a.body != "made\n" {
-		t.Errorf("the file a command made: %d %q", a.status, a.body)
-	}
+	webtest.Holds(t, "the server's own port", got[3], "!reached")
+	webtest.Same(t, "the file a command made", s.send(t, "GET", "/api/threads/box/artifacts/mnt/user-data/outputs/made.txt", "").body, "made\n")
 }
 
 func TestDeletingAThreadEndsItsProcesses(t *testing.T) {
@@ -100,9 +90,7 @@ func TestDeletingAThreadEndsItsProcesses(t *testing.T) {
 	name := "sleep 98765.4321"
 	s.bash(t, "doomed", "setsid "+name+" >/dev/null 2>&1 & disown; echo started")
 	until(t, func() bool { return runningCommand(t, "98765.4321") }) // its shell may have ended before it began
-	if a := s.send(t, "DELETE", "/threads/doomed", ""); a.status >= 300 {
-		t.Fatalf("delete: %d %s", a.status, a.body)
-	}
+	s.send(t, "DELETE", "/threads/doomed", "").fine(t, "delete")
 	if runningCommand(t, "98765.4321") {
 		t.Error("the background process outlived its thread")
 	}
@@ -112,9 +100,7 @@ func TestDeletingAThreadEndsItsProcesses(t *testing.T) {
 func runningCommand(t *testing.T, word string) bool {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	for _, path := range lines {
 		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), "sleep\x00"+word) {
 			return true

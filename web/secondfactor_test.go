@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 
 	"fawn/web/account"
 	"fawn/web/account/totp"
+	"fawn/web/webtest"
 )
 
 const formKind = "application/x-www-form-urlencoded"
@@ -28,12 +30,8 @@ func (b *browser) twoStep(t *testing.T) string {
 		t.Fatalf("no secret is shown: %d", a.status)
 	}
 	code, err := totp.Code(found[1], time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a := b.form(t, "/ui/account", url.Values{"do": {"totp"}, "code": {code}}); a.status != http.StatusOK {
-		t.Fatalf("confirm: %d", a.status)
-	}
+	webtest.OK(t, err)
+	b.form(t, "/ui/account", url.Values{"do": {"totp"}, "code": {code}}).must(t, "confirm", http.StatusOK)
 	return found[1]
 }
 
@@ -62,20 +60,12 @@ func TestAResetLinkSignsNobodyIn(t *testing.T) {
 		if thief.cookies[account.CookieSession] != "" {
 			t.Errorf("%s: the link signs its user in", way)
 		}
-		if a := thief.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusUnauthorized {
-			t.Errorf("%s: the link lets in without the second step: %d %s", way, a.status, a.body)
-		}
+		thief.do(t, "GET", "/api/v1/auth/me", "").want(t, fmt.Sprintf("%s: the link lets in without the second step", way), http.StatusUnauthorized)
 	}
 	login := url.Values{"username": {"bob@x.org"}, "password": {"battery staple"}}
-	if a := bob.form(t, "/api/v1/auth/login/local", login); a.status != http.StatusUnauthorized {
-		t.Errorf("without a code: %d %s", a.status, a.body)
-	}
+	bob.form(t, "/api/v1/auth/login/local", login).want(t, "without a code", http.StatusUnauthorized)
 	code, err := totp.Code(secret, time.Now().Add(30*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	login.Set("totp", code)
-	if a := bob.form(t, "/api/v1/auth/login/local", login); a.status != http.StatusOK {
-		t.Errorf("with a code: %d %s", a.status, a.body)
-	}
+	bob.form(t, "/api/v1/auth/login/local", login).want(t, "with a code", http.StatusOK)
 }

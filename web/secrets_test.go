@@ -12,6 +12,7 @@ import (
 
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // secretValue is looked for in everything that is written down.
@@ -38,9 +39,7 @@ func scriptOf(t *testing.T, commands ...string) string {
 			})
 	}
 	b, err := json.Marshal(map[string]any{"turns": append(turns, map[string]string{"text": "done"})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return "SCRIPT" + string(b)
 }
 
@@ -63,9 +62,7 @@ func writtenDown(t *testing.T, dir, word string) (found []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return found
 }
 
@@ -89,29 +86,17 @@ func TestSecretsOfARunReachItsCommandsAndNothingElse(t *testing.T) {
 		for st.line.Scan() {
 			all.WriteString(st.line.Text() + "\n")
 		}
-		if strings.Contains(all.String(), secretValue) || !strings.Contains(all.String(), "it is ****") ||
-			!strings.Contains(all.String(), "right") {
-			t.Errorf("%s: the stream: %s", name, all.String())
-		}
+		webtest.Holds(t, fmt.Sprintf("%s: the stream", name), all.String(), "!"+secretValue, "it is ****", "right")
 		for _, path := range []string{"/state", "/history", "/runs", ""} {
 			a := s.send(t, "GET", "/threads/"+thread+path, "")
-			if a.status != http.StatusOK || strings.Contains(a.body, secretValue) ||
-				strings.Contains(a.body, "third value") {
-				t.Errorf("%s%s: %d %s", name, path, a.status, a.body)
-			}
+			a.want(t, fmt.Sprintf("%s%s", name, path), http.StatusOK, "!"+secretValue, "!third value")
 		}
-		if got := s.bash(t, thread, `echo "<$API_TOKEN>"`)[0]; got != "<>" {
-			t.Errorf("%s: the next run: %q", name, got)
-		}
+		webtest.Same(t, fmt.Sprintf("%s: the next run", name), s.bash(t, thread, `echo "<$API_TOKEN>"`)[0], "<>")
 	}
 	got := s.tool(t, "context", "read_file", `{"path":"/mnt/user-data/workspace/kept.txt"}`)
-	if !strings.Contains(got, secretValue) {
-		t.Errorf("a file that the user asked for in a run without secrets: %q", got)
-	}
+	webtest.Holds(t, "a file that the user asked for in a run without secrets", got, secretValue)
 	a := s.send(t, "GET", "/api/audit", "")
-	if !strings.Contains(a.body, `"API_TOKEN"`) || strings.Contains(a.body, secretValue) {
-		t.Errorf("audit: %s", a.body)
-	}
+	a.holds(t, "audit", `"API_TOKEN"`, "!"+secretValue)
 }
 
 // TestNoFileOfTheServerHoldsASecret looks into the database, its log and the server's log,
@@ -124,32 +109,23 @@ func TestNoFileOfTheServerHoldsASecret(t *testing.T) {
 	body := human(scriptOf(t, append(secretCommands(), "cat kept.txt; rm -rf / $API_TOKEN")...),
 		fmt.Sprintf(`"context": {"secrets": {"API_TOKEN": %q}}`, secretValue))
 	a := s.send(t, "POST", "/threads/kept/runs/wait", body)
-	if a.status != http.StatusOK || strings.Contains(a.body, secretValue) {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	a.must(t, "the answer", http.StatusOK, "!"+secretValue)
 	for _, bad := range []string{`{"API_TOKEN": 90817263}`, `{"LD_PRELOAD": "` + secretValue + `"}`,
 		`{"a b": "` + secretValue + `"}`, `["` + secretValue + `"]`, `"` + secretValue + `"`} {
 		a := s.send(t, "POST", "/threads/kept/runs", human("hi", `"context": {"secrets": `+bad+`}`))
-		if a.status != http.StatusUnprocessableEntity || strings.Contains(a.body, secretValue) ||
-			strings.Contains(a.body, "90817263") || !strings.Contains(a.body, "context.secrets") {
-			t.Errorf("%s: %d %s", bad, a.status, a.body)
-		}
+		a.want(t, bad, http.StatusUnprocessableEntity, "!"+secretValue, "!90817263", "context.secrets")
 	}
 	if found := writtenDown(t, data, secretValue); len(found) > 0 {
 		t.Errorf("while it runs: %v", found)
 	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.stop())
 	if found := writtenDown(t, data, secretValue); len(found) > 0 {
 		t.Errorf("after it stopped: %v", found)
 	}
 	if len(writtenDown(t, data, "API_TOKEN")) == 0 {
 		t.Error("not even the name is found, so the search finds nothing")
 	}
-	if strings.Contains(s.log.String(), secretValue) {
-		t.Error("the log holds it")
-	}
+	webtest.Holds(t, "the log holds it", s.log.String(), "!"+secretValue)
 }
 
 // TestARestartLosesSecretsAndTheModelIsTold: a run that waited in line when the server
@@ -162,9 +138,7 @@ func TestARestartLosesSecretsAndTheModelIsTold(t *testing.T) {
 	s := start(t, conf, func(o *web.Options) { o.Data = data })
 	s.sandboxed(t)
 	first := s.send(t, "POST", "/threads/line/runs", human(scriptOf(t, "touch begun; sleep 600")))
-	if first.status != http.StatusOK {
-		t.Fatalf("%d %s", first.status, first.body)
-	}
+	first.must(t, "first", http.StatusOK)
 	begun := filepath.Join(data, "threads", "line", "user-data", "workspace", "begun")
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(begun); err == nil {
@@ -177,9 +151,7 @@ func TestARestartLosesSecretsAndTheModelIsTold(t *testing.T) {
 		Run string `json:"run_id"`
 	}](t, s.send(t, "POST", "/threads/line/runs", human(scriptOf(t, `echo "<$API_TOKEN>"`),
 		fmt.Sprintf(`"context": {"secrets": {"API_TOKEN": %q}}`, secretValue), `"multitask_strategy": "enqueue"`)))
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.stop())
 	if found := writtenDown(t, data, secretValue); len(found) > 0 {
 		t.Errorf("in %v", found)
 	}
@@ -194,17 +166,12 @@ func TestARestartLosesSecretsAndTheModelIsTold(t *testing.T) {
 		}
 	}
 	state := again.send(t, "GET", "/threads/line/state", "").body
-	if !strings.Contains(state, "<>") {
-		t.Errorf("state: %s", state)
-	}
+	webtest.Holds(t, "state", state, "<>")
 	var seen string
 	for _, r := range model.Requests() {
 		seen += string(r.Body)
 	}
-	if !strings.Contains(seen, "restarted") || !strings.Contains(seen, "API_TOKEN") ||
-		strings.Contains(seen, secretValue) {
-		t.Errorf("the model read: %.3000s", seen)
-	}
+	webtest.Holds(t, "the model read", seen, "restarted", "API_TOKEN", "!"+secretValue)
 }
 
 // TestWhatIsStoredForLaterRunsTakesNoSecrets: assistants and crons refuse them.
@@ -218,10 +185,7 @@ func TestWhatIsStoredForLaterRunsTakesNoSecrets(t *testing.T) {
 		"cron":                {"/runs/crons", `{"assistant_id": "lead_agent", "schedule": "0 0 1 1 *", "input": {"messages": []}, "context": {"secrets": {"API_TOKEN": %q}}}`},
 	} {
 		a := s.send(t, "POST", c.path, fmt.Sprintf(c.body, secretValue))
-		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "never stored") ||
-			strings.Contains(a.body, secretValue) {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
-		}
+		a.want(t, name, http.StatusUnprocessableEntity, "never stored", "!"+secretValue)
 	}
 	if found := writtenDown(t, data, secretValue); len(found) > 0 {
 		t.Errorf("in %v", found)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // sealing gives a server the key that seals what it shares with others.
@@ -27,9 +28,7 @@ const (
 func sealingWith(t *testing.T, keys string) func(*web.Options) {
 	return func(o *web.Options) {
 		env := []byte("FAWN_SECRET_KEY=" + keys + "\n")
-		if err := os.WriteFile(filepath.Join(filepath.Dir(o.Config), ".env"), env, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(filepath.Join(filepath.Dir(o.Config), ".env"), env, 0o600))
 	}
 }
 
@@ -66,37 +65,25 @@ func TestServersHaveTheSameSettings(t *testing.T) {
 	}
 	b.shows(t, "/api/settings/models", `"new"`, true)
 	b.shows(t, "/workspace/settings/models", "sk-very-secret", false)
-	if got := b.send(t, "PATCH", "/api/settings/models/new", `{"max_tokens": 4321}`, json...); got.status != 200 {
-		t.Errorf("%d %s", got.status, got.body)
-	}
+	b.send(t, "PATCH", "/api/settings/models/new", `{"max_tokens": 4321}`, json...).want(t, "/api/settings/models/new", 200)
 	a.shows(t, "/api/settings/models", "4321", true)
-	if got := b.send(t, "DELETE", "/api/settings/models/new", ""); got.status >= 300 {
-		t.Errorf("%d %s", got.status, got.body)
-	}
+	b.send(t, "DELETE", "/api/settings/models/new", "").fine(t, "/api/settings/models/new")
 	a.shows(t, "/api/settings/models", `"new"`, false)
 
 	off := a.send(t, "PUT", "/api/skills/two", `{"enabled": false}`, json...)
-	if off.status != 200 {
-		t.Fatalf("%d %s", off.status, off.body)
-	}
+	off.must(t, "off", 200)
 	b.shows(t, "/api/skills/two", `"enabled":false`, true)
 
 	servers := `{"mcp_servers": {"far": {"type": "http", "url": "http://127.0.0.1:1/mcp", "enabled": false,
 		"headers": {"Authorization": "Bearer very-secret"}}}}`
-	if got := a.send(t, "PUT", "/api/mcp/config", servers, json...); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
+	a.send(t, "PUT", "/api/mcp/config", servers, json...).must(t, "/api/mcp/config", 200)
 	b.shows(t, "/api/mcp/config", `"far"`, true)
 	b.shows(t, "/api/skills/two", `"enabled":false`, true) // which is in the same place
 	for _, s := range []*server{a, b} {
 		for _, path := range []string{"/api/mcp/config", "/api/settings/models", "/metrics"} {
-			if got := s.send(t, "GET", path, ""); strings.Contains(got.body, "very-secret") {
-				t.Errorf("%s shows a secret: %s", path, got.body)
-			}
+			s.send(t, "GET", path, "").holds(t, fmt.Sprintf("%s shows a secret", path), "!very-secret")
 		}
-		if strings.Contains(s.log.String(), "very-secret") {
-			t.Error("the log has a secret")
-		}
+		webtest.Holds(t, "the log has a secret", s.log.String(), "!very-secret")
 	}
 }
 
@@ -109,9 +96,7 @@ func TestAServerWithAnotherKeyIsRefused(t *testing.T) {
 		"": "FAWN_SECRET_KEY is not set", "FAWN_SECRET_KEY=short\n": "at least 32"} {
 		s := &server{conf: filepath.Join(t.TempDir(), "config.yaml")}
 		s.configure(t, conf)
-		if err := os.WriteFile(filepath.Join(filepath.Dir(s.conf), ".env"), []byte(env), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(filepath.Join(filepath.Dir(s.conf), ".env"), []byte(env), 0o600))
 		app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: s.conf})
 		if err == nil {
 			app.Close()
@@ -141,21 +126,11 @@ func TestASessionIsGoodAtEveryServer(t *testing.T) {
 	}
 	elsewhere := &browser{b, ann.cookies}
 	got := elsewhere.do(t, "GET", "/api/v1/auth/me", "")
-	if got.status != 200 || !strings.Contains(got.body, "ann@x.org") {
-		t.Errorf("at the other server: %d %s", got.status, got.body)
-	}
-	if got := elsewhere.do(t, "POST", "/threads", `{"thread_id": "t1"}`); got.status != 200 {
-		t.Errorf("a thread at the other server: %d %s", got.status, got.body)
-	}
-	if got := ann.do(t, "GET", "/threads/t1", ""); got.status != 200 {
-		t.Errorf("which is here: %d %s", got.status, got.body)
-	}
-	if got := elsewhere.do(t, "POST", "/api/v1/auth/logout", ""); got.status >= 300 {
-		t.Errorf("signed out at the other server: %d %s", got.status, got.body)
-	}
-	if got := ann.do(t, "GET", "/api/v1/auth/me", ""); got.status != 401 {
-		t.Errorf("after that, here: %d %s", got.status, got.body)
-	}
+	got.want(t, "at the other server", 200, "ann@x.org")
+	elsewhere.do(t, "POST", "/threads", `{"thread_id": "t1"}`).want(t, "a thread at the other server", 200)
+	ann.do(t, "GET", "/threads/t1", "").want(t, "which is here", 200)
+	elsewhere.do(t, "POST", "/api/v1/auth/logout", "").fine(t, "signed out at the other server")
+	ann.do(t, "GET", "/api/v1/auth/me", "").want(t, "after that, here", 401)
 }
 
 // TestAgentsAndSkillsOfOneServerAreThoseOfAll within a moment.
@@ -167,28 +142,18 @@ func TestAgentsAndSkillsOfOneServerAreThoseOfAll(t *testing.T) {
 	a.skill(t, "poems", "Writes poems.")
 	b.shows(t, "/api/skills", `"poems"`, true)
 	text := `{"content": "---\nname: poems\ndescription: Writes odes.\n---\nDo.\n"}`
-	if got := b.send(t, "PUT", "/api/skills/custom/poems", text, json...); got.status != 200 {
-		t.Errorf("changed at the other: %d %s", got.status, got.body)
-	}
+	b.send(t, "PUT", "/api/skills/custom/poems", text, json...).want(t, "changed at the other", 200)
 	a.shows(t, "/api/skills/poems", "Writes odes.", true)
 	a.shows(t, "/api/skills/custom/poems/history", "Writes odes.", true)
-	if got := a.send(t, "DELETE", "/api/skills/custom/poems", ""); got.status >= 300 {
-		t.Errorf("deleted: %d %s", got.status, got.body)
-	}
+	a.send(t, "DELETE", "/api/skills/custom/poems", "").fine(t, "deleted")
 	b.shows(t, "/api/skills", `"poems"`, false)
 
 	made := a.send(t, "POST", "/api/agents", `{"name": "poet", "description": "Rhymes.", "soul": "Rhyme."}`, json...)
-	if made.status >= 300 {
-		t.Fatalf("%d %s", made.status, made.body)
-	}
+	made.fine(t, "made")
 	b.shows(t, "/api/agents", `"poet"`, true)
-	if got := b.send(t, "PUT", "/api/agents/poet", `{"soul": "You rhyme well."}`, json...); got.status != 200 {
-		t.Errorf("changed at the other: %d %s", got.status, got.body)
-	}
+	b.send(t, "PUT", "/api/agents/poet", `{"soul": "You rhyme well."}`, json...).want(t, "changed at the other", 200)
 	a.shows(t, "/api/agents/poet", "rhyme well", true)
-	if got := b.send(t, "DELETE", "/api/agents/poet", ""); got.status >= 300 {
-		t.Errorf("deleted: %d %s", got.status, got.body)
-	}
+	b.send(t, "DELETE", "/api/agents/poet", "").fine(t, "deleted")
 	a.shows(t, "/api/agents", `"poet"`, false)
 }
 
@@ -198,17 +163,13 @@ func (s *server) skill(t *testing.T, name, about string) {
 	var form bytes.Buffer
 	m := multipart.NewWriter(&form)
 	file, err := m.CreateFormFile("file", name+".skill")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	z := zip.NewWriter(file)
 	w, err := z.Create(name + "/SKILL.md")
 	if err == nil {
 		_, err = fmt.Fprintf(w, "---\nname: %s\ndescription: %s\n---\nDo it.\n", name, about)
 	}
-	if err := errors.Join(err, z.Close(), m.Close()); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, errors.Join(err, z.Close(), m.Close()))
 	got := s.sendBody(t, "POST", "/ui/skills/install", &form, "Content-Type", m.FormDataContentType())
 	if got.status >= 400 {
 		t.Fatalf("%d %s", got.status, got.body)
@@ -238,9 +199,7 @@ func TestADifferentConfigurationIsTold(t *testing.T) {
 	b.configure(t, conf)
 	for _, s := range []*server{a, b} {
 		s.shows(t, "/workspace/settings/about", "different config.yaml", false)
-		if !strings.Contains(s.log.String(), "config.yaml differs") {
-			t.Error("the log says nothing of it")
-		}
+		webtest.Holds(t, "the log says nothing of it", s.log.String(), "config.yaml differs")
 	}
 }
 
@@ -251,9 +210,7 @@ func TestTheKeyThatSealsCanBeChanged(t *testing.T) {
 	a := start(t, conf, sealingWith(t, oldKey+","+newKey))
 	added := a.send(t, "POST", "/api/settings/models", `{"name": "new", "use": "openai", "model": "m",
 		"base_url": "http://127.0.0.1:1/v1", "api_key": "sk-very-secret"}`, "Content-Type", "application/json")
-	if added.status >= 300 {
-		t.Fatalf("%d %s", added.status, added.body)
-	}
+	added.fine(t, "added")
 	start(t, conf, sealingWith(t, newKey+","+oldKey))
 	b := start(t, conf, sealingWith(t, newKey))
 	for _, s := range []*server{a, b} {

@@ -9,16 +9,14 @@ import (
 	"time"
 
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // asked are the models of the calls so far: those of runs, and those beside them.
 func asked(t *testing.T, script *scriptmodel.Server) (runs, beside []string, prompts []string) {
 	t.Helper()
 	for _, r := range script.Requests() {
-		var body struct{ Model string }
-		if err := json.Unmarshal(r.Body, &body); err != nil {
-			t.Fatal(err)
-		}
+		body := webtest.Decode[struct{ Model string }](t, string(r.Body))
 		if strings.Contains(string(r.Body), "Name this conversation") {
 			beside, prompts = append(beside, body.Model), append(prompts, string(r.Body))
 		} else {
@@ -55,9 +53,7 @@ func TestTitlesAreMadeByTheCheapestLightweightModel(t *testing.T) {
 			}
 			s := start(t, conf)
 			a := s.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"name this chat, please"}}`)
-			if a.status != 200 {
-				t.Fatalf("%d %s", a.status, a.body)
-			}
+			a.must(t, "the answer", 200)
 			end := time.Now().Add(patience)
 			for {
 				runs, beside, _ := asked(t, script)
@@ -83,12 +79,8 @@ func TestATitleWaitsForAnAnswerWithWords(t *testing.T) {
 	s := start(t, fmt.Sprintf("memory: {model_name: offline}\nmodels: [{name: m, use: openai, model: m, base_url: %q, api_key: test}]\n",
 		script.URL+"/v1"))
 	message, err := json.Marshal(`SCRIPT{"turns": [{"tool_calls": [{"name": "ls", "args": {"path": "/mnt/user-data/workspace"}}]}, {"text": "The folder is empty."}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a := s.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":`+string(message)+`}}`); a.status != 200 {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	webtest.OK(t, err)
+	s.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":`+string(message)+`}}`).must(t, "/threads/t1/runs/wait", 200)
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if _, beside, prompts := asked(t, script); len(beside) > 0 {
 			if len(beside) != 1 || !strings.Contains(prompts[0], "The folder is empty.") {
@@ -134,9 +126,7 @@ func TestEffortsAndAgentsThatDoNotExist(t *testing.T) {
 					Effort string `json:"reasoning_effort"`
 				}
 				if all := script.Requests(); len(all) > 0 {
-					if err := json.Unmarshal(all[0].Body, &sent); err != nil {
-						t.Fatal(err)
-					}
+					webtest.OK(t, json.Unmarshal(all[0].Body, &sent))
 				}
 				if a.status != c.status || sent.Effort != c.sent ||
 					c.status == 422 && !strings.Contains(a.body, c.says) {

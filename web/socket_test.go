@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"fawn/web/account"
+	"fawn/web/webtest"
 )
 
 // wired is a socket of the thread protocol.
@@ -51,9 +52,7 @@ func (w *wired) read(t *testing.T) (f wiredFrame) {
 	if err == nil {
 		err = json.Unmarshal(b, &f)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return f
 }
 
@@ -62,9 +61,7 @@ func (w *wired) asks(t *testing.T, method, params string, seen *[]wiredFrame) wi
 	t.Helper()
 	w.id++
 	err := w.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"id":%d,"method":%q,"params":%s}`, w.id, method, params))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	for {
 		f := w.read(t)
 		if f.Type != "event" {
@@ -108,9 +105,7 @@ func TestThreadsSpeakOverASocket(t *testing.T) {
 				seen = append(seen, w.read(t))
 			}
 		}
-		if !strings.Contains(text, said) {
-			t.Errorf("run %d: %s", i, text)
-		}
+		webtest.Holds(t, fmt.Sprintf("run %d", i), text, said)
 	}
 	if f := w.asks(t, "state.get", `{"namespace":[]}`, nil); f.Type != "success" || !strings.Contains(fmt.Sprint(f.Result), "Two.") {
 		t.Errorf("the state is %+v", f)
@@ -135,9 +130,7 @@ func TestThreadsSpeakOverASocket(t *testing.T) {
 	for text := ""; !strings.Contains(text, "Two."); {
 		text += string(again.read(t).Params.Data)
 	}
-	if err := w.Write(t.Context(), websocket.MessageText, []byte("no command")); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.Write(t.Context(), websocket.MessageText, []byte("no command")))
 	for {
 		if _, _, err := w.Read(t.Context()); err != nil {
 			if websocket.CloseStatus(err) != 4422 {
@@ -152,12 +145,8 @@ func TestThreadsSpeakOverASocket(t *testing.T) {
 			t.Errorf("a page of %s: %v", origin, res.Status)
 		}
 	}
-	if a := s.send(t, "GET", "/threads/t1/stream/events", ""); a.status != http.StatusUpgradeRequired {
-		t.Errorf("without an upgrade: %d %s", a.status, a.body)
-	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	s.send(t, "GET", "/threads/t1/stream/events", "").want(t, "without an upgrade", http.StatusUpgradeRequired)
+	webtest.OK(t, s.stop())
 	for {
 		if _, _, err := again.Read(t.Context()); err != nil {
 			if websocket.CloseStatus(err) != websocket.StatusGoingAway {

@@ -14,11 +14,13 @@ import (
 	"testing"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // TestReadersOfAStoppingServerGoOnWithTheNext: a stream is cut off, as its run has not ended, and goes on from its
 // cursor at the next server, where the run is finished.
 func TestReadersOfAStoppingServerGoOnWithTheNext(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	conf := scripted(t)
 	s := start(t, conf, func(o *web.Options) { o.Data = dir })
@@ -42,13 +44,8 @@ func TestReadersOfAStoppingServerGoOnWithTheNext(t *testing.T) {
 
 	s = start(t, conf, func(o *web.Options) { o.Data = dir })
 	a := s.send(t, "GET", run+"/stream", "", "Last-Event-ID", last)
-	if a.status != http.StatusOK || !strings.Contains(a.body, `"attempt":2`) ||
-		!strings.Contains(a.body, "event: end") {
-		t.Errorf("the next server: %d %.2000s", a.status, a.body)
-	}
-	if got := s.send(t, "GET", run, "").body; !strings.Contains(got, `"success"`) {
-		t.Errorf("run: %s", got)
-	}
+	a.want(t, "the next server", http.StatusOK, `"attempt":2`, "event: end")
+	webtest.Holds(t, "run", s.send(t, "GET", run, "").body, `"success"`)
 }
 
 // hearing is a log that calls a function when some words are written to it.
@@ -67,15 +64,12 @@ func (h hearing) Write(p []byte) (int, error) {
 
 // TestAStopWhileTheDatabaseIsAwayIsNoFailure: a service manager that gives up on the start isn't told that it failed.
 func TestAStopWhileTheDatabaseIsAwayIsNoFailure(t *testing.T) {
+	t.Parallel()
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	database := "database: {url: 'postgres://fawn@" + nobody.Addr().String() + "/fawn?sslmode=disable'}\n"
-	if err := errors.Join(nobody.Close(), os.WriteFile(config, []byte(database), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, errors.Join(nobody.Close(), os.WriteFile(config, []byte(database), 0o600)))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	log := slog.New(slog.NewTextHandler(hearing{"database unreachable; retrying", stop}, nil))

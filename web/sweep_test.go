@@ -10,18 +10,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fawn/web/webtest"
 )
 
 // TestTheSweepBehindAStartLeavesUploadsOfThisServerAlone: it may begin long after the first request.
 func TestTheSweepBehindAStartLeavesUploadsOfThisServerAlone(t *testing.T) {
+	t.Parallel()
 	s := start(t, "")
 	folder := filepath.Join(s.app.DataDir(), "threads", "first", "user-data", "uploads")
 	from, body := io.Pipe()
 	form := multipart.NewWriter(body)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/threads/first/uploads", from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	req.Header.Set("Content-Type", form.FormDataContentType())
 	answered := make(chan string, 1)
 	go func() {
@@ -38,9 +39,7 @@ func TestTheSweepBehindAStartLeavesUploadsOfThisServerAlone(t *testing.T) {
 	if err == nil {
 		_, err = io.WriteString(part, strings.Repeat("the first half ", 10_000))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		list, err := filepath.Glob(filepath.Join(folder, ".upload-*.part"))
 		if err != nil || time.Now().After(end) {
@@ -52,9 +51,7 @@ func TestTheSweepBehindAStartLeavesUploadsOfThisServerAlone(t *testing.T) {
 	}
 
 	left, hour := filepath.Join(folder, ".upload-left.part"), time.Now().Add(-time.Hour)
-	if err := errors.Join(os.WriteFile(left, []byte("cut off"), 0o600), os.Chtimes(left, hour, hour)); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, errors.Join(os.WriteFile(left, []byte("cut off"), 0o600), os.Chtimes(left, hour, hour)))
 	s.app.SweepUploads(t.Context())
 	if _, err := os.Stat(left); err == nil {
 		t.Error("what an earlier server left is still there")
@@ -62,9 +59,7 @@ func TestTheSweepBehindAStartLeavesUploadsOfThisServerAlone(t *testing.T) {
 	if _, err = io.WriteString(part, "and the second"); err == nil {
 		err = errors.Join(form.Close(), body.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	if got := <-answered; !strings.HasPrefix(got, "200") || !strings.Contains(got, `"a.txt"`) {
 		t.Errorf("the upload was answered with %s", got)
 	}

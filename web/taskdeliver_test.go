@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"fawn/agent/channels/chat/chattest"
+	"fawn/web/webtest"
 )
 
 // TestATaskSendsItsResultOverTheAPI to a chat of an account that its owner connected, and to no other; when the account
 // is disconnected, that is told wherever its results are.
 func TestATaskSendsItsResultOverTheAPI(t *testing.T) {
+	t.Parallel()
 	f := chattest.NewTelegram(t)
 	s := start(t, scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q}}\n",
 		chattest.TelegramToken, f.State().URL))
@@ -24,24 +26,13 @@ func TestATaskSendsItsResultOverTheAPI(t *testing.T) {
 	const mine = `{"provider":"telegram","chat":"7"}`
 	for _, bad := range []string{mine, `{"provider":"telegram","chat":"-100"}`, `{"provider":"slack","chat":"7"}`,
 		`"7"`, `{}`} {
-		if a := create(bad); a.status != 422 || !strings.Contains(a.body, `"loc":["body","deliver_to"]`) {
-			t.Errorf("%s: %d %s", bad, a.status, a.body)
-		}
+		create(bad).want(t, bad, 422, `"loc":["body","deliver_to"]`)
 	}
-	var offer struct{ Code string }
-	if err := json.Unmarshal([]byte(s.send(t, "POST", "/api/channels/telegram/connect", "").body), &offer); err != nil {
-		t.Fatal(err)
-	}
+	offer := webtest.Decode[struct{ Code string }](t, s.send(t, "POST", "/api/channels/telegram/connect", "").body)
 	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/start " + offer.Code})
 	shows(t, s, f, "7", "Your account is connected")
-	if a := s.send(t, "GET", "/api/channels/destinations", ""); a.body !=
-		`{"chats":[{"provider":"telegram","chat":"7","name":"Ada","group":false}]}` {
-		t.Errorf("the choice: %s", a.body)
-	}
-	if a := create(`{"provider":"telegram","chat":"8"}`); a.status != 422 ||
-		!strings.Contains(a.body, "isn't a chat of an account that you connected") {
-		t.Errorf("a stranger's chat: %d %s", a.status, a.body)
-	}
+	webtest.Same(t, "the choice", s.send(t, "GET", "/api/channels/destinations", "").body, `{"chats":[{"provider":"telegram","chat":"7","name":"Ada","group":false}]}`)
+	create(`{"provider":"telegram","chat":"8"}`).want(t, "a stranger's chat", 422, "isn't a chat of an account that you connected")
 	var task struct {
 		ID      string
 		Deliver map[string]string `json:"deliver_to"`
@@ -54,13 +45,9 @@ func TestATaskSendsItsResultOverTheAPI(t *testing.T) {
 	for _, c := range []struct{ body, want string }{{`{"deliver_to":null}`, `"deliver_to":null`},
 		{`{"title":"Report"}`, `"deliver_to":null`}, {`{"deliver_to":` + mine + `}`, `"deliver_to":` + mine},
 		{`{"title":"Morning report"}`, `"deliver_to":` + mine}} {
-		if a := s.send(t, "PATCH", path, c.body); a.status != 200 || !strings.Contains(a.body, c.want) {
-			t.Errorf("%s: %d %s", c.body, a.status, a.body)
-		}
+		s.send(t, "PATCH", path, c.body).want(t, c.body, 200, c.want)
 	}
-	if a := s.send(t, "PATCH", "/api/runs/crons/"+task.ID, `{"on_run_completed":"delete"}`); a.status != 422 {
-		t.Errorf("the threads would be deleted before they are sent: %d %s", a.status, a.body)
-	}
+	s.send(t, "PATCH", "/api/runs/crons/"+task.ID, `{"on_run_completed":"delete"}`).want(t, "the threads would be deleted before they are sent", 422)
 	runs := func(want string) {
 		t.Helper()
 		var got string
@@ -76,34 +63,24 @@ func TestATaskSendsItsResultOverTheAPI(t *testing.T) {
 	shows(t, s, f, "7", "Morning report\n\nScripted reply.")
 	runs(`"delivery":{"state":"sent","error":null}`)
 
-	var all struct{ Connections []struct{ ID string } }
-	if err := json.Unmarshal([]byte(s.send(t, "GET", "/api/channels/connections", "").body), &all); err != nil {
-		t.Fatal(err)
-	}
-	if a := s.send(t, "DELETE", "/api/channels/connections/"+all.Connections[0].ID, ""); a.status != 204 {
-		t.Fatalf("disconnect: %d %s", a.status, a.body)
-	}
+	all := webtest.Decode[struct{ Connections []struct{ ID string } }](t, s.send(t, "GET", "/api/channels/connections", "").body)
+	s.send(t, "DELETE", "/api/channels/connections/"+all.Connections[0].ID, "").must(t, "disconnect", 204)
 	before := len(f.State().Shown("7"))
 	s.send(t, "POST", path+"/trigger", "")
 	runs(`"delivery":{"state":"failed","error":"this chat is no longer connected"}`)
-	if got := f.State().Shown("7"); len(got) != before {
-		t.Errorf("it was sent all the same: %+v", got)
-	}
+	webtest.Same(t, "it was sent all the same", len(f.State().Shown("7")), before)
 	a = s.send(t, "GET", "/api/channels/deliveries?state=failed", "")
-	if !strings.Contains(a.body, "no longer connected") {
-		t.Errorf("undelivered: %s", a.body)
-	}
+	a.holds(t, "undelivered", "no longer connected")
 	page := s.send(t, "GET", "/workspace/scheduled-tasks", "").body
-	if !strings.Contains(page, "This chat is no longer connected, so results can’t be sent there.") ||
-		!strings.Contains(page, "The chat was no longer connected.") ||
-		!strings.Contains(page, "result not sent") || !strings.Contains(page, "result sent") {
-		t.Errorf("the page: %s", page)
-	}
+	webtest.Holds(t, "the page", page,
+		"This chat is no longer connected, so results can’t be sent there.", "The chat was no longer connected.", "result not sent",
+		"result sent")
 }
 
 // TestAResultIsRepliedToOnEveryChatAppThatTells: a reply to the result of a task goes on in its thread, through the
 // whole server.
 func TestAResultIsRepliedToOnEveryChatAppThatTells(t *testing.T) {
+	t.Parallel()
 	apps := chatApps(t)
 	names := []string{"telegram", "slack", "discord", "feishu"}
 	conf := scripted(t) + "channels:\n"

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // certificate writes the certificate of net/http/httptest, which is for example.com, and its key.
@@ -27,15 +28,11 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 	defer s.Close()
 	c := s.TLS.Certificates[0]
 	raw, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	cert, key = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	for file, block := range map[string]*pem.Block{
 		cert: {Type: "CERTIFICATE", Bytes: c.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	}
 	roots = x509.NewCertPool()
 	roots.AddCert(s.Certificate())
@@ -44,13 +41,12 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 
 // TestThePortSpeaksTLS with the certificate of two files, HTTP/2 included, and sends others there.
 func TestThePortSpeaksTLS(t *testing.T) {
+	t.Parallel()
 	cert, key, roots := certificate(t)
 	s := start(t, fmt.Sprintf("server: {hosts: [example.com], trusted_proxies: [loopback], tls: {cert: %q, key: %q}}",
 		cert, key))
 	_, port, err := net.SplitHostPort(s.app.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	want := "Fawn is ready at https://example.com:" + port + "\n"
 	for end := time.Now().Add(patience); !strings.Contains(s.out.String(), want); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -63,18 +59,14 @@ func TestThePortSpeaksTLS(t *testing.T) {
 		}}
 	defer transport.CloseIdleConnections()
 	res, err := (&http.Client{Transport: transport, Timeout: patience}).Get("https://example.com:" + port + "/ok")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK || res.ProtoMajor != 2 {
 		t.Errorf("%s %s: %s, %v", res.Proto, res.Status, body, err)
 	}
 
-	if got := s.send(t, "GET", "/ok", ""); got.status != http.StatusOK {
-		t.Errorf("a program on this machine gets %d %s", got.status, got.body)
-	}
+	s.send(t, "GET", "/ok", "").want(t, "a program on this machine gets", http.StatusOK)
 	elsewhere := []string{"X-Forwarded-For", "203.0.113.7", "Host", "example.com:" + port}
 	got := s.send(t, "GET", "/settings/models?x=1", "", elsewhere...)
 	to := got.header.Get("Location")
@@ -89,11 +81,10 @@ func TestThePortSpeaksTLS(t *testing.T) {
 
 // TestACertificateThatCannotBeUsedIsNamed, and nothing is served without it.
 func TestACertificateThatCannotBeUsedIsNamed(t *testing.T) {
+	t.Parallel()
 	cert, key, _ := certificate(t)
 	_, other, _ := certificate(t)
-	if err := os.WriteFile(other, []byte("no key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(other, []byte("no key"), 0o600))
 	for conf, want := range map[string]string{
 		fmt.Sprintf("{cert: %q}", cert):                               "cert and key",
 		fmt.Sprintf("{cert: %q, key: %q}", cert, other):               other,
@@ -102,9 +93,7 @@ func TestACertificateThatCannotBeUsedIsNamed(t *testing.T) {
 		"{domains: [a.b], directory_ca: /nowhere}":                    "/nowhere",
 	} {
 		file := filepath.Join(t.TempDir(), "config.yaml")
-		if err := os.WriteFile(file, []byte("server: {tls: "+conf+"}"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(file, []byte("server: {tls: "+conf+"}"), 0o600))
 		app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: file})
 		if err == nil {
 			t.Errorf("%s is taken", conf)
@@ -113,8 +102,6 @@ func TestACertificateThatCannotBeUsedIsNamed(t *testing.T) {
 			}
 			continue
 		}
-		if !strings.Contains(err.Error(), "server.tls") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", conf, err)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s: %v", conf, err), err.Error(), "server.tls", want)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestSettingsListEveryToolThatModelsAreOffered compares the page with the request of a run that
@@ -24,9 +26,7 @@ func TestSettingsListEveryToolThatModelsAreOffered(t *testing.T) {
 	for _, lang := range []string{"en", "zh-CN"} {
 		page := a.send(t, "GET", "/workspace/settings/tools", "", "Cookie", "fawn_prefs=lang="+lang, "Accept",
 			"text/html").body
-		if !strings.Contains(page, `<html lang="`+lang+`"`) {
-			t.Errorf("the page is not in %s", lang)
-		}
+		webtest.Holds(t, "the page is not in "+lang, page, `<html lang="`+lang+`"`)
 		list := page[strings.LastIndex(page, `<ul class="rows">`):]
 		list, _, _ = strings.Cut(list, "</ul>")
 		var shown []string
@@ -46,8 +46,6 @@ func TestSettingsListEveryToolThatModelsAreOffered(t *testing.T) {
 	a.configure(t, "web: {enabled: false}\nsubagents: {enabled: false}\n")
 	page := a.send(t, "GET", "/workspace/settings/tools", "", "Accept", "text/html").body
 	for key, n := range map[string]int{"web.enabled": 4, "subagents.enabled": 1} /* the services say it, too */ {
-		if got := strings.Count(page, "Switched off: "+key+" in config.yaml"); got != n {
-			t.Errorf("%s is the reason of %d tools, want %d", key, got, n)
-		}
+		webtest.Same(t, fmt.Sprintf("%s is the reason of tools", key), strings.Count(page, "Switched off: "+key+" in config.yaml"), n)
 	}
 }

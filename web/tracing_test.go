@@ -21,6 +21,7 @@ import (
 	"fawn/web"
 	"fawn/web/cli"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // traces is a collector: it takes what servers send and decodes it.
@@ -134,6 +135,7 @@ func paintedRun(t *testing.T, conf string, headers ...string) (*server, string) 
 // TestARunIsATrace: it goes on with the caller's, has spans for the agent, its model calls, its
 // tools and its helper, and no word of what was said.
 func TestARunIsATrace(t *testing.T) {
+	t.Parallel()
 	c := collect(t)
 	s, thread := paintedRun(t,
 		fmt.Sprintf("tracing: {endpoint: %q, headers: {x-collector-key: letmein}, service_name: studio}\n", c.URL),
@@ -147,9 +149,7 @@ func TestARunIsATrace(t *testing.T) {
 	if len(chats) != 3 {
 		t.Fatalf("%d chat spans", len(chats))
 	}
-	if got := hex.EncodeToString(agent.ParentSpanId); got != "00f067aa0ba902b7" {
-		t.Errorf("the run's parent is %s", got)
-	}
+	webtest.Same(t, "the run's parent", hex.EncodeToString(agent.ParentSpanId), "00f067aa0ba902b7")
 	under := func(child, parent *otlp.Span) {
 		t.Helper()
 		if string(child.ParentSpanId) != string(parent.SpanId) {
@@ -184,10 +184,7 @@ func TestARunIsATrace(t *testing.T) {
 		if hex.EncodeToString(span.TraceId) != "4bf92f3577b34da6a3ce929d0e0e4736" {
 			t.Errorf("%s is in another trace", span.Name)
 		}
-		if text := span.String(); strings.Contains(text, "paint it") || strings.Contains(text, "none.txt") ||
-			strings.Contains(text, "Painted") || strings.Contains(text, "cAnArY") {
-			t.Errorf("%s tells what was said: %s", span.Name, text)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s tells what was said", span.Name), span.String(), "!paint it", "!none.txt", "!Painted", "!cAnArY")
 	}
 	if c.paths[0] != "/v1/traces" || c.heads[0].Get("x-collector-key") != "letmein" {
 		t.Errorf("sent to %s with %v", c.paths[0], c.heads[0])
@@ -197,11 +194,10 @@ func TestARunIsATrace(t *testing.T) {
 // TestContentOfTracesHasNoSecrets: with tracing.content prompts, answers, arguments and results are
 // told, in the form of the conventions.
 func TestContentOfTracesHasNoSecrets(t *testing.T) {
+	t.Parallel()
 	c := collect(t)
 	s, _ := paintedRun(t, fmt.Sprintf("tracing: {endpoint: %q, content: true}\n", c.URL+"/v1/traces"))
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.stop())
 	if a := said(c.one(t, "execute_tool read_file")); !strings.Contains(a["gen_ai.tool.call.arguments"], "none.txt") ||
 		a["gen_ai.tool.call.result"] == "" {
 		t.Errorf("a tool: %v", a)
@@ -228,9 +224,7 @@ func TestContentOfTracesHasNoSecrets(t *testing.T) {
 		for _, p := range out[0].Parts {
 			answered = answered || p.Content == "Painted with ***."
 		}
-		if strings.Contains(span.String(), "cAnArY") {
-			t.Errorf("a secret is told: %s", span)
-		}
+		webtest.Holds(t, "a span", span.String(), "!cAnArY")
 	}
 	if !asked || !answered {
 		t.Errorf("asked %v, answered %v", asked, answered)
@@ -246,9 +240,7 @@ func TestHostedTracersGetTheirKeys(t *testing.T) {
 		t.Setenv(name, v)
 	}
 	s, thread := paintedRun(t, "")
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.stop())
 	for _, c := range []*traces{fuse, smith} {
 		if a := said(c.one(t, "invoke_agent lead_agent")); a["session.id"] != thread {
 			t.Errorf("%v", a)
@@ -268,21 +260,16 @@ func TestHostedTracersGetTheirKeys(t *testing.T) {
 // TestADeadCollectorCostsARunNothing: one that takes requests and never answers holds up neither
 // runs nor, for long, the end of the server.
 func TestADeadCollectorCostsARunNothing(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	dead := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(func() { close(release); dead.Close() })
 	s := start(t, scripted(t)+fmt.Sprintf("tracing: {endpoint: %q}\n", dead.URL))
 	for range 20 {
-		if res := s.send(t, "POST", "/threads/t1/runs/wait", human("hello")); res.status != http.StatusOK {
-			t.Fatalf("%d %s", res.status, res.body)
-		}
+		s.send(t, "POST", "/threads/t1/runs/wait", human("hello")).must(t, "/threads/t1/runs/wait", http.StatusOK)
 	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(s.log.String(), "couldn't send traces") {
-		t.Error("nobody is told that the traces are lost")
-	}
+	webtest.OK(t, s.stop())
+	webtest.Holds(t, "nobody is told that the traces are lost", s.log.String(), "couldn't send traces")
 }
 
 // TestDoctorTriesCollectors.
@@ -297,18 +284,10 @@ func TestDoctorTriesCollectors(t *testing.T) {
 		t.Setenv(name, v)
 	}
 	conf, out := filepath.Join(t.TempDir(), "config.yaml"), &agenttest.Log{}
-	if err := os.WriteFile(conf, fmt.Appendf(nil, "tracing: {endpoint: %q}\n", c.URL), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(conf, fmt.Appendf(nil, "tracing: {endpoint: %q}\n", c.URL), 0o600))
 	_, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: out})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"ok    metrics",
-		"ok    tracing       the collector at " + c.URL + "/v1/traces takes traces",
-		"note  tracing       LangSmith doesn't take traces", "401 Unauthorized: \"who are you?"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing:\n%s", want, out)
-		}
-	}
+	webtest.OK(t, err)
+	webtest.Holds(t, "doctor", out.String(),
+		"ok    metrics", "ok    tracing       the collector at "+c.URL+"/v1/traces takes traces",
+		"note  tracing       LangSmith doesn't take traces", "401 Unauthorized: \"who are you?")
 }

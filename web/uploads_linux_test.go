@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"mime/multipart"
@@ -17,6 +16,7 @@ import (
 
 	"fawn/uploads"
 	"fawn/web/e2e/gate"
+	"fawn/web/webtest"
 )
 
 // pieces are what names of files are made of: scripts in both directions, signs that mean
@@ -75,19 +75,16 @@ func filesForm(t *testing.T, names []string, content func(name string) string) (
 		if err == nil {
 			_, err = part.Write([]byte(content(name)))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.Close())
 	return b.String(), w.FormDataContentType()
 }
 
 // TestFilesOfAnyNameGoRound: uploaded, listed, downloaded and deleted, each under the name that
 // it was sent with, or refused with that name.
 func TestFilesOfAnyNameGoRound(t *testing.T) {
+	t.Parallel()
 	n := gate.Pick(50, 100, 1000)
 	s := start(t, scripted(t))
 	content := func(name string) string { return fmt.Sprintf("this is %q", name) }
@@ -99,10 +96,7 @@ func TestFilesOfAnyNameGoRound(t *testing.T) {
 		}
 		body, kind := filesForm(t, []string{sent}, content)
 		a := s.send(t, "POST", "/api/threads/names/uploads", body, "Content-Type", kind)
-		var res uploads.Result
-		if err := json.Unmarshal([]byte(a.body), &res); err != nil {
-			t.Fatalf("%q: %d %s", sent, a.status, a.body)
-		}
+		res := webtest.Decode[uploads.Result](t, a.body)
 		name, ok := storable(sent)
 		switch {
 		case !ok:
@@ -120,9 +114,7 @@ func TestFilesOfAnyNameGoRound(t *testing.T) {
 		t.Fatalf("%d names are refused and %d stored: that says nothing", refused, len(sentAs))
 	}
 	list := decoded[uploads.List](t, s.send(t, "GET", "/api/threads/names/uploads/list", ""))
-	if list.Count != len(sentAs) {
-		t.Errorf("%d files are listed, not %d", list.Count, len(sentAs))
-	}
+	webtest.Same(t, "files are listed", list.Count, len(sentAs))
 	for _, f := range list.Files {
 		sent, known := sentAs[f.Filename]
 		if !known {
@@ -132,9 +124,7 @@ func TestFilesOfAnyNameGoRound(t *testing.T) {
 			t.Errorf("%q: %d %q", f.Filename, a.status, a.body)
 		}
 		a := s.send(t, "DELETE", "/api/threads/names/uploads/"+url.PathEscape(f.Filename), "")
-		if a.status != http.StatusOK {
-			t.Errorf("%q cannot be deleted: %d %s", f.Filename, a.status, a.body)
-		}
+		a.want(t, fmt.Sprintf("%q cannot be deleted", f.Filename), http.StatusOK)
 	}
 	if left := decoded[uploads.List](t, s.send(t, "GET", "/api/threads/names/uploads/list", "")); left.Count != 0 {
 		t.Errorf("%d files are left", left.Count)
@@ -143,6 +133,7 @@ func TestFilesOfAnyNameGoRound(t *testing.T) {
 
 // TestManyUploadsAtOnce: of ten files each, to one thread and to as many others.
 func TestManyUploadsAtOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t, scripted(t))
 	content := func(name string) string { return strings.Repeat(name, 20_000) }
 	var all sync.WaitGroup
@@ -158,9 +149,7 @@ func TestManyUploadsAtOnce(t *testing.T) {
 			}
 			body, kind := filesForm(t, names, content)
 			a := s.send(t, "POST", "/api/threads/"+thread+"/uploads", body, "Content-Type", kind)
-			if a.status != http.StatusOK {
-				t.Errorf("%d: %d %s", i, a.status, a.body)
-			}
+			a.want(t, fmt.Sprintf("%d", i), http.StatusOK)
 		})
 	}
 	all.Wait()
@@ -170,13 +159,9 @@ func TestManyUploadsAtOnce(t *testing.T) {
 			thread, want = "shared", 100
 		}
 		list := decoded[uploads.List](t, s.send(t, "GET", "/api/threads/"+thread+"/uploads/list", ""))
-		if list.Count != want {
-			t.Errorf("%s has %d files", thread, list.Count)
-		}
+		webtest.Same(t, fmt.Sprintf("%s has … files", thread), list.Count, want)
 		for _, f := range list.Files {
-			if f.Size != int64(len(content(f.Filename))) {
-				t.Errorf("%s has %d bytes", f.Filename, f.Size)
-			}
+			webtest.Same(t, fmt.Sprintf("%s has … bytes", f.Filename), f.Size, int64(len(content(f.Filename))))
 		}
 	}
 }

@@ -19,27 +19,18 @@ func TestADeletedUserLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(*testing.T, *leaver){
 		"API": func(t *testing.T, l *leaver) {
-			if a := l.owner.do(t, "DELETE", "/api/v1/auth/users/"+l.id, ""); a.status != http.StatusOK {
-				t.Errorf("delete: %d %s", a.status, a.body)
-			}
+			l.owner.do(t, "DELETE", "/api/v1/auth/users/"+l.id, "").want(t, "delete", http.StatusOK)
 		},
 		"page": func(t *testing.T, l *leaver) {
 			const form = "application/x-www-form-urlencoded"
 			path := "/ui/users/" + l.id + "/delete"
 			a := l.owner.do(t, "POST", path, "", "Content-Type", form, "Accept", "text/html")
-			if a.status != http.StatusOK || !strings.Contains(a.body, "all of their chats") {
-				t.Errorf("the page doesn't say what goes: %d %s", a.status, a.body)
-			}
-			if a := l.owner.do(t, "POST", path, "sure=1", "Content-Type", form, "Accept",
-				"text/html"); a.status != http.StatusSeeOther {
-				t.Errorf("delete: %d %s", a.status, a.body)
-			}
+			a.want(t, "the page doesn't say what goes", http.StatusOK, "all of their chats")
+			l.owner.do(t, "POST", path, "sure=1", "Content-Type", form, "Accept", "text/html").want(t, "delete", http.StatusSeeOther)
 		},
 		"console": func(t *testing.T, l *leaver) { l.console(t) },
 		"console without a server": func(t *testing.T, l *leaver) {
-			if err := l.stop(); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, l.stop())
 			l.console(t)
 		},
 	} {
@@ -47,9 +38,7 @@ func TestADeletedUserLeavesNothing(t *testing.T) {
 			t.Parallel()
 			l := newLeaver(t)
 			remove(t, l)
-			if err := l.stop(); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, l.stop())
 			for _, word := range []string{secretWord, "zoe@x.org", l.id} {
 				if found := mentions(t, l.dir, word); len(found) > 0 {
 					t.Errorf("%q is still in %s", word, strings.Join(found, ", "))
@@ -72,18 +61,14 @@ type leaver struct {
 func newLeaver(t *testing.T) *leaver {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "fawn") // short enough for the name of a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := start(t, scripted(t)+"agents_api: {enabled: true}\n", func(o *web.Options) {
 		o.Addr, o.Data = "0.0.0.0:0", dir
 	})
 	l := &leaver{owner: s.owner(t), dir: dir}
 	a := l.owner.do(t, "POST", "/threads/owners/runs/wait", human("words of the owner's own"))
-	if a.status != http.StatusOK {
-		t.Fatal(a.body)
-	}
+	a.must(t, "the answer", http.StatusOK)
 	zoe := l.owner.member(t, "zoe@x.org", account.RoleUser)
 	l.id = decodeAs[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	l.house = &house{server: s, ann: zoe}
@@ -136,12 +121,8 @@ func (l *leaver) console(t *testing.T) {
 func TestWhatADeletedUserOwnsCanBeKept(t *testing.T) {
 	t.Parallel()
 	l := newLeaver(t)
-	if a := l.owner.do(t, "DELETE", "/api/v1/auth/users/"+l.id+"?keep_data=true", ""); a.status != http.StatusOK {
-		t.Fatalf("delete: %d %s", a.status, a.body)
-	}
-	if a := l.ann.do(t, "GET", "/threads", ""); a.status != http.StatusUnauthorized {
-		t.Errorf("the account is still there: %d", a.status)
-	}
+	l.owner.do(t, "DELETE", "/api/v1/auth/users/"+l.id+"?keep_data=true", "").must(t, "delete", http.StatusOK)
+	l.ann.do(t, "GET", "/threads", "").want(t, "the account is still there", http.StatusUnauthorized)
 	if _, err := os.Stat(filepath.Join(l.dir, "threads", "anns", "user-data", "uploads", "up.txt")); err != nil {
 		t.Error(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // TestAnswersAreReadAloudAndSpeechIsTranscribed goes through the routes that the pages use: an answer as MP3 in several
@@ -58,16 +59,13 @@ func TestAnswersAreReadAloudAndSpeechIsTranscribed(t *testing.T) {
 	long := strings.Repeat("A long **sentence** with `code` in it. ", 200)
 	s.send(t, "POST", "/threads/v/runs/wait", fmt.Sprintf(`{"input": {"messages": [{"type": "human", "content": %q}]}}`,
 		`SCRIPT{"turns": [{"text": "`+long+`"}]}`))
-	var state struct {
+	state := webtest.Decode[struct {
 		Values struct {
 			Messages []struct{ ID, Type string }
 		}
-	}
-	if err := json.Unmarshal([]byte(s.send(t, "GET", "/threads/v/state", "").body), &state); err != nil {
-		t.Fatal(err)
-	}
-	answer := state.Values.Messages[len(state.Values.Messages)-1].ID
-	at := "/ui/threads/v/messages/" + answer + "/speech"
+	}](t, s.send(t, "GET", "/threads/v/state", "").body)
+	message := state.Values.Messages[len(state.Values.Messages)-1].ID
+	at := "/ui/threads/v/messages/" + message + "/speech"
 	if got := s.send(t, "GET", at, ""); got.status != http.StatusOK || got.header.Get("Content-Type") != "audio/mpeg" ||
 		len(got.body) != len(inputs)*len(audio) {
 		t.Errorf("%d %s, %d bytes for %d requests", got.status, got.header, len(got.body), len(inputs))
@@ -78,43 +76,24 @@ func TestAnswersAreReadAloudAndSpeechIsTranscribed(t *testing.T) {
 	if got := s.send(t, "GET", at+"?text=1", ""); !strings.HasPrefix(got.body, "A long sentence with code in it. A long") {
 		t.Errorf("%.100s", got.body)
 	}
-	transcribe := func(recording string) transcribed {
+	transcribe := func(recording string) answer {
 		var body bytes.Buffer
 		form := multipart.NewWriter(&body)
 		part, err := form.CreateFormFile("audio", "dictation.webm")
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		_, _ = part.Write([]byte(recording))
 		_ = form.WriteField("lang", "zh-CN")
 		_ = form.Close()
-		got := s.sendBody(t, "POST", "/ui/transcribe", &body, "Content-Type", form.FormDataContentType())
-		return transcribed{got.status, got.body}
+		return s.sendBody(t, "POST", "/ui/transcribe", &body, "Content-Type", form.FormDataContentType())
 	}
 	if got := transcribe("a question"); got.status != 200 || !strings.Contains(got.body, "What is the time?") || heard != "a question" || language != "zh" {
 		t.Error(got, heard, language)
 	}
-	if got := transcribe("noise"); got.status != http.StatusBadGateway || !strings.Contains(got.body, "might be corrupted") || strings.Contains(got.body, "secret-key") {
-		t.Error(got)
-	}
+	transcribe("noise").want(t, "noise", http.StatusBadGateway, "might be corrupted", "!secret-key")
 	page := s.send(t, "GET", "/workspace/chats/v", "").body
-	if !strings.Contains(page, "data-dictate") || !strings.Contains(page, "data-speech") {
-		t.Error("the page doesn't know of the models")
-	}
+	webtest.Holds(t, "the page doesn't know of the models", page, "data-dictate", "data-speech")
 	s.configure(t, model)
-	if got := s.send(t, "GET", at, ""); got.status != http.StatusNotFound {
-		t.Error("speech without a model:", got.status)
-	}
-	if got := transcribe("a question"); got.status != http.StatusNotFound || !strings.Contains(got.body, "No speech-to-text model") {
-		t.Error(got)
-	}
-	if page := s.send(t, "GET", "/workspace/chats/v", "").body; strings.Contains(page, "data-dictate") {
-		t.Error("the page still names the models")
-	}
-}
-
-// transcribed is what came back of a recording.
-type transcribed struct {
-	status int
-	body   string
+	s.send(t, "GET", at, "").want(t, "speech without a model", http.StatusNotFound)
+	transcribe("a question").want(t, "a question", http.StatusNotFound, "No speech-to-text model")
+	webtest.Holds(t, "the page still names the models", s.send(t, "GET", "/workspace/chats/v", "").body, "!data-dictate")
 }

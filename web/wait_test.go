@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"fawn/web"
 	"fawn/web/cli"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // disk is one that can stand still: commits wait for it.
@@ -76,19 +78,13 @@ func TestADiskThatStandsStillIsTold(t *testing.T) {
 	for _, word := range []string{over, "event: end"} {
 		run.until(t, word)
 	}
-	if n := s.metric(t, "fawn_store_waiting_seconds"); n != 0 {
-		t.Errorf("the metrics say that a commit still waits for %v s", n)
-	}
+	webtest.Same(t, "the metrics say that a commit still waits for … s", s.metric(t, "fawn_store_waiting_seconds"), 0)
 	if n := s.metric(t, "fawn_store_slow_commits"); n < 1 {
 		t.Errorf("the metrics say that %v commits were slow", n)
 	}
-	if a := s.send(t, "GET", strings.TrimSuffix(at, "/stream"), ""); !strings.Contains(a.body, `"success"`) {
-		t.Errorf("the run: %s", a.body)
-	}
+	s.send(t, "GET", strings.TrimSuffix(at, "/stream"), "").holds(t, "the run", `"success"`)
 	for path, words := range map[string]string{"/ui/threads/t1/stream": "waiting", at + "?stream_mode=custom": "storage_waiting"} {
-		if a := s.send(t, "GET", path, ""); a.status != http.StatusOK || strings.Contains(a.body, words) {
-			t.Errorf("%s still tells of it: %d %s", path, a.status, a.body)
-		}
+		s.send(t, "GET", path, "").want(t, fmt.Sprintf("%s still tells of it", path), http.StatusOK, "!"+words)
 	}
 }
 
@@ -96,9 +92,7 @@ func TestADiskThatStandsStillIsTold(t *testing.T) {
 func (s *server) join(t *testing.T, path string) *stream {
 	t.Helper()
 	res, err := s.request(t.Context(), "GET", path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(func() { res.Body.Close() })
 	return newStream(res)
 }
@@ -121,15 +115,11 @@ func TestARunWhoseEndIsLostStillEnds(t *testing.T) {
 		}
 		paths = append(paths, "/threads/"+id+"/runs/"+found[1]+"/stream?stream_mode=values&stream_mode=updates")
 	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.stop())
 	damage := func(query string) {
 		t.Helper()
 		db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "fawn.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		defer db.Close()
 		if r, err := db.ExecContext(t.Context(), query); err != nil {
 			t.Fatal(err)
@@ -156,9 +146,7 @@ func TestARunWhoseEndIsLostStillEnds(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, s.stop())
 	damage(`UPDATE event SET seq = 1 WHERE seq = (SELECT max(seq) FROM event)`)
 	fsck("given twice")
 }

@@ -53,9 +53,7 @@ func TestATokenThatReadsChangesNothingOverMCP(t *testing.T) {
 	if !running() {
 		t.Error("the run was cancelled")
 	}
-	if a := ann.do(t, "POST", "/threads/t1/runs/"+run+"/cancel", ""); a.status >= 300 {
-		t.Errorf("its owner: %d %s", a.status, a.body)
-	}
+	ann.do(t, "POST", "/threads/t1/runs/"+run+"/cancel", "").fine(t, "its owner")
 }
 
 // TestSharedLinksAreTheirOwners: another user neither sees, makes nor ends the link of a chat, and one that
@@ -65,42 +63,26 @@ func TestSharedLinksAreTheirOwners(t *testing.T) {
 	s := guarded(t, "")
 	ann := s.owner(t)
 	eve := ann.member(t, "eve@x.org", account.RoleUser)
-	if a := ann.do(t, "POST", "/threads/t1/runs/wait", human(secretWord)); a.status != http.StatusOK {
-		t.Fatal(a.body)
-	}
-	if a := eve.do(t, "POST", "/ui/threads/t1/share", ""); a.status != http.StatusNotFound {
-		t.Errorf("eve shares: %d", a.status)
-	}
-	if a := ann.do(t, "POST", "/ui/threads/t1/share", ""); a.status != http.StatusSeeOther {
-		t.Fatalf("share: %d %s", a.status, a.body)
-	}
+	ann.do(t, "POST", "/threads/t1/runs/wait", human(secretWord)).must(t, "/threads/t1/runs/wait", http.StatusOK)
+	eve.do(t, "POST", "/ui/threads/t1/share", "").want(t, "eve shares", http.StatusNotFound)
+	ann.do(t, "POST", "/ui/threads/t1/share", "").must(t, "share", http.StatusSeeOther)
 	link := regexp.MustCompile(`/share/[A-Z0-9]{20,}`).FindString(ann.do(t, "GET", "/ui/threads/t1/share", "").body)
 	if link == "" {
 		t.Fatal("there is no link")
 	}
 	a := eve.do(t, "GET", "/ui/threads/t1/share", "")
-	if a.status != http.StatusNotFound || strings.Contains(a.body, link) {
-		t.Errorf("eve sees the link: %d", a.status)
-	}
+	a.want(t, "eve sees the link", http.StatusNotFound, "!"+link)
 	for _, r := range s.app.Route() {
 		if strings.Contains(r.Path, "/threads/:id/share") && r.Method != http.MethodGet {
-			if a := eve.do(t, r.Method, strings.ReplaceAll(r.Path, ":id", "t1"), ""); a.status != http.StatusNotFound {
-				t.Errorf("eve: %s %s: %d", r.Method, r.Path, a.status)
-			}
+			eve.do(t, r.Method, strings.ReplaceAll(r.Path, ":id", "t1"), "").want(t, fmt.Sprintf("eve: %s %s", r.Method, r.Path), http.StatusNotFound)
 		}
 	}
 	page := func(b *browser) answer { return b.do(t, "GET", link, "", "Accept", "text/html") }
 	stranger := &browser{s, map[string]string{}}
-	if a := page(stranger); a.status != http.StatusOK || !strings.Contains(a.body, secretWord) {
-		t.Errorf("who has the link sees nothing: %d", a.status)
-	}
-	if a := ann.do(t, "DELETE", "/threads/t1", ""); a.status != http.StatusNoContent {
-		t.Fatalf("delete: %d %s", a.status, a.body)
-	}
+	page(stranger).want(t, "who has the link sees nothing", http.StatusOK, secretWord)
+	ann.do(t, "DELETE", "/threads/t1", "").must(t, "delete", http.StatusNoContent)
 	for _, b := range []*browser{ann, eve, stranger} {
-		if a := page(b); a.status != http.StatusNotFound || strings.Contains(a.body, secretWord) {
-			t.Errorf("after the deletion: %d", a.status)
-		}
+		page(b).want(t, "after the deletion", http.StatusNotFound, "!"+secretWord)
 	}
 }
 
@@ -151,7 +133,5 @@ func TestManySignInsLockOutWhoeverMakesThem(t *testing.T) {
 	if status, err := signIn("198.51.100.7", correct); err != nil || status != http.StatusOK {
 		t.Errorf("the owner from elsewhere: %d %v", status, err)
 	}
-	if a := owner.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK {
-		t.Errorf("the owner where she is signed in: %d %s", a.status, a.body)
-	}
+	owner.do(t, "GET", "/api/v1/auth/me", "").want(t, "the owner where she is signed", http.StatusOK)
 }

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fawn/web/webtest"
 )
 
 // TestWebhooksStayOutOfPrivateNetworks: a webhook on this very host is called only when the
 // owner opened its network, and never the server itself.
 func TestWebhooksStayOutOfPrivateNetworks(t *testing.T) {
+	t.Parallel()
 	called := make(chan string, 10)
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
@@ -24,9 +27,7 @@ func TestWebhooksStayOutOfPrivateNetworks(t *testing.T) {
 	run := func(t *testing.T, s *server, url string) {
 		t.Helper()
 		a := s.send(t, "POST", "/threads/t1/runs/wait", human("hi", `"webhook":"`+url+`"`))
-		if a.status != http.StatusOK {
-			t.Fatalf("%d %s", a.status, a.body)
-		}
+		a.must(t, "the answer", http.StatusOK)
 	}
 	givenUp := func(t *testing.T, s *server) {
 		t.Helper()
@@ -52,9 +53,7 @@ func TestWebhooksStayOutOfPrivateNetworks(t *testing.T) {
 		run(t, s, srv.URL+"/hook")
 		select {
 		case got := <-called:
-			if !strings.Contains(got, `"status":"success"`) || !strings.Contains(got, `"values":{`) {
-				t.Errorf("told %s", got)
-			}
+			webtest.Holds(t, "told", got, `"status":"success"`, `"values":{`)
 		case <-time.After(patience):
 			t.Fatalf("it was not called; log:\n%s", s.log)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // internet is a search engine and a site on this machine.
@@ -63,9 +64,7 @@ tools:
 		map[string]any{"tool_calls": []any{map[string]any{"name": "web_fetch", "args": map[string]string{"url": s.url + "/health"}}}},
 		map[string]string{"text": "Red. [citation:All foxes](" + site.URL + "/foxes)"},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	state := decoded[struct {
 		Messages []struct{ Type, Content, Status string }
 	}](t, s.send(t, "POST", "/threads/w1/runs/wait", human("SCRIPT"+string(turns))))
@@ -83,19 +82,11 @@ tools:
 		{"success ", "# All foxes", "Source 1: " + site.URL + "/foxes", "/mnt/user-data/outputs/.tool-results/web_fetch-", "The red fox lives"},
 		{"error ", "the address isn't allowed"},
 	} {
-		for _, part := range want {
-			if !strings.Contains(tools[i], part) {
-				t.Errorf("result %d lacks %q:\n%.1500s", i, part, tools[i])
-			}
-		}
-		if strings.Contains(tools[i], "<system") {
-			t.Errorf("result %d has a block of ours: %s", i, tools[i])
-		}
+		webtest.Holds(t, fmt.Sprintf("result %d", i), tools[i], want...)
+		webtest.Holds(t, fmt.Sprintf("result %d has a block of ours", i), tools[i], "!<system")
 	}
 	all := s.send(t, "GET", "/threads/w1/state", "").body + s.log.String() + s.out.String()
-	if strings.Contains(all, secretValue) {
-		t.Error("the key is told")
-	}
+	webtest.Holds(t, "the key is told", all, "!"+secretValue)
 	if found := writtenDown(t, data, secretValue); len(found) > 0 {
 		t.Errorf("the key is in %v", found)
 	}
@@ -118,20 +109,10 @@ func TestAPageOfScriptsIsShownInABrowser(t *testing.T) {
 	s := start(t, conf+at+"}\n")
 	args := fmt.Sprintf(`{"url":%q}`, site.URL+"/app")
 	got := s.tool(t, "w2", "web_fetch", args)
-	if !strings.Contains(got, "Otters hold hands") || !strings.Contains(got, "# App") {
-		t.Errorf("in a browser: %.600s", got)
-	}
-	if state := s.send(t, "GET", "/threads/w2/state", "").body; !strings.Contains(state, `"provider":"browser"`) {
-		t.Errorf("the result does not say that a browser was used: %.2000s", state)
-	}
+	webtest.Holds(t, "in a browser", got, "Otters hold hands", "# App")
+	webtest.Holds(t, "the result does not say that a browser was used", s.send(t, "GET", "/threads/w2/state", "").body, `"provider":"browser"`)
 	s.configure(t, conf+"off}\n")
-	if got := s.tool(t, "w3", "web_fetch",
-		fmt.Sprintf(`{"url":%q,"render":true}`, site.URL+"/app")); !strings.Contains(got, "Loading") ||
-		!strings.Contains(got, "Note: no browser is installed or set (web.browser)") {
-		t.Errorf("without: %.600s", got)
-	}
-	if got := s.tool(t, "w3", "web_fetch",
-		fmt.Sprintf(`{"url":%q,"render":true}`, site.URL+"/foxes")); !strings.Contains(got, "All foxes") {
-		t.Errorf("a page that needs none: %.600s", got)
-	}
+	webtest.Holds(t, "w3", s.tool(t, "w3", "web_fetch", fmt.Sprintf(`{"url":%q,"render":true}`, site.URL+"/app")),
+		"Loading", "Note: no browser is installed or set (web.browser)")
+	webtest.Holds(t, "a page that needs none", s.tool(t, "w3", "web_fetch", fmt.Sprintf(`{"url":%q,"render":true}`, site.URL+"/foxes")), "All foxes")
 }

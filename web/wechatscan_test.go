@@ -11,17 +11,17 @@ import (
 
 	"fawn/agent/channels/chat/chattest"
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // TestAWeChatBotIsSignedInByQRCodeOverTheAPI, where that is switched on: the token goes to secrets.env and nowhere
 // else, and the bot answers.
 func TestAWeChatBotIsSignedInByQRCodeOverTheAPI(t *testing.T) {
+	t.Parallel()
 	f, dir := chattest.NewWeChat(t), t.TempDir()
 	const path = "/api/channels/wechat/qr-login"
 	a := start(t, scripted(t)).send(t, "POST", path, "")
-	if a.status != 400 || !strings.Contains(a.body, "not enabled") {
-		t.Errorf("by default: %d %s", a.status, a.body)
-	}
+	a.want(t, "by default", 400, "not enabled")
 	s := start(t, scripted(t)+fmt.Sprintf(
 		"channels: {wechat: {qrcode_login_enabled: true, base_url: %q, allowed_users: [ada@im.wechat]}}\n", f.State().URL),
 		func(o *web.Options) { o.Data = dir })
@@ -37,13 +37,9 @@ func TestAWeChatBotIsSignedInByQRCodeOverTheAPI(t *testing.T) {
 	do := func(method, path, body string, status int) answer {
 		t.Helper()
 		a := s.send(t, method, path, body)
-		if a.status != status || strings.Contains(a.body, chattest.WeChatToken) {
-			t.Fatalf("%s %s: %d %s", method, path, a.status, a.body)
-		}
+		a.must(t, fmt.Sprintf("%s %s", method, path), status, "!"+chattest.WeChatToken)
 		if status == 200 {
-			if err := json.Unmarshal([]byte(a.body), &scan); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, json.Unmarshal([]byte(a.body), &scan))
 		}
 		return a
 	}
@@ -76,13 +72,9 @@ func TestAWeChatBotIsSignedInByQRCodeOverTheAPI(t *testing.T) {
 			last = list[len(list)-1].Text
 		}
 	}
-	if !strings.Contains(last, "Scripted reply") {
-		t.Errorf("the chat shows %q", last)
-	}
+	webtest.Holds(t, "the chat shows", last, "Scripted reply")
 	keepsToken(t, dir)
-	if strings.Contains(s.log.String(), chattest.WeChatToken) {
-		t.Error("the token is in the log")
-	}
+	webtest.Holds(t, "the token is in the log", s.log.String(), "!"+chattest.WeChatToken)
 }
 
 // keepsToken: WeChat's token is in secrets.env only.
@@ -98,11 +90,9 @@ func keepsToken(t *testing.T, dir string) {
 
 // TestAWeChatBotIsSignedInByQRCodeOnItsPage without scripts.
 func TestAWeChatBotIsSignedInByQRCodeOnItsPage(t *testing.T) {
+	t.Parallel()
 	f, dir := chattest.NewWeChat(t), t.TempDir()
-	if page := start(t, scripted(t)).send(t, "GET", "/workspace/settings/channels", "").body; strings.Contains(page,
-		"Sign in by QR code") {
-		t.Error("it is offered by default")
-	}
+	webtest.Holds(t, "it is offered by default", start(t, scripted(t)).send(t, "GET", "/workspace/settings/channels", "").body, "!Sign in by QR code")
 	s := start(t, scripted(t)+fmt.Sprintf("channels: {wechat: {qrcode_login_enabled: true, base_url: %q}}\n",
 		f.State().URL), func(o *web.Options) { o.Data = dir })
 	post := func(action, form string, want ...string) string {
@@ -135,9 +125,6 @@ func TestAWeChatBotIsSignedInByQRCodeOnItsPage(t *testing.T) {
 	post("scanned", "id="+now+"&digits=abc", "That code isn’t right.")
 	post("scanned", "id="+now+"&digits="+chattest.WeChatDigits, "Scanned.")
 	post("scanned", "id="+now)
-	if page := s.send(t, "GET", "/workspace/settings/channels?open=wechat", "").body; !strings.Contains(page,
-		"Connected as") || strings.Contains(page, chattest.WeChatToken) {
-		t.Errorf("the page: %s", page)
-	}
+	webtest.Holds(t, "the page", s.send(t, "GET", "/workspace/settings/channels?open=wechat", "").body, "Connected as", "!"+chattest.WeChatToken)
 	keepsToken(t, dir)
 }

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -19,6 +22,36 @@ const (
 	maxHidden    = 200      // files and folders
 	maxHiddenLen = 32 << 10 // limit of their paths' bytes, which every new sandbox gets
 )
+
+// found is what findOnce returned for some folders and a user.
+type found struct {
+	hidden []string
+	full   bool
+}
+
+var (
+	keep atomic.Bool
+	kept sync.Map // of found, by folders and user
+)
+
+// Keep makes providers of this process search for private files once. A server searches when it starts; tests open
+// hundreds in one process, whose programs stay the same.
+func Keep() { keep.Store(true) }
+
+// findOnce is findHidden, or what it found before for a process that calls [Keep].
+func findOnce(ctx context.Context, dirs []string, own int) (hidden []string, full bool, err error) {
+	if !keep.Load() {
+		return findHidden(ctx, dirs, own)
+	}
+	key := fmt.Sprint(dirs, own)
+	if f, ok := kept.Load(key); ok {
+		return slices.Clone(f.(found).hidden), f.(found).full, nil
+	}
+	if hidden, full, err = findHidden(ctx, dirs, own); err == nil {
+		kept.Store(key, found{slices.Clone(hidden), full})
+	}
+	return hidden, full, err
+}
 
 // findHidden searches folders of user-installed programs for private files and folders: those readable by their owner
 // only, those named like keys or credentials, and those that contain a secret. Folders of the result are hidden

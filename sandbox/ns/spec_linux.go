@@ -90,7 +90,7 @@ func (s *System) findPrivate(ctx context.Context, cfg sandbox.Config, own int) e
 			tops = append(tops, real)
 		}
 	}
-	hidden, full, err := findHidden(ctx, tops, own)
+	hidden, full, err := findOnce(ctx, tops, own)
 	if err != nil {
 		return fmt.Errorf("look for private files: %w", err)
 	}

@@ -226,7 +226,7 @@ func (e *Engine) first(ctx context.Context, fit func(context.Context, *pgx.Conn)
 	if e.cfg != e.direct {
 		patience = poolPatience
 	}
-	for began := time.Now(); ; {
+	for began, said := time.Now(), false; ; said = true {
 		err := e.connect(ctx)
 		if err == nil {
 			err = fit(ctx, e.raw)
@@ -237,7 +237,7 @@ func (e *Engine) first(ctx context.Context, fit func(context.Context, *pgx.Conn)
 		if err == nil || !unanswered(err) && !lostConnection(err) || time.Since(began) > patience {
 			return err
 		}
-		if time.Since(began) < pgPause {
+		if !said {
 			e.log.Warn("database unreachable; retrying", "for", patience, "err", err)
 		}
 		e.drop()

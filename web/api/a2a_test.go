@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // rpc is what an agent answers.
@@ -64,9 +65,7 @@ func (w *world) call(t *testing.T, method, params string) rpc {
 	t.Helper()
 	a := w.send(t, "POST", "/a2a/lead_agent", fmt.Sprintf(`{"jsonrpc":"2.0","id":"c1","method":%q,"params":%s}`,
 		method, params), "Accept", "application/json")
-	if a.status != 200 {
-		t.Fatalf("%s: %d %s", method, a.status, a.body)
-	}
+	a.must(t, method, 200)
 	r := decode[rpc](t, a.body)
 	if r.Version != "2.0" || string(r.ID) != `"c1"` || (r.Result == nil) == (r.Error == nil) {
 		t.Errorf("%s: %s", method, a.body)
@@ -206,9 +205,7 @@ func updates(t *testing.T, stream string) []rpc {
 	t.Helper()
 	var out []rpc
 	for _, f := range frames(t, stream) {
-		if f.event != "message" {
-			t.Errorf("event %s", f.event)
-		}
+		webtest.Same(t, "event", f.event, "message")
 		out = append(out, decode[rpc](t, f.data))
 	}
 	return out
@@ -340,13 +337,8 @@ func TestA2ARefusesWhatIsNoCall(t *testing.T) {
 	}
 	a := w.send(t, "POST", "/a2a/none",
 		`{"jsonrpc":"2.0","id":1,"method":"message/send","params":`+saying("hi", "")+`}`)
-	if !strings.Contains(a.body, "-32602") {
-		t.Errorf("an unknown assistant: %s", a.body)
-	}
-	if a := w.send(t, "POST", "/a2a/lead_agent", `{"jsonrpc":"2.0","id":1,"method":"message/stream","params":`+
-		saying("hi", "")+`}`, "Accept", "application/json"); a.status != 400 {
-		t.Errorf("a stream for whoever cannot read it: %d", a.status)
-	}
+	a.holds(t, "an unknown assistant", "-32602")
+	w.send(t, "POST", "/a2a/lead_agent", `{"jsonrpc":"2.0","id":1,"method":"message/stream","params":`+saying("hi", "")+`}`, "Accept", "application/json").want(t, "a stream for whoever cannot read it", 400)
 }
 
 func TestAgentCard(t *testing.T) {
@@ -369,7 +361,5 @@ func TestAgentCard(t *testing.T) {
 	if card["name"] != "Painter" || card["description"] != "paints" || !strings.HasSuffix(card["url"].(string), mine) {
 		t.Errorf("an assistant of one's own: %v", card)
 	}
-	if a := w.send(t, "GET", "/.well-known/agent-card.json?assistant_id=none", ""); a.status != 404 {
-		t.Errorf("an unknown one: %d %s", a.status, a.body)
-	}
+	w.send(t, "GET", "/.well-known/agent-card.json?assistant_id=none", "").want(t, "an unknown one", 404)
 }

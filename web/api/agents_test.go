@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/profile"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // withAgents opens the API of custom agents, with one configured model.
@@ -28,9 +30,7 @@ func withAgents(t *testing.T, on bool) option {
 func withLibrary(t *testing.T) option {
 	return func(d *route.Deps) {
 		l, err := profile.Open(d.Dirs.Root, "default")
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		t.Cleanup(func() { l.Close() })
 		d.Agents = l
 	}
@@ -83,10 +83,7 @@ func TestAgentsOverREST(t *testing.T) {
 		{"DELETE", "/api/agents/reviewer", "", 404, "not found"},
 		{"DELETE", "/api/agents/..", "", 404, ""},
 	} {
-		if a := w.send(t, c.method, c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.want) {
-			t.Errorf("%s %s %.200s\ngot  %d %.500s\nwant %d %s", c.method, c.path, c.body, a.status, a.body,
-				c.status, c.want)
-		}
+		w.send(t, c.method, c.path, c.body).want(t, fmt.Sprintf("%s %s %.200s\ngot \nwant %s", c.method, c.path, c.body, c.want), c.status, c.want)
 	}
 	if b, err := os.ReadFile(filepath.Join(w.dirs.Root, "USER.md")); err != nil || string(b) != "I am Ada" {
 		t.Error(string(b), err)
@@ -96,13 +93,9 @@ func TestAgentsOverREST(t *testing.T) {
 func TestBrokenAgentIsToldAndBreaksNothing(t *testing.T) {
 	w := open(t, &agent.Agent{}, withAgents(t, true))
 	at := filepath.Join(w.dirs.Root, "users", "default", "agents", "torn")
-	if err := os.MkdirAll(at, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.MkdirAll(at, 0o700))
 	err := os.WriteFile(filepath.Join(at, "config.yaml"), []byte("name: torn\ntool_groups: web\n"), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	w.send(t, "POST", "/api/agents", `{"name":"fine"}`)
 	const why = "config.yaml, line 2: tool_groups must be a list of names"
 	for _, c := range []struct {
@@ -116,9 +109,7 @@ func TestBrokenAgentIsToldAndBreaksNothing(t *testing.T) {
 		{"PUT", "/api/agents/torn", `{"soul":"s"}`, 409, why},
 		{"DELETE", "/api/agents/torn", "", 204, ""},
 	} {
-		if a := w.send(t, c.method, c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.want) {
-			t.Errorf("%s %s: %d %s", c.method, c.path, a.status, a.body)
-		}
+		w.send(t, c.method, c.path, c.body).want(t, fmt.Sprintf("%s %s", c.method, c.path), c.status, c.want)
 	}
 }
 
@@ -140,9 +131,7 @@ func TestAgentsOfOthersAreNotThere(t *testing.T) {
 		{"POST", "/api/agents", `{"name":"mine"}`, 201, ""},
 	} {
 		a := w.send(t, c.method, c.path, c.body, "X-Owner", "eve")
-		if a.status != c.status || !strings.Contains(a.body, c.want) {
-			t.Errorf("%s %s: %d %s", c.method, c.path, a.status, a.body)
-		}
+		a.want(t, fmt.Sprintf("%s %s", c.method, c.path), c.status, c.want)
 	}
 }
 
@@ -155,7 +144,5 @@ func TestAgentsAPIIsOffUnlessOpened(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c[0], c[1], a.status, a.body)
 		}
 	}
-	if a := w.send(t, "GET", "/api/features", ""); !strings.Contains(a.body, `"agents_api":{"enabled":false}`) {
-		t.Error(a.body)
-	}
+	w.send(t, "GET", "/api/features", "").holds(t, "/api/features", `"agents_api":{"enabled":false}`)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // row is one request of a table and what its answer must have.
@@ -19,9 +21,7 @@ func (w *world) table(t *testing.T, rows []row, headers ...string) {
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			a := w.send(t, r.method, r.path, r.body, headers...)
-			if a.status != r.status || !strings.Contains(a.body, r.want) {
-				t.Errorf("%s %s = %d %.500s\nwant %d %s", r.method, r.path, a.status, a.body, r.status, r.want)
-			}
+			a.want(t, fmt.Sprintf("%s %s = \nwant %s", r.method, r.path, r.want), r.status, r.want)
 		})
 	}
 }
@@ -133,24 +133,16 @@ func TestAssistantsOptionsReachTheRunUnderItsOwn(t *testing.T) {
 				t.Errorf("%+v", run)
 			}
 			got := fmt.Sprint(run.Kwargs.Config, run.Kwargs.Context)
-			if got != fmt.Sprint(anyOf(t, c.config), anyOf(t, c.context)) {
-				t.Errorf("%s", got)
-			}
+			webtest.Same(t, "got", got, fmt.Sprint(anyOf(t, c.config), anyOf(t, c.context)))
 		})
 	}
 	a := w.send(t, "POST", "/threads/own/runs", `{"assistant_id":"nobody","input":{"messages":"x"}}`)
-	if a.status != 404 {
-		t.Errorf("unknown assistant: %d %s", a.status, a.body)
-	}
+	a.want(t, "unknown assistant", 404)
 	if th := w.ok(t, "GET", "/threads/own", ""); !strings.Contains(fmt.Sprint(th["metadata"]), "assistant_id:mine") {
 		t.Errorf("%v", th["metadata"])
 	}
-	if a := w.send(t, "DELETE", "/assistants/mine?delete_threads=true", ""); a.status != 204 {
-		t.Errorf("delete: %d %s", a.status, a.body)
-	}
-	if a := w.send(t, "GET", "/threads/own", ""); a.status != 404 {
-		t.Errorf("its thread is left: %s", a.body)
-	}
+	w.send(t, "DELETE", "/assistants/mine?delete_threads=true", "").want(t, "delete", 204)
+	w.send(t, "GET", "/threads/own", "").want(t, "its thread is left", 404)
 }
 
 func anyOf(t *testing.T, s string) any {
@@ -200,7 +192,5 @@ func TestOtherPeoplesThingsAreNotThere(t *testing.T) {
 		{"take the id of an assistant", "POST", "/assistants", `{"assistant_id":"a1","if_exists":"do_nothing"}`, 409, `exists`},
 		{"assistants", "POST", "/assistants/count", "", 200, `1`},
 	}, "X-Owner", "eve")
-	if a := w.send(t, "GET", "/threads/t1", ""); a.status != 200 {
-		t.Errorf("the owner's own thread: %d %s", a.status, a.body)
-	}
+	w.send(t, "GET", "/threads/t1", "").want(t, "the owner's own thread", 200)
 }

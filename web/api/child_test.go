@@ -10,6 +10,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/web/webtest"
 )
 
 // TestChildRunsAreForReadersOfSubgraphs: messages and updates of a run inside another one come
@@ -53,8 +54,6 @@ func TestChildRunsAreForReadersOfSubgraphs(t *testing.T) {
 			}
 		}
 		later := w.send(t, "GET", "/threads/t1/runs/"+runID(t, a.header)+"/stream", "")
-		if later.body != a.body {
-			t.Errorf("read later:\n%s\nlive:\n%s", later.body, a.body)
-		}
+		webtest.Same(t, "read later:\n\nlive", later.body, a.body)
 	}
 }

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 )
 
@@ -31,16 +30,10 @@ func TestCommandsAreRefusedNamingTheirPart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := w.send(t, "POST", "/threads/t1/runs", `{"command":`+c.command+`}`)
-			if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, c.where) {
-				t.Errorf("%d %s", a.status, a.body)
-			}
+			a.want(t, "the answer", http.StatusUnprocessableEntity, c.where)
 		})
 	}
 	a := w.send(t, "POST", "/api/threads/t1/runs", `{"command":{"update":{"nothing":1}}}`)
-	if a.status != http.StatusUnprocessableEntity {
-		t.Errorf("an unknown field: %d %s", a.status, a.body)
-	}
-	if a := w.send(t, "GET", "/threads/t1", ""); a.status != http.StatusNotFound {
-		t.Errorf("a refused run made its thread: %d %s", a.status, a.body)
-	}
+	a.want(t, "an unknown field", http.StatusUnprocessableEntity)
+	w.send(t, "GET", "/threads/t1", "").want(t, "a refused run made its thread", http.StatusNotFound)
 }

@@ -54,9 +54,7 @@ func TestCompactHidesAndSaysWhat(t *testing.T) {
 		status int
 	}{{`{"keep":{"type":"pages","value":2}}`, 422}, {`{"keep":{"type":"fraction","value":2}}`, 422}, {`[`, 422},
 		{``, 200}, {`{"force":false}`, 200}, {`{"agent_name":"nobody"}`, 422}, {`{"agent_name":"lead-agent"}`, 200}} {
-		if a := w.send(t, "POST", "/threads/t1/compact", c.body); a.status != c.status {
-			t.Errorf("%s: %d %s", c.body, a.status, a.body)
-		}
+		w.send(t, "POST", "/threads/t1/compact", c.body).want(t, c.body, c.status)
 	}
 	w.ok(t, "POST", "/threads", `{"thread_id":"empty"}`)
 	if got := w.ok(t, "POST", "/threads/empty/compact", ""); got["compacted"] != false {
@@ -65,7 +63,5 @@ func TestCompactHidesAndSaysWhat(t *testing.T) {
 	if off = true; w.send(t, "POST", "/threads/t1/compact", "").status != 409 {
 		t.Error("switched off is no conflict")
 	}
-	if a := w.send(t, "POST", "/threads/none/compact", ""); a.status != 404 {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	w.send(t, "POST", "/threads/none/compact", "").want(t, "/threads/none/compact", 404)
 }

@@ -12,9 +12,7 @@ func TestCopyIsAThreadOfItsOwn(t *testing.T) {
 	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":["go"]}}`)
 	for _, mount := range []string{"", "/api/langgraph", "/api"} {
 		c := w.send(t, "POST", mount+"/threads/t1/copy", "") // no body, as the SDKs send it
-		if c.status != http.StatusOK || !strings.Contains(c.body, `12345678901234567890`) {
-			t.Fatalf("%d %s", c.status, c.body)
-		}
+		c.must(t, "the answer", http.StatusOK, `12345678901234567890`)
 		copied := decode[map[string]any](t, c.body)
 		id := copied["thread_id"].(string)
 		if id == "t1" || copied["status"] != "idle" || copied["metadata"].(map[string]any)["thread_id"] != id {
@@ -27,9 +25,7 @@ func TestCopyIsAThreadOfItsOwn(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/threads/none/copy", "/api/threads/none/branches"} {
-		if a := w.send(t, "POST", path, `{"message_id":"x"}`); a.status != http.StatusNotFound {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
-		}
+		w.send(t, "POST", path, `{"message_id":"x"}`).want(t, path, http.StatusNotFound)
 	}
 }
 
@@ -66,8 +62,6 @@ func TestBranchesOfDeerFlow(t *testing.T) {
 		{"a message that is not there", `{"message_id":"nope"}`, 404},
 		{"a long title", `{"message_id":"h1","title":"` + strings.Repeat("x", 300) + `"}`, 422},
 	} {
-		if a := w.send(t, "POST", "/api/threads/t1/branches", c.body); a.status != c.status {
-			t.Errorf("%s: %d %s", c.name, a.status, a.body)
-		}
+		w.send(t, "POST", "/api/threads/t1/branches", c.body).want(t, c.name, c.status)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent/schedule"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // noon is when the clock of scheduled worlds stands.
@@ -32,14 +33,8 @@ func TestCronsAreCreatedFoundChangedAndDeleted(t *testing.T) {
 	id := free["cron_id"].(string)
 	got := fmt.Sprint(free["schedule"], free["timezone"], free["next_run_date"], free["end_time"], free["thread_id"],
 		free["enabled"], free["on_run_completed"], free["metadata"], free["user_id"])
-	if got !=
-		"30 9 * * 1-5Europe/Berlin2026-03-03T08:30:00.000Z2026-12-31T23:59:00.000Z<nil> truedeletemap[k:v] <nil>" {
-		t.Errorf("%s", got)
-	}
-	if p := fmt.Sprint(free["payload"]); !strings.Contains(p, "news") || !strings.Contains(p, "mode:pro") ||
-		strings.Contains(p, "schedule") {
-		t.Errorf("payload %s", p)
-	}
+	webtest.Same(t, "got", got, "30 9 * * 1-5Europe/Berlin2026-03-03T08:30:00.000Z2026-12-31T23:59:00.000Z<nil> truedeletemap[k:v] <nil>")
+	webtest.Holds(t, "payload", fmt.Sprint(free["payload"]), "news", "mode:pro", "!schedule")
 	own := w.ok(t, "POST", "/threads/t1/runs/crons", `{"assistant_id":"a1","schedule":"0 0 * * *","enabled":false}`)
 	if own["thread_id"] != "t1" || own["next_run_date"] != nil || own["on_run_completed"] != nil ||
 		own["assistant_id"] != "a1" {
@@ -85,9 +80,7 @@ func TestCronsAreCreatedFoundChangedAndDeleted(t *testing.T) {
 		{"somebody else's thread", "POST", "/threads/t1/runs/crons", `{"schedule":"0 0 * * *"}`, 404, `t1 not found`},
 	}, "X-Owner", "eve")
 	w.send(t, "DELETE", "/threads/t1", "")
-	if a := w.send(t, "POST", "/runs/crons/count", ""); a.body != "0" {
-		t.Errorf("the cron of a deleted thread is left: %s", a.body)
-	}
+	webtest.Same(t, "the cron of a deleted thread is left", w.send(t, "POST", "/runs/crons/count", "").body, "0")
 }
 
 func TestScheduledTasksAreCronsWithAPrompt(t *testing.T) {
@@ -98,10 +91,7 @@ func TestScheduledTasksAreCronsWithAPrompt(t *testing.T) {
 	id := daily["id"].(string)
 	got := fmt.Sprint(daily["title"], daily["prompt"], daily["context_mode"], daily["schedule_spec"], daily["status"],
 		daily["overlap_policy"], daily["next_run_at"], daily["run_count"], daily["assistant_id"], daily["thread_id"])
-	if got !=
-		"NewsWhat is new?fresh_thread_per_runmap[cron:0 9 * * *]enabledskip2026-03-03T01:00:00.000Z0lead_agent<nil>" {
-		t.Errorf("%s", got)
-	}
+	webtest.Same(t, "got", got, "NewsWhat is new?fresh_thread_per_runmap[cron:0 9 * * *]enabledskip2026-03-03T01:00:00.000Z0lead_agent<nil>")
 	once := w.ok(t, "POST", "/api/scheduled-tasks",
 		`{"title":"Later","prompt":"x","context_mode":"reuse_thread","thread_id":"t1","schedule_type":"once","schedule_spec":{"run_at":"2026-03-02T20:00"},"timezone":"Europe/Berlin"}`)
 	if once["next_run_at"] != "2026-03-02T19:00:00.000Z" || once["thread_id"] != "t1" ||

@@ -13,6 +13,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // gatewayRoutes are those of DeerFlow's gateway about models, threads, runs, assistants, files,
@@ -126,23 +127,16 @@ func TestModesOfDeerFlowsPage(t *testing.T) {
 		}
 		a := w.ok(t, "POST", "/api/threads/t1/runs/wait", body+`"input":{"messages":"hi"}}`)
 		got := a["messages"].([]any)[2].(map[string]any)["content"]
-		if got != c.want {
-			t.Errorf("%s: %v, want %s", c.body, got, c.want)
-		}
+		webtest.Same[any](t, c.body, got, c.want)
 	}
 }
 
 func TestHostsOpenToEverybodyAreTheOwnersBusiness(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
-	if a := w.send(t, "POST", "/threads", `{"thread_id":"t2"}`, "X-Owner", "eve"); a.status != http.StatusOK {
-		t.Fatal(a)
-	}
+	w.send(t, "POST", "/threads", `{"thread_id":"t2"}`, "X-Owner", "eve").must(t, "/threads", http.StatusOK)
 	open := func() int {
-		var out struct{ Decisions []json.RawMessage }
-		if err := json.Unmarshal([]byte(w.send(t, "GET", "/api/network", "").body), &out); err != nil {
-			t.Fatal(err)
-		}
+		out := webtest.Decode[struct{ Decisions []json.RawMessage }](t, w.send(t, "GET", "/api/network", "").body)
 		return len(out.Decisions)
 	}
 	w.ok(t, "POST", "/api/threads/t1/network", `{"host":"example.org","answer":"always"}`)
@@ -152,11 +146,7 @@ func TestHostsOpenToEverybodyAreTheOwnersBusiness(t *testing.T) {
 		{"look", "GET", "/api/network", "", 403, `owner`},
 		{"close", "DELETE", "/api/network?host=example.org", "", 403, `owner`},
 	}, "X-Owner", "eve")
-	if n := open(); n != 1 {
-		t.Errorf("%d hosts are open", n)
-	}
+	webtest.Same(t, "hosts are open", open(), 1)
 	w.ok(t, "DELETE", "/api/network?host=example.org", "")
-	if n := open(); n != 0 {
-		t.Errorf("%d hosts are open", n)
-	}
+	webtest.Same(t, "hosts are open", open(), 0)
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/labstack/echo/v4"
@@ -14,6 +13,7 @@ import (
 	"fawn/web/gateway"
 	"fawn/web/openapi"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // shape is a route without the names of its parameters.
@@ -68,9 +68,7 @@ func TestEveryRouteIsDescribedAndEveryDescriptionHasARoute(t *testing.T) {
 
 func TestTheDocumentHoldsTogether(t *testing.T) {
 	b, err := spec().JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	doc := decode[struct {
 		OpenAPI    string                               `json:"openapi"`
 		Paths      map[string]map[string]map[string]any `json:"paths"`
@@ -98,9 +96,7 @@ func TestTheDocumentHoldsTogether(t *testing.T) {
 		}
 	}
 	for name := range doc.Components.Schemas {
-		if !strings.Contains(string(b), `/schemas/`+name+`"`) {
-			t.Errorf("nothing points at %s", name)
-		}
+		webtest.Holds(t, "nothing points at "+name, string(b), `/schemas/`+name+`"`)
 	}
 	again, err := spec().JSON()
 	if err != nil || string(again) != string(b) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // names are the events of a stream with their values' numbers of messages, in order.
@@ -28,13 +30,9 @@ func TestDurabilityExitLeavesOneCheckpoint(t *testing.T) {
 	for _, asked := range []string{`"durability":"exit"`, `"checkpoint_during":false`} {
 		w := open(t, toolAgent())
 		a := w.send(t, "POST", "/threads/t1/runs/stream", modes+","+asked+"}")
-		if got := names(t, a.body); got != want {
-			t.Errorf("%s: stream\n%s\nwant\n%s", asked, got, want)
-		}
+		webtest.Same(t, fmt.Sprintf("%s: stream", asked), names(t, a.body), want)
 		again := w.send(t, "GET", a.header.Get("Content-Location")+"/stream?stream_mode=values", "").body
-		if got := names(t, again); got != "metadata values1 values2 values3 values4 end" {
-			t.Errorf("%s: joined: %s", asked, got)
-		}
+		webtest.Same(t, fmt.Sprintf("%s: joined", asked), names(t, again), "metadata values1 values2 values3 values4 end")
 		first := decode[[]map[string]any](t, w.send(t, "POST", "/threads/t1/history", "").body)
 		if len(first) != 1 || first[0]["parent_checkpoint"] != nil ||
 			len(first[0]["values"].(map[string]any)["messages"].([]any)) != 4 {
@@ -54,9 +52,7 @@ func TestDurabilityExitLeavesOneCheckpoint(t *testing.T) {
 func TestDurabilityIsChecked(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	a := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"hi"},"durability":"none"}`)
-	if a.status != 422 || !strings.Contains(a.body, "durability") {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	a.want(t, "the answer", 422, "durability")
 	for _, d := range []string{"sync", "async"} {
 		w.ok(t, "POST", "/threads/"+d+"/runs/wait", `{"input":{"messages":"hi"},"durability":"`+d+`"}`)
 		if n := len(w.ids(t, d, "")); n < 2 {

@@ -8,18 +8,15 @@ import (
 	"testing"
 
 	"fawn/sandbox/files"
+	"fawn/web/webtest"
 )
 
 func TestATextArtifactIsReplacedByItsHash(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
-	if err := w.dirs.Create("t1"); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.dirs.Create("t1"))
 	at := filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "a.md")
-	if err := os.WriteFile(at, []byte("one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(at, []byte("one"), 0o600))
 	body := func(text, was string) string {
 		return fmt.Sprintf(`{"content":%q,"expected_sha256":%q}`, text, files.Sum([]byte(was)))
 	}
@@ -42,9 +39,7 @@ func TestATextArtifactIsReplacedByItsHash(t *testing.T) {
 		{"/threads/t1/artifacts/mnt/user-data/outputs/%2e%2e/%2e%2e/%2e%2e/secret", body("x", "y"), 403},
 		{"/threads/none/artifacts/mnt/user-data/outputs/a.md", body("x", "y"), 404},
 	} {
-		if a := w.send(t, "PUT", c.path, c.body); a.status != c.status {
-			t.Errorf("%s %.60s: %d %s, want %d", c.path, c.body, a.status, a.body, c.status)
-		}
+		w.send(t, "PUT", c.path, c.body).want(t, fmt.Sprintf("%s %.60s", c.path, c.body), c.status)
 	}
 	if b, err := os.ReadFile(at); err != nil || string(b) != "zwei\n" {
 		t.Errorf("%q %v", b, err)

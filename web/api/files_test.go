@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fawn/uploads"
+	"fawn/web/webtest"
 )
 
 // form makes a multipart body of name, content pairs.
@@ -23,14 +24,10 @@ func form(t *testing.T, parts ...string) (body, contentType string) {
 	m := multipart.NewWriter(&b)
 	for i := 0; i+1 < len(parts); i += 2 {
 		p, err := m.CreateFormFile("files", parts[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		io.WriteString(p, parts[i+1])
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, m.Close())
 	return b.String(), m.FormDataContentType()
 }
 
@@ -38,28 +35,19 @@ func TestUploadsLiveInTheirThread(t *testing.T) {
 	w := open(t, sayAgent("hi"), withUploads(uploads.Config{MaxFiles: 2, MaxFileSize: 1000, MaxTotalSize: 1500}))
 	body, kind := form(t, "a b.txt", "hello", "../../évil.md", "# x")
 	a := w.send(t, "POST", "/api/threads/t1/uploads", body, "Content-Type", kind)
-	if a.status != 200 ||
-		!strings.Contains(a.body, `"artifact_url":"/api/threads/t1/artifacts/mnt/user-data/uploads/a%20b.txt"`) ||
-		!strings.Contains(a.body, `"filename":"évil.md"`) ||
-		!strings.Contains(a.body, `"message":"Successfully uploaded 2 file(s)"`) {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	a.must(t, "the answer", 200,
+		`"artifact_url":"/api/threads/t1/artifacts/mnt/user-data/uploads/a%20b.txt"`, `"filename":"évil.md"`,
+		`"message":"Successfully uploaded 2 file(s)"`)
 	list := w.ok(t, "GET", "/threads/t1/uploads/list", "")
 	if list["count"] != 2.0 {
 		t.Errorf("list = %v", list)
 	}
 	for _, f := range list["files"].([]any) {
-		if b := w.send(t, "GET", f.(map[string]any)["artifact_url"].(string), ""); b.status != 200 {
-			t.Errorf("%v: %d %s", f, b.status, b.body)
-		}
+		w.send(t, "GET", f.(map[string]any)["artifact_url"].(string), "").want(t, f, 200)
 	}
 	got := w.send(t, "GET", "/api/threads/t1/uploads/limits", "").body
-	if got != `{"max_files":2,"max_file_size":1000,"max_total_size":1500}` {
-		t.Errorf("limits = %s", got)
-	}
-	if got := w.send(t, "GET", "/threads/other/uploads/list", "").body; got != `{"files":[],"count":0}` {
-		t.Errorf("empty list = %s", got)
-	}
+	webtest.Same(t, "limits", got, `{"max_files":2,"max_file_size":1000,"max_total_size":1500}`)
+	webtest.Same(t, "empty list", w.send(t, "GET", "/threads/other/uploads/list", "").body, `{"files":[],"count":0}`)
 	for _, c := range []struct {
 		name   string
 		status int
@@ -85,10 +73,7 @@ func TestUploadsLiveInTheirThread(t *testing.T) {
 		{"total", []string{"a", strings.Repeat("x", 900), "b", strings.Repeat("x", 900)}, 413, "Total upload size too large"},
 	} {
 		body, kind := form(t, c.parts...)
-		if a := w.send(t, "POST", "/threads/t1/uploads", body, "Content-Type", kind); a.status != c.status ||
-			!strings.Contains(a.body, c.want) {
-			t.Errorf("%s: %d %s", c.name, a.status, a.body)
-		}
+		w.send(t, "POST", "/threads/t1/uploads", body, "Content-Type", kind).want(t, c.name, c.status, c.want)
 	}
 	if a := w.send(t, "POST", "/threads/t1/uploads", "x", "Content-Type", "text/plain"); a.status != 400 ||
 		a.body != `{"detail":"No files provided"}` {
@@ -117,9 +102,7 @@ func TestHugeUploadIsRefusedAtOnce(t *testing.T) {
 	for _, length := range []int64{200<<20 + int64(len(head)), -1} {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/threads/t1/uploads",
 			io.MultiReader(strings.NewReader(head), &endless{200 << 20}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		req.ContentLength = length
 		req.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 		start := time.Now()
@@ -141,34 +124,24 @@ func TestHugeUploadIsRefusedAtOnce(t *testing.T) {
 
 func TestArtifacts(t *testing.T) {
 	w := open(t, sayAgent("hi"))
-	if err := w.dirs.Create("t1"); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.dirs.Create("t1"))
 	root := filepath.Join(w.dirs.Root, "threads/t1/user-data")
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
 	for name, text := range map[string]string{"demo/SKILL.md": "# demo", "demo/page.html": "<script>1</script>"} {
 		f, err := z.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		io.WriteString(f, text)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, z.Close())
 	for name, data := range map[string]string{"outputs/report é.md": "# Report",
 		"outputs/page.html": "<html><script>alert(1)</script></html>",
 		"outputs/pic.svg":   `<svg xmlns="http://www.w3.org/2000/svg"/>`, "outputs/data.bin": "\x00\x01\x02",
 		"outputs/paper.pdf": "%PDF-1.7\n", "outputs/page.txt": "<html><script>alert(1)</script></html>",
 		"outputs/x.skill": archive.String(), "outputs/y.skill": "no zip", "outputs/empty": ""} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(filepath.Join(root, name), []byte(data), 0o600))
 	}
-	if err := os.Symlink("/etc/hostname", filepath.Join(root, "outputs/link")); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.Symlink("/etc/hostname", filepath.Join(root, "outputs/link")))
 	base := "/api/threads/t1/artifacts/"
 	for _, c := range []struct {
 		path   string
@@ -199,9 +172,7 @@ func TestArtifacts(t *testing.T) {
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			a := w.send(t, "GET", base+c.path, "")
-			if a.status != c.status || !strings.Contains(a.body, c.want) {
-				t.Fatalf("%d %s", a.status, a.body)
-			}
+			a.must(t, "the answer", c.status, c.want)
 			if c.status != 200 {
 				return
 			}
@@ -225,17 +196,10 @@ func TestArtifacts(t *testing.T) {
 	if a.status != 206 || a.body != "Rep" || a.header.Get("Content-Range") != "bytes 2-4/8" {
 		t.Errorf("range: %d %q %v", a.status, a.body, a.header)
 	}
-	if a := w.send(t, "GET", path, "", "Range", "bytes=90-"); a.status != 416 {
-		t.Errorf("range past the end: %d", a.status)
-	}
+	w.send(t, "GET", path, "", "Range", "bytes=90-").want(t, "range past the end", 416)
 	if a := w.send(t, "HEAD", path, ""); a.status != 200 || a.body != "" || a.header.Get("Content-Length") != "8" {
 		t.Errorf("HEAD: %d %v", a.status, a.header)
 	}
-	if a := w.send(t, "GET", "/threads/none/artifacts/mnt/user-data/outputs/x", ""); a.status != 404 {
-		t.Errorf("no folder: %d %s", a.status, a.body)
-	}
-	if a := w.send(t, "GET", fmt.Sprintf("/threads/none/artifacts/%s", "mnt/user-data/..%2F..%2Fx"),
-		""); a.status != 403 {
-		t.Errorf("escape without a folder: %d %s", a.status, a.body)
-	}
+	w.send(t, "GET", "/threads/none/artifacts/mnt/user-data/outputs/x", "").want(t, "no folder", 404)
+	w.send(t, "GET", fmt.Sprintf("/threads/none/artifacts/%s", "mnt/user-data/..%2F..%2Fx"), "").want(t, "escape without a folder", 403)
 }

@@ -19,9 +19,7 @@ func TestStorageOfAThread(t *testing.T) {
 	read := func() storage {
 		t.Helper()
 		a := w.send(t, "GET", "/threads/t1/storage", "")
-		if a.status != 200 {
-			t.Fatalf("%d %s", a.status, a.body)
-		}
+		a.must(t, "the answer", 200)
 		return decode[storage](t, a.body)
 	}
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
@@ -48,7 +46,5 @@ func TestStorageOfAThread(t *testing.T) {
 		c["title"] != (rows{Versions: 1, Bytes: int64(len(`"weather"`))}) {
 		t.Errorf("channels: %+v", c)
 	}
-	if a := w.send(t, "GET", "/threads/none/storage", ""); a.status != 404 {
-		t.Errorf("an unknown thread: %d %s", a.status, a.body)
-	}
+	w.send(t, "GET", "/threads/none/storage", "").want(t, "an unknown thread", 404)
 }

@@ -1,9 +1,12 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // openInterrupt is the id GET state tells of the thread's only open question, which GET
@@ -15,9 +18,7 @@ func openInterrupt(t *testing.T, w *world, thread string) string {
 		t.Fatalf("%d open questions", len(list))
 	}
 	id := list[0].(map[string]any)["id"].(string)
-	if a := w.send(t, "GET", "/threads/"+thread, ""); !strings.Contains(a.body, id) {
-		t.Errorf("GET thread tells another id than %s: %s", id, a.body)
-	}
+	w.send(t, "GET", "/threads/"+thread, "").holds(t, "GET thread tells another id than "+id, id)
 	return id
 }
 
@@ -28,9 +29,7 @@ func TestAQuestionKeepsItsID(t *testing.T) {
 		w.send(t, "POST", "/threads/t1/runs/stream",
 			`{"input":{"messages":"paint it"},"stream_mode":["updates"]}`).body)
 	id := openInterrupt(t, w, "t1")
-	if told := frames[len(frames)-2].data; !strings.Contains(told, id) {
-		t.Errorf("the stream tells %s, the state %s", told, id)
-	}
+	webtest.Holds(t, "the stream tells , the state "+id, frames[len(frames)-2].data, id)
 	for what, write := range map[string]func() error{
 		"a late title": func() error { return w.m.Retitle(t.Context(), "t1", "", "Painting") },
 		"a rename":     func() error { w.ok(t, "POST", "/threads/t1/state", `{"values":{"title":"Red"}}`); return nil },
@@ -38,12 +37,8 @@ func TestAQuestionKeepsItsID(t *testing.T) {
 		"artifacts":    func() error { w.ok(t, "POST", "/threads/t1/state", `{"values":{"artifacts":["a.txt"]}}`); return nil },
 		"a null run":   func() error { w.ok(t, "POST", "/threads/t1/runs/wait", `{"input":null}`); return nil },
 	} {
-		if err := write(); err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-		if now := openInterrupt(t, w, "t1"); now != id {
-			t.Errorf("%s made %s of %s", what, now, id)
-		}
+		webtest.OK(t, write(), what)
+		webtest.Same(t, fmt.Sprintf("%s made of", what), openInterrupt(t, w, "t1"), id)
 	}
 	values := w.ok(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":{"`+id+`":"blue"}}}`)
 	if last := values["messages"].([]any)[4].(map[string]any); last["content"] != "Blue it is." {
@@ -60,9 +55,7 @@ func TestAnAnswerToNoQuestionIsRefused(t *testing.T) {
 	before := w.send(t, "GET", "/threads/t1/runs", "").body
 	for _, how := range []string{"runs", "runs/wait", "runs/stream"} {
 		a := w.send(t, "POST", "/threads/t1/"+how, `{"command":{"resume":{"`+stale+`":"blue"}}}`)
-		if a.status != http.StatusNotFound || !strings.Contains(a.body, stale) || !strings.Contains(a.body, id) {
-			t.Errorf("%s: %d %s", how, a.status, a.body)
-		}
+		a.want(t, how, http.StatusNotFound, stale, id)
 	}
 	for _, cmd := range []string{
 		`"input.respond","params":{"namespace":[],"interrupt_id":"` + stale + `","response":"blue"}`,
@@ -73,18 +66,11 @@ func TestAnAnswerToNoQuestionIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", cmd, out)
 		}
 	}
-	if after := w.send(t, "GET", "/threads/t1/runs", "").body; after != before {
-		t.Errorf("a refused answer made a run: %s", after)
-	}
+	webtest.Same(t, "a refused answer made a run", w.send(t, "GET", "/threads/t1/runs", "").body, before)
 	w.ok(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":"blue"}}`)
 	a := w.send(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":{"`+id+`":"blue"}}}`)
-	if a.status != http.StatusNotFound || !strings.Contains(a.body, "no question is open") {
-		t.Errorf("answered twice: %d %s", a.status, a.body)
-	}
-	if a := w.send(t, "POST", "/threads/new/runs",
-		`{"command":{"resume":{"`+id+`":"blue"}}}`); a.status != http.StatusNotFound {
-		t.Errorf("on a thread that is not there: %d %s", a.status, a.body)
-	}
+	a.want(t, "answered twice", http.StatusNotFound, "no question is open")
+	w.send(t, "POST", "/threads/new/runs", `{"command":{"resume":{"`+id+`":"blue"}}}`).want(t, "on a thread that is not there", http.StatusNotFound)
 }
 
 // TestInboxesSeeAndAnswerQuestions reads a question as inboxes for LangChain's requests do, in a search, and answers it
@@ -127,13 +113,9 @@ func TestInboxesSeeAndAnswerQuestions(t *testing.T) {
 			}
 		}
 		light := w.send(t, "POST", "/api/threads/search", `{}`).body
-		if !strings.Contains(light, `"interrupts":{}`) || strings.Contains(light, "paint it") {
-			t.Errorf("the row of DeerFlow's gateway is %s", light)
-		}
+		webtest.Holds(t, "the row of DeerFlow's gateway", light, `"interrupts":{}`, "!paint it")
 		values := w.ok(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":`+c.resume+`}}`)
 		messages := values["messages"].([]any)
-		if said := messages[len(messages)-2].(map[string]any)["content"]; said != c.says {
-			t.Errorf("%s became %v, want %q", c.resume, said, c.says)
-		}
+		webtest.Same[any](t, fmt.Sprintf("%s became", c.resume), messages[len(messages)-2].(map[string]any)["content"], c.says)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/runs"
+	"fawn/web/webtest"
 )
 
 // hangAgent says something and waits to be cancelled; later it answers.
@@ -28,9 +29,7 @@ func until(t *testing.T, r *bufio.Reader, event string) {
 	t.Helper()
 	for {
 		line, err := r.ReadString('\n')
-		if err != nil {
-			t.Fatalf("no %s event: %v", event, err)
-		}
+		webtest.OK(t, err, fmt.Sprintf("no %s event", event))
 		if strings.TrimSpace(line) == "event: "+event {
 			return
 		}
@@ -76,9 +75,7 @@ func TestDisconnectCancelsOnlyWhenAsked(t *testing.T) {
 			if r, err := w.db.Run(t.Context(), id); err != nil || r.Status != runs.Running {
 				t.Fatalf("%+v %v", r, err)
 			}
-			if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel?wait=1", ""); a.status != 204 {
-				t.Fatal(a)
-			}
+			w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel?wait=1", "").must(t, "/threads/t1/runs/"+id+"/cancel?wait=1", 204)
 		})
 	}
 }
@@ -95,16 +92,10 @@ func TestCancelKeepsWhatWasSaid(t *testing.T) {
 		t.Fatalf("%d %q", a.status, a.body)
 	}
 	rest, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	_, rest2, _ := strings.Cut(string(rest), "\n\n")
-	if got := events(frames(t, rest2)); got != "updates values end" {
-		t.Errorf("after the cancel: %s", got)
-	}
-	if !strings.Contains(rest2, "half an ") {
-		t.Error("the partial answer is gone")
-	}
+	webtest.Same(t, "after the cancel", events(frames(t, rest2)), "updates values end")
+	webtest.Holds(t, "the partial answer is gone", rest2, "half an ")
 	state := w.ok(t, "GET", "/threads/t1/state", "")
 	if fmt.Sprint(state["next"]) != "[model]" {
 		t.Errorf("next = %v", state["next"])
@@ -114,9 +105,7 @@ func TestCancelKeepsWhatWasSaid(t *testing.T) {
 	}
 	for q, want := range map[string]int{"?wait=0": 202, "?wait=1": 204, "?wait=maybe": 422, "?action=rollback": 409,
 		"?action=x": 422} {
-		if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel"+q, ""); a.status != want {
-			t.Errorf("again %s: %d %s", q, a.status, a.body)
-		}
+		w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel"+q, "").want(t, "again "+q, want)
 	}
 	// A run without input goes on; its first values are the state it goes on from.
 	fs := frames(t, w.send(t, "POST", "/threads/t1/runs/stream", `{"input":null,"stream_mode":"values"}`).body)
@@ -125,9 +114,7 @@ func TestCancelKeepsWhatWasSaid(t *testing.T) {
 		t.Errorf("continued: %s", got)
 	}
 	run := w.ok(t, "GET", "/threads/t1/runs/"+id, "")
-	if run["status"] != "interrupted" {
-		t.Errorf("run = %v", run["status"])
-	}
+	webtest.Same(t, "run", run["status"], "interrupted")
 }
 
 func TestNothingToRunSucceedsWithUnchangedValues(t *testing.T) {
@@ -140,9 +127,7 @@ func TestNothingToRunSucceedsWithUnchangedValues(t *testing.T) {
 		}
 	}
 	got := events(frames(t, w.send(t, "POST", "/threads/t1/runs/stream", `{"input":null}`).body))
-	if got != "metadata values end" {
-		t.Error(got)
-	}
+	webtest.Same(t, "got", got, "metadata values end")
 }
 
 func TestQueuedRunsKeepTheirStreamsAliveAndStartInOrder(t *testing.T) {
@@ -167,25 +152,19 @@ func TestQueuedRunsKeepTheirStreamsAliveAndStartInOrder(t *testing.T) {
 		a.body != `{"detail":"Thread t1 already has an active run"}` || a.header.Get("Content-Location") != "" {
 		t.Errorf("reject: %d %s", a.status, a.body)
 	}
-	if a := w.send(t, "POST", "/api/threads/t1/runs/stream", `{"input":{"messages":"4"}}`); a.status != 409 {
-		t.Errorf("native default: %d %s", a.status, a.body)
-	}
+	w.send(t, "POST", "/api/threads/t1/runs/stream", `{"input":{"messages":"4"}}`).want(t, "native default", 409)
 	if a := w.send(t, "POST", "/threads/t1/state", `{"values":{"title":"x"}}`); a.status != 409 ||
 		a.body != `{"detail":"Thread is busy"}` {
 		t.Errorf("state of a busy thread: %d %s", a.status, a.body)
 	}
 	close(gate)
 	rest, err := io.ReadAll(second.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	for strings.HasPrefix(string(rest), ":") {
 		_, after, _ := strings.Cut(string(rest), "\n")
 		rest = []byte(after)
 	}
-	if got := events(frames(t, string(rest))); got != "metadata values values end" {
-		t.Error(got)
-	}
+	webtest.Same(t, "got", events(frames(t, string(rest))), "metadata values values end")
 	joined := w.send(t, "GET", "/threads/t1/runs/"+runID(t, third.header)+"/join", "")
 	var texts []string
 	for _, m := range decode[struct {
@@ -195,9 +174,7 @@ func TestQueuedRunsKeepTheirStreamsAliveAndStartInOrder(t *testing.T) {
 	}](t, joined.body).Messages {
 		texts = append(texts, m.Content)
 	}
-	if got := strings.Join(texts, " "); got != "1 one 2 two 3 three" {
-		t.Error(got)
-	}
+	webtest.Same(t, " ", strings.Join(texts, " "), "1 one 2 two 3 three")
 }
 
 // TestAStoppingServerCutsStreamsOff, whether its runs have been let go of by then or not: the run goes on, so nobody
@@ -237,9 +214,7 @@ func TestAStoppingServerCutsStreamsOff(t *testing.T) {
 			if name == "drained" {
 				return
 			}
-			if a := w.send(t, "GET", "/threads/t1/runs/"+id+"/stream", ""); a.status != http.StatusServiceUnavailable {
-				t.Errorf("who comes back gets %d %s", a.status, a.body)
-			}
+			w.send(t, "GET", "/threads/t1/runs/"+id+"/stream", "").want(t, "who comes back gets", http.StatusServiceUnavailable)
 		})
 	}
 }
@@ -254,9 +229,7 @@ func TestTooManyReadersAreToldWhenToComeBack(t *testing.T) {
 	if a.status != 503 || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "server.max_readers") {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
-	if a := w.send(t, "GET", "/threads/t2", ""); a.status != 404 {
-		t.Errorf("a refused stream left a thread behind: %s", a.body)
-	}
+	w.send(t, "GET", "/threads/t2", "").want(t, "a refused stream left a thread behind", 404)
 }
 
 func TestSlowReaderGetsEverything(t *testing.T) {
@@ -273,9 +246,7 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 		t.Fatalf("%+v %v", r, err)
 	}
 	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	n := 0
 	for _, f := range frames(t, string(b)) {
 		if f.event == "messages" && n < len(words) {
@@ -285,9 +256,7 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 			n++
 		}
 	}
-	if n != len(words) {
-		t.Errorf("%d of %d words", n, len(words))
-	}
+	webtest.Same(t, "of … words", n, len(words))
 }
 
 func TestInterruptStrategyTakesOver(t *testing.T) {
@@ -298,18 +267,12 @@ func TestInterruptStrategyTakesOver(t *testing.T) {
 	until(t, bufio.NewReader(res.Body), "messages")
 	second := w.send(t, "POST", "/threads/t1/runs/wait",
 		`{"input":{"messages":"two"},"multitask_strategy":"interrupt"}`)
-	for _, want := range []string{"one", "half an ", "two", "whole."} {
-		if !strings.Contains(second.body, want) {
-			t.Errorf("%q is not in %s", want, second.body)
-		}
-	}
+	second.holds(t, "the answer", "one", "half an ", "two", "whole.")
 	if r, err := w.db.Run(t.Context(), runID(t, res.Header)); err != nil || r.Status != runs.Interrupted {
 		t.Errorf("first run: %+v %v", r, err)
 	}
 	a := w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"},"multitask_strategy":"roll back"}`)
-	if a.status != 422 {
-		t.Errorf("unknown strategy: %d %s", a.status, a.body)
-	}
+	a.want(t, "unknown strategy", 422)
 }
 
 func TestStreamOfARunThatNeverStartedEnds(t *testing.T) {
@@ -318,9 +281,7 @@ func TestStreamOfARunThatNeverStartedEnds(t *testing.T) {
 	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"two"}}`)
 	defer res.Body.Close()
 	id := runID(t, res.Header)
-	if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel?wait=1", ""); a.status != 204 {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel?wait=1", "").must(t, "/threads/t1/runs/"+id+"/cancel?wait=1", 204)
 	b, err := io.ReadAll(res.Body)
 	if err != nil || events(frames(t, string(b))) != "end" {
 		t.Errorf("%s %v", b, err)

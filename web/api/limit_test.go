@@ -1,9 +1,12 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestARunMayFailAtItsLimit: the caller has the choice between a last answer and the error
@@ -23,23 +26,15 @@ func TestARunMayFailAtItsLimit(t *testing.T) {
 			!strings.Contains(failed.data, "Recursion limit of 1 reached") {
 			t.Errorf("%s: %+v", config, failed)
 		}
-		if a := w.send(t, "GET", "/threads/t1/state", ""); !strings.Contains(a.body, `"next":["tools"]`) {
-			t.Errorf("%s: %s", config, a.body)
-		}
+		w.send(t, "GET", "/threads/t1/state", "").holds(t, config, `"next":["tools"]`)
 		values := w.ok(t, "POST", "/threads/t1/runs/wait", `{"assistant_id":"lead_agent","input":null}`)
-		if n := len(values["messages"].([]any)); n != 4 {
-			t.Errorf("%s: %d messages behind a run that went on", config, n)
-		}
+		webtest.Same(t, fmt.Sprintf("%s: messages behind a run that went on", config), len(values["messages"].([]any)), 4)
 	}
 	w := open(t, toolAgent())
 	a := w.send(t, "POST", "/threads/t1/runs/wait",
 		`{"assistant_id":"lead_agent","input":{"messages":"weather"},"config":{"recursion_limit":1}}`)
-	if strings.Contains(a.body, "__error__") {
-		t.Errorf("without the key: %s", a.body)
-	}
+	a.holds(t, "without the key", "!__error__")
 	a = w.send(t, "POST", "/threads/t1/runs/wait",
 		`{"assistant_id":"lead_agent","input":{"messages":"x"},"config":{"on_recursion_limit":"maybe"}}`)
-	if a.status != http.StatusBadRequest || !strings.Contains(a.body, "answer or error") {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	a.want(t, "the answer", http.StatusBadRequest, "answer or error")
 }

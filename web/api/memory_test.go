@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"fawn/agent/config"
 	"fawn/memory"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // withMemory keeps a memory of at most ten facts. memory.json lies in the data folder.
@@ -69,17 +71,11 @@ func TestMemoryOverREST(t *testing.T) {
 		{"DELETE", "/api/memory", "", 200, `"revision":7,"lastUpdated":"2027-01-15T08:00:00.000Z",` + blankMemory},
 		{"POST", "/api/memory/reload", "", 200, `"facts":[]`},
 	} {
-		if a := w.send(t, c.method, c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.want) ||
-			strings.Contains(a.body, "sk-secret") {
-			t.Errorf("%s %s %.200s\ngot  %d %.900s\nwant %d %s", c.method, c.path, c.body, a.status, a.body,
-				c.status, c.want)
-		}
+		w.send(t, c.method, c.path, c.body).want(t, fmt.Sprintf("%s %s %.200s\ngot \nwant %s", c.method, c.path, c.body, c.want), c.status, c.want, "!sk-secret")
 	}
 	path := filepath.Join(w.dirs.Root, "memory.json")
 	for body, want := range map[string]int{full: 200, "{": 500} {
-		if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(path, []byte(body), 0o600))
 		a := w.send(t, "POST", "/api/memory/reload", "")
 		if a.status != want || want == 200 && !strings.Contains(a.body, "Uses Rust") ||
 			want == 500 && !strings.Contains(a.body, "memory.json can't be read") {
@@ -94,9 +90,7 @@ func TestNoRoomForAFact(t *testing.T) {
 		w.ok(t, "POST", "/api/memory/facts", `{"content":"fact `+word+`","confidence":0.9}`)
 	}
 	a := w.send(t, "POST", "/api/memory/facts", `{"content":"a guess"}`)
-	if a.status != 409 || !strings.Contains(a.body, "no room") {
-		t.Error(a)
-	}
+	a.want(t, "the answer", 409, "no room")
 }
 
 // TestMemoryOfOthersIsNotThere, nor can they take in the file of who runs the installation.
@@ -121,13 +115,9 @@ func TestMemoryOfOthersIsNotThere(t *testing.T) {
 		{"DELETE", "/api/threads/t/memory", "", 404, ""},
 	} {
 		a := w.send(t, c.method, c.path, c.body, "X-Owner", "eve")
-		if a.status != c.status || !strings.Contains(a.body, c.want) {
-			t.Errorf("%s %s: %d %s", c.method, c.path, a.status, a.body)
-		}
+		a.want(t, fmt.Sprintf("%s %s", c.method, c.path), c.status, c.want)
 	}
-	if a := w.send(t, "GET", "/api/memory", ""); !strings.Contains(a.body, "Uses Rust") {
-		t.Error(a.body)
-	}
+	w.send(t, "GET", "/api/memory", "").holds(t, "/api/memory", "Uses Rust")
 }
 
 func TestMemoryOfAThread(t *testing.T) {
@@ -147,12 +137,8 @@ func TestMemoryOfAThread(t *testing.T) {
 		{"DELETE", "", 200, `{"enabled":true,"facts":0}`},
 	} {
 		a := w.send(t, c.method, "/api/threads/t/memory", c.body)
-		if a.status != c.status || !strings.Contains(a.body, c.want) {
-			t.Errorf("%s %s: %d %s", c.method, c.body, a.status, a.body)
-		}
+		a.want(t, fmt.Sprintf("%s %s", c.method, c.body), c.status, c.want)
 	}
 	a := w.send(t, "GET", "/api/memory", "")
-	if strings.Contains(a.body, `"one"`) || !strings.Contains(a.body, `"two"`) {
-		t.Error(a.body)
-	}
+	a.holds(t, "the answer", `!"one"`, `"two"`)
 }

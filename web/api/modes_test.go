@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // TestGoldenModes records a turn with a tool call in each stream mode that shows what the
@@ -65,9 +66,7 @@ func TestToolsModeTellsOutputAndFailures(t *testing.T) {
 	}
 	want := []string{`on_tool_start c1 talk {"a":1}`, `on_tool_event c1 talk half way`, `on_tool_end c1 talk said it`,
 		`on_tool_start c2 fails {}`, `on_tool_error c2 fails no luck`}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("tools:\n%s", strings.Join(got, "\n"))
-	}
+	webtest.Same(t, "tools", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }
 
 func TestTasksModeTellsTheTaskAnErrorEnded(t *testing.T) {
@@ -118,17 +117,13 @@ func TestCallbacksCarryTheirInputs(t *testing.T) {
 	for at, want := range map[string]string{
 		"on_tool_start talk": `{"a":1}`, "on_tool_end talk": `{"a":1}`, "on_tool_start fails": `{}`, "on_tool_error fails": `{}c2`,
 	} {
-		if got[at] != want {
-			t.Errorf("%s: %s, want %s", at, got[at], want)
-		}
+		webtest.Same(t, at, got[at], want)
 	}
 	for at, want := range map[string]string{
 		"on_chat_model_start ChatModel": `"said it"`, "on_chat_model_end ChatModel": `"said it"`, "on_chain_end model": `"no luck"`,
 		"on_chain_end tools": `"go"`, "on_chain_end LangGraph": `{"messages":["go"]}`,
 	} {
-		if !strings.Contains(got[at], want) {
-			t.Errorf("%s: the input %s lacks %s", at, got[at], want)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s: the input lacks %s", at, want), got[at], want)
 	}
 	var ids []string
 	for _, f := range frames(t, a.body) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/web/httpx"
+	"fawn/web/webtest"
 )
 
 var modeNames = []string{"values", "updates", "messages-tuple", "messages", "custom", "tasks", "checkpoints", "debug",
@@ -66,9 +67,7 @@ func TestEverySetOfModesHasFramesOfItsOwn(t *testing.T) {
 	replay := func(n int, names []string, after string) []frame {
 		t.Helper()
 		rec := httptest.NewRecorder()
-		if err := w.api.Replay(t.Context(), rec, ids[n], names, after); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, w.api.Replay(t.Context(), rec, ids[n], names, after))
 		return frames(t, rec.Body.String())
 	}
 	for n, id := range ids {

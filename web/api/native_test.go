@@ -9,6 +9,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // turn is a message of the lists DeerFlow's gateway has.
@@ -86,22 +87,16 @@ func TestMessagesOfAConversation(t *testing.T) {
 		}
 		cursor = fmt.Sprint("&before_seq=", *p.Next)
 	}
-	if seen != turnsOf(all) {
-		t.Errorf("pages %s\nwhole %s", seen, turnsOf(all))
-	}
+	webtest.Same(t, "pages \nwhole", seen, turnsOf(all))
 	own := decode[pageOf](t, w.send(t, "GET", "/api/threads/t1/runs/"+last+"/messages", "").body)
 	for _, one := range own.Data {
-		if *one.Run != last {
-			t.Errorf("a message of %s", *one.Run)
-		}
+		webtest.Same(t, "a message of", *one.Run, last)
 	}
 	if len(own.Data) == 0 || own.Data[0].Type != "llm.human.input" || own.More {
 		t.Errorf("%+v", own)
 	}
 	short := w.send(t, "GET", "/api/runs/"+last+"/messages?limit=1&after_seq=1", "")
-	if !strings.Contains(short.body, `"has_more":true`) {
-		t.Errorf("%s", short.body)
-	}
+	short.holds(t, "short", `"has_more":true`)
 	w.table(t, []row{
 		{"forward pages", "GET", "/api/threads/t1/messages/page?after_seq=1", "", 422, `"after_seq"`},
 		{"limit", "GET", "/api/threads/t1/messages?limit=201", "", 422, `"limit"`},
@@ -136,16 +131,10 @@ func TestEventsOfARun(t *testing.T) {
 		!strings.Contains(all, "tool.start") || !strings.Contains(all, "tool.end") {
 		t.Errorf("%s", all)
 	}
-	if got := names("?event_types=run.start,run.end"); got != "run.start run.end" {
-		t.Errorf("%s", got)
-	}
-	if got := names("?limit=1"); got != "run.start" {
-		t.Errorf("%s", got)
-	}
+	webtest.Same(t, "?event_types=run.start,run.end", names("?event_types=run.start,run.end"), "run.start run.end")
+	webtest.Same(t, "?limit=1", names("?limit=1"), "run.start")
 	first := decode[[]record](t, w.send(t, "GET", path+"?limit=1", "").body)[0].Seq
-	if got := "run.start " + names(fmt.Sprint("?after_seq=", first)); got != all {
-		t.Errorf("behind the first: %s\nall: %s", got, all)
-	}
+	webtest.Same(t, "behind the first: \nall", "run.start "+names(fmt.Sprint("?after_seq=", first)), all)
 	w.table(t, []row{{"limit", "GET", path + "?limit=2001", "", 422, `"limit"`},
 		{"unknown", "GET", "/api/threads/t1/runs/none/events", "", 404, `not found`}})
 }

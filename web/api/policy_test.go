@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // TestNoRouteIsWithoutAPolicy: a request of nobody's is refused by every route but those for
@@ -44,9 +46,7 @@ func TestNoRouteIsWithoutAPolicy(t *testing.T) {
 			rec := httptest.NewRecorder()
 			e.ServeHTTP(rec,
 				httptest.NewRequest(r.Method, strings.NewReplacer(":", "x", "*", "x").Replace(r.Path), nil))
-			if rec.Code != limited {
-				t.Errorf("%s %s as %q: %d %s", r.Method, r.Path, owner, rec.Code, rec.Body)
-			}
+			webtest.Same(t, fmt.Sprintf("%s %s as %q: %s", r.Method, r.Path, owner, rec.Body), rec.Code, limited)
 		}
 		if n == 0 {
 			t.Errorf("as %q: no routes", owner)

@@ -16,6 +16,7 @@ import (
 	"fawn/store"
 	"fawn/web/api"
 	"fawn/web/openapi"
+	"fawn/web/webtest"
 )
 
 // refusals sends every route what it must refuse, as its description has it.
@@ -40,19 +41,13 @@ func newRefusals(t *testing.T) *refusals {
 	var form strings.Builder
 	m := multipart.NewWriter(&form)
 	f, err := m.CreateFormFile("files", "a.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	if _, err := f.Write([]byte("text")); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, m.Close())
 	a := w.send(t, "POST", "/threads/t1/uploads", form.String(), "Content-Type", m.FormDataContentType())
-	if a.status != 200 {
-		t.Fatalf("upload: %d %s", a.status, a.body)
-	}
+	a.must(t, "upload", 200)
 	r.ids["assistant_id"] = w.ok(t, "POST", "/assistants",
 		`{"graph_id":"lead_agent","name":"mine"}`)["assistant_id"].(string)
 	r.ids["fact_id"] = w.ok(t, "POST", "/api/memory/facts",
@@ -66,9 +61,7 @@ func newRefusals(t *testing.T) *refusals {
 	r.ids["user_id"] = store.DefaultOwner
 	r.ids["session_id"], r.ids["token_id"] = "none", "none"
 	r.ids["span_id"] = "1"
-	if a := w.send(t, "POST", "/api/agents", `{"name":"mine"}`); a.status != 201 {
-		t.Fatalf("make an agent: %d %s", a.status, a.body)
-	}
+	w.send(t, "POST", "/api/agents", `{"name":"mine"}`).must(t, "make an agent", 201)
 	r.ids["cron_id"] = w.ok(t, "POST", "/runs/crons",
 		`{"assistant_id":"lead_agent","schedule":"0 0 1 1 *","input":{"messages":"hi"}}`)["cron_id"].(string)
 	return r
@@ -145,9 +138,7 @@ func body(t *testing.T, o openapi.Op, name, value string) string {
 		members[name] = json.RawMessage(value)
 	}
 	b, err := json.Marshal(members)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return string(b)
 }
 

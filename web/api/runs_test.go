@@ -12,6 +12,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/webtest"
 )
 
 func TestRunsAreListedSelectedAndDeleted(t *testing.T) {
@@ -40,29 +41,19 @@ func TestRunsAreListedSelectedAndDeleted(t *testing.T) {
 		"?offset=2":         `[]`,
 	} {
 		for _, sel := range []string{`&select=run_id`, `&select=%5B%22run_id%22%5D`} {
-			if got := w.send(t, "GET", "/threads/t1/runs"+query+sel, "").body; got != want {
-				t.Errorf("%s = %s, want %s", query, got, want)
-			}
+			webtest.Same(t, query, w.send(t, "GET", "/threads/t1/runs"+query+sel, "").body, want)
 		}
 	}
 	for path, want := range map[string]int{"/threads/t1/runs?limit=0": 422, "/threads/t1/runs?status=x": 422,
 		"/threads/none/runs": 404, "/threads/t1/runs/nope": 404} {
-		if a := w.send(t, "GET", path, ""); a.status != want {
-			t.Errorf("%s = %d %s", path, a.status, a.body)
-		}
+		w.send(t, "GET", path, "").want(t, path, want)
 	}
 	w.ok(t, "POST", "/threads", `{"thread_id":"t2"}`)
 	for _, p := range []string{"", "/stream", "/join"} {
-		if a := w.send(t, "GET", "/threads/t2/runs/"+first+p, ""); a.status != 404 {
-			t.Errorf("run of another thread%s: %d", p, a.status)
-		}
+		w.send(t, "GET", "/threads/t2/runs/"+first+p, "").want(t, "run of another thread"+p, 404)
 	}
-	if a := w.send(t, "POST", "/threads/t2/runs/"+first+"/cancel", ""); a.status != 404 {
-		t.Errorf("cancel of another thread's run: %d", a.status)
-	}
-	if a := w.send(t, "DELETE", "/threads/t1/runs/"+second, ""); a.status != 409 {
-		t.Errorf("delete of a pending run: %d %s", a.status, a.body)
-	}
+	w.send(t, "POST", "/threads/t2/runs/"+first+"/cancel", "").want(t, "cancel of another thread's run", 404)
+	w.send(t, "DELETE", "/threads/t1/runs/"+second, "").want(t, "delete of a pending run", 409)
 	w.send(t, "POST", "/threads/t1/runs/"+first+"/cancel?wait=true", "")
 	if r, err := w.m.Wait(t.Context(), second); err != nil || r.Status != runs.Success {
 		t.Fatalf("%+v %v", r, err)
@@ -71,16 +62,10 @@ func TestRunsAreListedSelectedAndDeleted(t *testing.T) {
 	if a.status != 409 || a.body != `{"detail":"Run `+second+` is not cancellable (status: success)"}` {
 		t.Errorf("cancel of a finished run: %d %s", a.status, a.body)
 	}
-	if a := w.send(t, "DELETE", "/threads/t1/runs/"+first, ""); a.status != 204 {
-		t.Errorf("delete: %d %s", a.status, a.body)
-	}
-	if a := w.send(t, "GET", "/threads/t1/runs/"+first, ""); a.status != 404 {
-		t.Errorf("deleted run: %d", a.status)
-	}
+	w.send(t, "DELETE", "/threads/t1/runs/"+first, "").want(t, "delete", 204)
+	w.send(t, "GET", "/threads/t1/runs/"+first, "").want(t, "deleted run", 404)
 	got := events(frames(t, w.send(t, "GET", "/threads/t1/runs/"+second+"/stream", "").body))
-	if got != "metadata values values end" {
-		t.Errorf("the other run's stream: %s", got)
-	}
+	webtest.Same(t, "the other run's stream", got, "metadata values values end")
 }
 
 func TestStatelessRuns(t *testing.T) {
@@ -96,18 +81,12 @@ func TestStatelessRuns(t *testing.T) {
 	w.send(t, "POST", "/runs/stream", `{"input":{"messages":"again"},"config":{"configurable":{"thread_id":"`+
 		thread+`"}}}`)
 	b := w.send(t, "POST", "/api/runs/wait", `{"input":{"messages":"and again"},"context":{"thread_id":"`+thread+`"}}`)
-	if n := strings.Count(b.body, `"type":"human"`); n != 3 {
-		t.Errorf("%d questions on the thread: %s", n, b.body)
-	}
+	webtest.Same(t, "questions on the thread: "+b.body, strings.Count(b.body, `"type":"human"`), 3)
 	for _, p := range []string{"/stream", "/join"} {
-		if a := w.send(t, "GET", "/runs/"+runID(t, b.header)+p, ""); a.status != 200 {
-			t.Errorf("%s: %d", p, a.status)
-		}
+		w.send(t, "GET", "/runs/"+runID(t, b.header)+p, "").want(t, p, 200)
 	}
 	c := w.send(t, "POST", "/runs", `{"input":{"messages":"hi"},"config":{"configurable":{"thread_id":"gone"}},"on_completion":"delete"}`)
-	if c.status != 200 {
-		t.Fatal(c)
-	}
+	c.must(t, "the answer", 200)
 	w.eventually(t, func() bool { _, err := w.db.Thread(t.Context(), "gone"); return err != nil })
 }
 
@@ -121,24 +100,17 @@ func TestBatchAndCancelMany(t *testing.T) {
 	}
 	for body, want := range map[string]int{`{}`: 422, `{"status":"x"}`: 422, `{"thread_id":"none","status":"all"}`: 204,
 		`{"status":"pending"}`: 204} {
-		if got := w.send(t, "POST", "/runs/cancel", body); got.status != want {
-			t.Errorf("%s = %d %s", body, got.status, got.body)
-		}
+		w.send(t, "POST", "/runs/cancel", body).want(t, body, want)
 	}
 	if r, err := w.m.Wait(t.Context(), list[1]["run_id"].(string)); err != nil || r.Status != runs.Interrupted {
 		t.Errorf("pending: %+v %v", r, err)
 	}
-	if a := w.send(t, "POST", "/runs/cancel?action=interrupt",
-		`{"thread_id":"a","run_ids":["`+list[0]["run_id"].(string)+`"]}`); a.status != 204 {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	w.send(t, "POST", "/runs/cancel?action=interrupt", `{"thread_id":"a","run_ids":["`+list[0]["run_id"].(string)+`"]}`).want(t, "/runs/cancel?action=interrupt", 204)
 	if r, err := w.m.Wait(t.Context(), list[0]["run_id"].(string)); err != nil || r.Status != runs.Interrupted {
 		t.Errorf("running: %+v %v", r, err)
 	}
 	for _, body := range []string{`{}`, `[1]`, `[` + strings.Repeat(`{},`, 100) + `{}]`} {
-		if a := w.send(t, "POST", "/runs/batch", body); a.status != 422 {
-			t.Errorf("batch %.20s: %d", body, a.status)
-		}
+		w.send(t, "POST", "/runs/batch", body).want(t, fmt.Sprintf("batch %.20s", body), 422)
 	}
 }
 
@@ -147,16 +119,12 @@ func TestJoinStreamsToClientsThatWantEvents(t *testing.T) {
 	id := runID(t, w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"}}`).header)
 	path := "/threads/t1/runs/" + id + "/join"
 	got := events(frames(t, w.send(t, "GET", path, "", "Accept", "text/event-stream").body))
-	if got != "metadata values values end" {
-		t.Errorf("events: %s", got)
-	}
+	webtest.Same(t, "events", got, "metadata values values end")
 	a := w.send(t, "GET", path, "")
 	if a.header.Get("Content-Type") != "application/json" || !strings.Contains(a.body, `"hi"`) {
 		t.Errorf("JSON: %v %s", a.header, a.body)
 	}
-	if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/stream?action=interrupt", ""); a.status != 409 {
-		t.Errorf("cancel and stream a finished run: %d %s", a.status, a.body)
-	}
+	w.send(t, "POST", "/threads/t1/runs/"+id+"/stream?action=interrupt", "").want(t, "cancel and stream a finished run", 409)
 }
 
 func TestCancelThenStream(t *testing.T) {
@@ -176,13 +144,9 @@ func TestRolledBackStateIsSkippedNotFatal(t *testing.T) {
 	id := runID(t, w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"x"}}`).header)
 	cps := w.ids(t, "t1", "")
 	err := w.db.Commit(t.Context(), store.Batch{ThreadID: "t1", Delete: &store.Delete{Checkpoints: cps[1:2]}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	got := events(frames(t, w.send(t, "GET", "/threads/t1/runs/"+id+"/stream", "").body))
-	if got != "metadata values end" {
-		t.Error(got)
-	}
+	webtest.Same(t, "got", got, "metadata values end")
 }
 
 // helperAgent has a tool that reports progress and speaks in a namespace of its own.
@@ -209,9 +173,7 @@ func TestHelpersStayOutOfTheRootStream(t *testing.T) {
 		a := w.send(t, "POST", "/threads/t1/runs/stream",
 			fmt.Sprintf(`{"input":{"messages":"x"},"stream_mode":["custom","messages-tuple"],"stream_subgraphs":%v}`, subgraphs))
 		fs := frames(t, a.body)
-		if got := events(fs); got != want {
-			t.Errorf("subgraphs %v:\ngot  %s\nwant %s", subgraphs, got, want)
-		}
+		webtest.Same(t, fmt.Sprintf("subgraphs %v:\ngot", subgraphs), events(fs), want)
 		for _, f := range fs {
 			if strings.HasPrefix(f.event, "messages") && !strings.Contains(f.event, "|") &&
 				strings.Contains(f.data, "AIMessageChunk") && strings.Contains(f.data, "tools:") {

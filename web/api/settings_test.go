@@ -18,6 +18,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/llm"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // withSettings lets the API edit a configuration of its own, which begins with a text.
@@ -25,14 +26,10 @@ func withSettings(t *testing.T, text string) option {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	s, err := config.Open(config.Options{Config: path, DataDir: dir,
 		LookupEnv: func(string) (string, bool) { return "", false }}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return func(d *route.Deps) { d.Settings, d.Snapshot = s, s.Current }
 }
 
@@ -85,13 +82,9 @@ func TestModelIsProbedAddedChangedAndRemoved(t *testing.T) {
 	if p := w.ok(t, "POST", "/api/models/probe", `{"name":"mine"}`); p["ok"] != true {
 		t.Errorf("the stored one: %v", p)
 	}
-	if a := w.send(t, "POST", "/api/settings/models", `{"name":"mine"}`); a.status != 409 {
-		t.Errorf("twice: %d %s", a.status, a.body)
-	}
+	w.send(t, "POST", "/api/settings/models", `{"name":"mine"}`).want(t, "twice", 409)
 	d := w.ok(t, "PUT", "/api/settings/default-model", `{"name":"mine"}`)
-	if !strings.Contains(fmt.Sprint(d), "default:true") {
-		t.Errorf("default: %v", d)
-	}
+	webtest.Holds(t, fmt.Sprintf("default: %v", d), fmt.Sprint(d), "default:true")
 	if l := w.ok(t, "GET", "/api/models", ""); l["models"].([]any)[0].(map[string]any)["name"] != "mine" {
 		t.Errorf("the list does not begin with the default: %v", l)
 	}
@@ -100,9 +93,7 @@ func TestModelIsProbedAddedChangedAndRemoved(t *testing.T) {
 		t.Errorf("changed: %v", changed)
 	}
 	list := w.send(t, "GET", "/api/settings/models", "")
-	if strings.Contains(list.body, providerKey) {
-		t.Error("the key is given out")
-	}
+	list.holds(t, "the key is given out", "!"+providerKey)
 	var all struct {
 		Models []struct {
 			Name    string
@@ -116,16 +107,10 @@ func TestModelIsProbedAddedChangedAndRemoved(t *testing.T) {
 		all.Models[0].Sources["use"].Source != "config.yaml" {
 		t.Errorf("sources: %+v", all)
 	}
-	if a := w.send(t, "DELETE", "/api/settings/models/mine", ""); a.status != 204 {
-		t.Errorf("removed: %d %s", a.status, a.body)
-	}
-	if a := w.send(t, "DELETE", "/api/settings/models/mine", ""); a.status != 404 {
-		t.Errorf("removed again: %d %s", a.status, a.body)
-	}
+	w.send(t, "DELETE", "/api/settings/models/mine", "").want(t, "removed", 204)
+	w.send(t, "DELETE", "/api/settings/models/mine", "").want(t, "removed again", 404)
 	a := w.send(t, "DELETE", "/api/settings/models/owner", "")
-	if a.status != 409 || !strings.Contains(a.body, "config.yaml") {
-		t.Errorf("the owner's: %d %s", a.status, a.body)
-	}
+	a.want(t, "the owner's", 409, "config.yaml")
 }
 
 func TestProbeTriesTheAddressesABaseCanMean(t *testing.T) {
@@ -159,9 +144,7 @@ func TestStoredKeyIsNotSentElsewhere(t *testing.T) {
 		{"PATCH", "/api/settings/models/owner", `{"base_url":"` + thief.URL + `"}`},
 		{"PATCH", "/api/settings/models/owner", `{"use":"ollama"}`},
 	} {
-		if a := w.send(t, c.method, c.path, c.body); a.status != 422 || !strings.Contains(a.body, "api_key") {
-			t.Errorf("%v: %d %s", c, a.status, a.body)
-		}
+		w.send(t, c.method, c.path, c.body).want(t, c, 422, "api_key")
 	}
 }
 
@@ -175,15 +158,8 @@ func TestDiscoveryAndPresetsAreTold(t *testing.T) {
 	})
 	found := w.send(t, "GET", "/api/models/discover", "")
 	want := `"servers":[{"name":"Ollama","base_url":"http://127.0.0.1:11434/v1","use":"ollama","models":[{"id":"qwen3:8b","context_length":8192,"max_context_length":0,"supports_vision":false,"supports_tools":true,"supports_thinking":false}]}]`
-	if found.status != 200 || !strings.Contains(found.body, want) || !strings.Contains(found.body, `"GROQ_API_KEY"`) {
-		t.Errorf("%d %s", found.status, found.body)
-	}
+	found.want(t, "found", 200, want, `"GROQ_API_KEY"`)
 	presets := w.send(t, "GET", "/api/settings/presets", "")
-	if !strings.Contains(presets.body,
-		`{"name":"groq","label":"Groq","base_url":"https://api.groq.com/openai/v1","key_variable":"GROQ_API_KEY","key_set":true,`) {
-		t.Error(presets.body)
-	}
-	if strings.Contains(found.body+presets.body, "gsk-not-shown") {
-		t.Error("a key is shown")
-	}
+	presets.holds(t, "presets", `{"name":"groq","label":"Groq","base_url":"https://api.groq.com/openai/v1","key_variable":"GROQ_API_KEY","key_set":true,`)
+	webtest.Holds(t, "a key is shown", found.body+presets.body, "!gsk-not-shown")
 }

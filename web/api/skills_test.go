@@ -3,16 +3,17 @@ package api_test
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/skills"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // withSkills keeps skills in the data folder, where files are written first.
@@ -22,19 +23,13 @@ func withSkills(t *testing.T, files map[string]string) option {
 		dir := d.Dirs.Root
 		for name, text := range files {
 			at := filepath.Join(dir, filepath.FromSlash(name))
-			if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, os.MkdirAll(filepath.Dir(at), 0o700))
+			webtest.OK(t, os.WriteFile(at, []byte(text), 0o600))
 		}
 		l, err := skills.Open(skills.Options{Path: func() string { return skills.DefaultPath(dir) },
 			Shown: skills.ShownPath(dir), State: func() string { return filepath.Join(dir, "extensions_config.json") },
 			Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		d.Skills = l
 		if d.Snapshot == nil {
 			d.Snapshot = func() *config.Snapshot { return &config.Snapshot{File: config.Default()} }
@@ -49,16 +44,12 @@ func skillZip(t *testing.T, files ...string) string {
 	z := zip.NewWriter(&b)
 	for i := 0; i < len(files); i += 2 {
 		w, err := z.Create(files[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		if _, err := w.Write([]byte(files[i+1])); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, z.Close())
 	return b.String()
 }
 
@@ -133,9 +124,7 @@ func TestSkillsOverREST(t *testing.T) {
 		{"DELETE", "/api/skills/custom/draw", "", 404, "not found"},
 		{"GET", "/api/skills/custom/draw/history", "", 200, `"action":"delete"`},
 	} {
-		if r := w.send(t, c.method, c.path, c.body); r.status != c.status || !strings.Contains(r.body, c.want) {
-			t.Errorf("%s %s %s: %d %s, want %d %s", c.method, c.path, c.body, r.status, r.body, c.status, c.want)
-		}
+		w.send(t, c.method, c.path, c.body).want(t, fmt.Sprintf("%s %s %s: , want %s", c.method, c.path, c.body, c.want), c.status, c.want)
 	}
 	if got, err := filepath.Glob(filepath.Join(w.dirs.Root, "skills/custom/[^.]*")); err != nil || len(got) != 1 {
 		t.Errorf("%v, %v", got, err)

@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // ids are checkpoint ids of a thread, newest first.
 func (w *world) ids(t *testing.T, thread, body string) []string {
 	t.Helper()
 	a := w.send(t, "POST", "/threads/"+thread+"/history", body)
-	if a.status != 200 {
-		t.Fatalf("history %s: %d %s", body, a.status, a.body)
-	}
+	a.must(t, "history "+body, 200)
 	var out []string
 	for _, s := range decode[[]map[string]any](t, a.body) {
 		out = append(out, s["checkpoint_id"].(string))
@@ -28,15 +28,9 @@ func TestEmptyThreadHasAState(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	want := `{"values":{"messages":[],"title":null,"artifacts":[],"uploaded_files":[]},"next":[],"tasks":[],"metadata":{},"created_at":null,"checkpoint":null,"parent_checkpoint":null,"interrupts":[],"step":null,"checkpoint_id":null,"parent_checkpoint_id":null}`
-	if got := w.send(t, "GET", "/threads/t1/state", "").body; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	if got := w.send(t, "POST", "/threads/t1/history", "").body; got != "[]" {
-		t.Errorf("history = %s", got)
-	}
-	if got := w.send(t, "POST", "/threads/t1/state", "{}").body; got != want {
-		t.Errorf("a write of nothing is a read, got %s", got)
-	}
+	webtest.Same(t, "got", w.send(t, "GET", "/threads/t1/state", "").body, want)
+	webtest.Same(t, "history", w.send(t, "POST", "/threads/t1/history", "").body, "[]")
+	webtest.Same(t, "a write of nothing is a read, got", w.send(t, "POST", "/threads/t1/state", "{}").body, want)
 }
 
 func TestStateAtCheckpoints(t *testing.T) {
@@ -53,24 +47,18 @@ func TestStateAtCheckpoints(t *testing.T) {
 		"no id":     w.send(t, "POST", "/threads/t1/state/checkpoint", `{"checkpoint":{"checkpoint_ns":""}}`),
 		"subgraphs": w.send(t, "GET", "/threads/t1/state?subgraphs=true", ""),
 	} {
-		if a.body != head {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
-		}
+		webtest.Same(t, name, a.body, head)
 	}
 	first := w.ok(t, "GET", "/threads/t1/state/"+cps[4], "")
 	if fmt.Sprint(first["next"], first["parent_checkpoint"], first["step"]) != "[__start__] <nil> -1" {
 		t.Errorf("first = %v", first)
 	}
 	for _, id := range []string{"nope", "1f1e5599-64ff-6ab0-8002-c04e254c3544", "%2e%2e"} {
-		if a := w.send(t, "GET", "/threads/t1/state/"+id, ""); a.status != 404 {
-			t.Errorf("checkpoint %s: %d", id, a.status)
-		}
+		w.send(t, "GET", "/threads/t1/state/"+id, "").want(t, "checkpoint "+id, 404)
 	}
 	a := w.send(t, "POST", "/threads/t1/state/checkpoint",
 		`{"checkpoint":{"checkpoint_id":"`+cps[0]+`","thread_id":"t2"}}`)
-	if a.status != 400 {
-		t.Errorf("foreign: %d", a.status)
-	}
+	a.want(t, "foreign", 400)
 	for body, want := range map[string][]string{
 		`{"limit":2}`:                 cps[:2],
 		``:                            cps,
@@ -87,14 +75,10 @@ func TestStateAtCheckpoints(t *testing.T) {
 			t.Errorf("history %s = %v\nwant %v", body, got, want)
 		}
 	}
-	if got := decode[[]any](t, w.send(t, "GET", "/threads/t1/history?limit=3&before="+cps[1], "").body); len(got) != 3 {
-		t.Errorf("GET history: %d", len(got))
-	}
+	webtest.Same(t, "GET history", len(decode[[]any](t, w.send(t, "GET", "/threads/t1/history?limit=3&before="+cps[1], "").body)), 3)
 	for body, want := range map[string]int{`{"limit":0}`: 422, `{"limit":1001}`: 422, `{"before":{}}`: 422,
 		`{"before":5}`: 422, `{"metadata":1}`: 422, `{"checkpoint":1}`: 422} {
-		if a := w.send(t, "POST", "/threads/t1/history", body); a.status != want {
-			t.Errorf("history %s: %d %s", body, a.status, a.body)
-		}
+		w.send(t, "POST", "/threads/t1/history", body).want(t, "history "+body, want)
 	}
 }
 
@@ -115,13 +99,9 @@ func TestUpdateStateReducesAndForks(t *testing.T) {
 	if v := th["values"].(map[string]any); v["title"] != "Renamed" || len(v["messages"].([]any)) != 3 {
 		t.Errorf("values = %v", v)
 	}
-	if a := w.send(t, "POST", "/threads/search", `{"ids":["t1"]}`); !strings.Contains(a.body, "Renamed") {
-		t.Error("the thread's title does not follow the state")
-	}
+	w.send(t, "POST", "/threads/search", `{"ids":["t1"]}`).holds(t, "the thread's title does not follow the state", "Renamed")
 	// A null-input run answers the message that was written.
-	if a := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":null}`); !strings.Contains(a.body, "done.") {
-		t.Errorf("run after update: %s", a.body)
-	}
+	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":null}`).holds(t, "run after update", "done.")
 	// Back to before it all.
 	fork := w.ok(t, "POST", "/threads/t1/state", `{"values":{},"checkpoint_id":"`+base[1]+`"}`)
 	if fork["metadata"].(map[string]any)["source"] != "fork" || fork["parent_checkpoint_id"] != base[1] ||
@@ -138,9 +118,7 @@ func TestUpdateStateReducesAndForks(t *testing.T) {
 			children++
 		}
 	}
-	if children != 2 {
-		t.Errorf("%d branches", children)
-	}
+	webtest.Same(t, "branches", children, 2)
 	for _, c := range []struct {
 		path, body string
 		status     int
@@ -160,9 +138,7 @@ func TestUpdateStateReducesAndForks(t *testing.T) {
 		{"/threads/t1/state", `{"values":{"thread_data":{"workspace_path":"/etc"}}}`, 200, `"checkpoint_id"`},
 		{"/api/threads/t1/state", `{"values":{"notes":[]}}`, 422, "Unknown thread-state field(s): notes"},
 	} {
-		if a := w.send(t, "POST", c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.want) {
-			t.Errorf("%s %s: %d %s", c.path, c.body, a.status, a.body)
-		}
+		w.send(t, "POST", c.path, c.body).want(t, fmt.Sprintf("%s %s", c.path, c.body), c.status, c.want)
 	}
 }
 
@@ -195,9 +171,7 @@ func TestQuestionIsShownUntilItIsAnswered(t *testing.T) {
 				t.Errorf("state = %v", state)
 			}
 			noop := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":null}`)
-			if strings.Contains(noop.body, "Blue") {
-				t.Error("a run without an answer ran")
-			}
+			noop.holds(t, "a run without an answer ran", "!Blue")
 			answer(w)
 			state = w.ok(t, "GET", "/threads/t1/state", "")
 			text := fmt.Sprint(state["values"])
@@ -212,20 +186,14 @@ func TestQuestionIsShownUntilItIsAnswered(t *testing.T) {
 func TestImagesAreReadWhenAskedFor(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
-	if err := w.dirs.Create("t1"); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.dirs.Create("t1"))
 	err := os.WriteFile(filepath.Join(w.dirs.Root, "threads/t1/user-data/uploads/a.png"), []byte("\x89PNG"), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	w.ok(t, "POST", "/threads/t1/state",
 		`{"values":{"viewed_images":{"/mnt/user-data/uploads/a.png":{"mime_type":"image/png","size":4,"actual_path":"/mnt/user-data/uploads/a.png"},
 		"x":{"mime_type":"image/png","size":4,"actual_path":"/mnt/user-data/../../etc/passwd"}}}}`)
 	want := `"base64":"` + base64.StdEncoding.EncodeToString([]byte("\x89PNG")) + `"`
-	if a := w.send(t, "GET", "/threads/t1/state", ""); strings.Contains(a.body, "base64") {
-		t.Error("not asked for")
-	}
+	w.send(t, "GET", "/threads/t1/state", "").holds(t, "not asked for", "!base64")
 	if a := w.send(t, "GET", "/threads/t1/state?include=images", ""); strings.Count(a.body, "base64") != 1 ||
 		!strings.Contains(a.body, want) {
 		t.Errorf("%d %s", a.status, a.body)
@@ -241,9 +209,7 @@ func TestValuesMayBeAListOfWrites(t *testing.T) {
 	if n := len(values["messages"].([]any)); n != 2 || values["title"] != "two" {
 		t.Errorf("%d messages, title %v", n, values["title"])
 	}
-	if n := len(decode[[]any](t, w.send(t, "POST", "/threads/t1/history", "").body)); n != 1 {
-		t.Errorf("%d checkpoints", n)
-	}
+	webtest.Same(t, "checkpoints", len(decode[[]any](t, w.send(t, "POST", "/threads/t1/history", "").body)), 1)
 	for _, bad := range []string{`[7]`, `[["title"]]`, `[[7,"x"]]`, `[{"messages":[{}]}]`, `["x"]`} {
 		if a := w.send(t, "POST", "/threads/t1/state", `{"values":`+bad+`}`); a.status/100 != 4 {
 			t.Errorf("%s: %d %s", bad, a.status, a.body)
@@ -268,9 +234,7 @@ func TestHistoryTellsWhatTasksWrote(t *testing.T) {
 			got = append(got, task["name"].(string)+types)
 		}
 	}
-	if s := strings.Join(got, ", "); s != "model ai, tools tool, model ai, __start__ human" {
-		t.Error(s)
-	}
+	webtest.Same(t, ", ", strings.Join(got, ", "), "model ai, tools tool, model ai, __start__ human")
 	w.send(t, "POST", "/threads/t1/state", `{"values":{"messages":["what else"]},"as_node":"__start__"}`)
 	list = decode[[]map[string]any](t, w.send(t, "POST", "/threads/t1/history", `{"limit":1}`).body)
 	if task := list[0]["tasks"].([]any)[0].(map[string]any); task["name"] != "model" || task["result"] != nil {
@@ -281,9 +245,7 @@ func TestHistoryTellsWhatTasksWrote(t *testing.T) {
 func TestPatchStateMergesMetadata(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
-	if a := w.send(t, "PATCH", "/threads/t1/state", `{"metadata":{"a":1}}`); a.status != http.StatusNoContent {
-		t.Errorf("an empty thread: %d %s", a.status, a.body)
-	}
+	w.send(t, "PATCH", "/threads/t1/state", `{"metadata":{"a":1}}`).want(t, "an empty thread", http.StatusNoContent)
 	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":["go"]},"metadata":{"b":2}}`)
 	before := w.ok(t, "GET", "/threads/t1/state", "")
 	if a := w.send(t, "PATCH", "/threads/t1/state",
@@ -300,12 +262,8 @@ func TestPatchStateMergesMetadata(t *testing.T) {
 		w.ok(t, "GET", "/threads/t1", "")["status"] != "idle" {
 		t.Errorf("state %s", a.body)
 	}
-	if a := w.send(t, "PATCH", "/threads/none/state", `{"metadata":{"a":1}}`); a.status != http.StatusNotFound {
-		t.Errorf("%d %s", a.status, a.body)
-	}
-	if a := w.send(t, "PATCH", "/threads/t1/state", `{"metadata":7}`); a.status != http.StatusUnprocessableEntity {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	w.send(t, "PATCH", "/threads/none/state", `{"metadata":{"a":1}}`).want(t, "/threads/none/state", http.StatusNotFound)
+	w.send(t, "PATCH", "/threads/t1/state", `{"metadata":7}`).want(t, "/threads/t1/state", http.StatusUnprocessableEntity)
 }
 
 // TestBytesOfImagesAreShownWhenAskedFor: also those that a client wrote.
@@ -334,12 +292,8 @@ func TestAStateIsNotWrittenWhileARunIsPending(t *testing.T) {
 	w := open(t, sayAgent("one"))
 	run := w.ok(t, "POST", "/threads/t1/runs",
 		`{"assistant_id":"lead_agent","input":{"messages":"hi"},"after_seconds":3600}`)
-	if a := w.send(t, "POST", "/threads/t1/state", `{"values":{"title":"T"}}`); a.status != http.StatusConflict {
-		t.Errorf("while it is pending: %d %s", a.status, a.body)
-	}
+	w.send(t, "POST", "/threads/t1/state", `{"values":{"title":"T"}}`).want(t, "while it is pending", http.StatusConflict)
 	a := w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), "")
-	if a.status != http.StatusNoContent {
-		t.Fatalf("cancel: %d %s", a.status, a.body)
-	}
+	a.must(t, "cancel", http.StatusNoContent)
 	w.ok(t, "POST", "/threads/t1/state", `{"values":{"title":"T"}}`)
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -58,9 +59,7 @@ func TestAStatelessRunIsReadToItsEnd(t *testing.T) {
 	go func() { joined <- w.send(t, "GET", "/runs/"+runID(t, run.header)+"/join", "") }()
 	w.eventually(t, func() bool { return w.api.Reading(thread) })
 	close(gate)
-	if a := <-joined; !strings.Contains(a.body, "one") {
-		t.Errorf("joined: %d %s", a.status, a.body)
-	}
+	(<-joined).holds(t, "joined", "one")
 	w.send(t, "POST", "/runs/batch", `[{"assistant_id":"lead_agent","input":{"messages":"1"}},{"assistant_id":"lead_agent","input":{"messages":"2"}}]`)
 	w.eventually(t, func() bool { return w.send(t, "POST", "/threads/search", `{}`).body == "[]" })
 }
@@ -72,17 +71,10 @@ func TestARunNamesItsAssistant(t *testing.T) {
 		for _, path := range []string{"/threads/t1/runs", "/threads/t1/runs/wait", "/threads/t1/runs/stream", "/runs",
 			"/runs/wait", "/runs/stream", "/runs/crons"} {
 			a := w.send(t, "POST", mount+path, `{"assistant_id":null,"schedule":"0 0 * * *","input":{"messages":"hi"}}`)
-			if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"assistant_id"`) {
-				t.Errorf("%s%s: %d %s", mount, path, a.status, a.body)
-			}
+			a.want(t, fmt.Sprintf("%s%s", mount, path), http.StatusUnprocessableEntity, `"assistant_id"`)
 		}
 	}
 	a := w.send(t, "POST", "/api/threads/t1/runs/wait", `{"assistant_id":null,"input":{"messages":"hi"}}`)
-	if a.status != http.StatusOK {
-		t.Errorf("natively: %d %s", a.status, a.body)
-	}
-	if a := w.send(t, "POST", "/runs/batch",
-		`[{"input":{"messages":"hi"}}]`); a.status != http.StatusUnprocessableEntity {
-		t.Errorf("a batch: %d %s", a.status, a.body)
-	}
+	a.want(t, "natively", http.StatusOK)
+	w.send(t, "POST", "/runs/batch", `[{"input":{"messages":"hi"}}]`).want(t, "a batch", http.StatusUnprocessableEntity)
 }

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // runID is the id a run-creating answer names.
@@ -47,9 +48,7 @@ func TestResumeFromEveryIdGivesExactlyTheRest(t *testing.T) {
 		}
 	}
 	for _, id := range []string{all[len(all)-1].id, "999999", "1795231741539-999999"} {
-		if got := events(frames(t, w.send(t, "GET", path, "", "Last-Event-ID", id).body)); got != "end" {
-			t.Errorf("past the end (%q): %s", id, got)
-		}
+		webtest.Same(t, fmt.Sprintf("past the end (%q)", id), events(frames(t, w.send(t, "GET", path, "", "Last-Event-ID", id).body)), "end")
 	}
 }
 
@@ -146,9 +145,7 @@ func TestParallelCallsKeepTheirIndexes(t *testing.T) {
 				m.Calls[0].Args))
 		}
 	}
-	if s := strings.Join(got, ", "); s != `model 0 a {"n":1}, model 1 b {"n":2}, tools a, tools b` {
-		t.Error(s)
-	}
+	webtest.Same(t, ", ", strings.Join(got, ", "), `model 0 a {"n":1}, model 1 b {"n":2}, tools a, tools b`)
 }
 
 func TestOnlyTheModesAskedForAreSent(t *testing.T) {
@@ -172,9 +169,7 @@ func TestOnlyTheModesAskedForAreSent(t *testing.T) {
 				body = `{"input":{"messages":"hi"},"stream_mode":` + modes + `}`
 			}
 			a := w.send(t, "POST", "/threads/t1/runs/stream", body)
-			if got := events(frames(t, a.body)); got != want {
-				t.Errorf("got  %s\nwant %s", got, want)
-			}
+			webtest.Same(t, "got", events(frames(t, a.body)), want)
 		})
 	}
 	w := open(t, sayAgent("a", "b"))
@@ -186,13 +181,9 @@ func TestOnlyTheModesAskedForAreSent(t *testing.T) {
 		"?stream_mode=custom":                     "metadata end",
 	} {
 		got := events(frames(t, w.send(t, "GET", path+strings.ReplaceAll(query, `"`, "%22"), "").body))
-		if got != want {
-			t.Errorf("join %s = %s, want %s", query, got, want)
-		}
+		webtest.Same(t, "join "+query, got, want)
 	}
-	if a := w.send(t, "GET", path+"?stream_mode=nope", ""); a.status != 422 {
-		t.Errorf("unknown mode: %d %s", a.status, a.body)
-	}
+	w.send(t, "GET", path+"?stream_mode=nope", "").want(t, "unknown mode", 422)
 }
 
 func TestPartialMessagesResumeWhole(t *testing.T) {
@@ -227,9 +218,7 @@ func TestTextSurvivesTheWire(t *testing.T) {
 			var pair []struct {
 				Content string `json:"content"`
 			}
-			if err := json.Unmarshal([]byte(f.data), &pair); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, json.Unmarshal([]byte(f.data), &pair))
 			text.WriteString(pair[0].Content)
 		case "values":
 			last = f.data
@@ -265,8 +254,6 @@ func TestAReaderIsToldThatEventsAreGone(t *testing.T) {
 		t.Errorf("%v", gap)
 	}
 	for _, id := range []string{"", "-1"} {
-		if got := events(frames(t, w.send(t, "GET", path, "", "Last-Event-ID", id).body)); got != "end" {
-			t.Errorf("from the start (%q): %s", id, got)
-		}
+		webtest.Same(t, fmt.Sprintf("from the start (%q)", id), events(frames(t, w.send(t, "GET", path, "", "Last-Event-ID", id).body)), "end")
 	}
 }

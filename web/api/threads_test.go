@@ -17,6 +17,7 @@ import (
 	"fawn/agent/threads"
 	"fawn/store"
 	"fawn/web/api"
+	"fawn/web/webtest"
 )
 
 func TestCreateThread(t *testing.T) {
@@ -47,22 +48,16 @@ func TestCreateThread(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := w.send(t, "POST", c.path, c.body)
-			if a.status != c.status || !strings.Contains(a.body, c.want) {
-				t.Errorf("%d %.400s\nwant %d %s", a.status, a.body, c.status, c.want)
-			}
+			a.want(t, "want "+c.want, c.status, c.want)
 		})
 	}
-	if h := decode[[]map[string]any](t, w.send(t, "GET", "/threads/s/history", "").body); len(h) != 2 {
-		t.Errorf("supersteps made %d checkpoints", len(h))
-	}
+	webtest.Same(t, "supersteps made … checkpoints", len(decode[[]map[string]any](t, w.send(t, "GET", "/threads/s/history", "").body)), 2)
 }
 
 func TestATemporaryThreadIsInNoList(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	a := w.send(t, "POST", "/threads", `{"thread_id":"secret","temporary":true,"metadata":{"x":1}}`)
-	if a.status != 200 || !strings.Contains(a.body, `"fawn_temporary":true`) || !strings.Contains(a.body, `"x":1`) {
-		t.Fatal(a.status, a.body)
-	}
+	a.must(t, "the answer", 200, `"fawn_temporary":true`, `"x":1`)
 	w.send(t, "POST", "/threads", `{"thread_id":"usual","metadata":{"x":1}}`)
 	listed := func(want bool) {
 		t.Helper()
@@ -91,18 +86,12 @@ func TestStrangeThreadIDsAreRefusedEverywhere(t *testing.T) {
 	for _, id := range []string{"..%2F..%2Fetc", "a.b", "%00", "a%20b", strings.Repeat("x", 65), "%E2%80%A8"} {
 		for _, p := range []string{"", "/state", "/history", "/runs", "/uploads/list",
 			"/artifacts/mnt/user-data/outputs/x"} {
-			if a := w.send(t, "GET", "/threads/"+id+p, ""); a.status != 422 {
-				t.Errorf("%s%s = %d %s", id, p, a.status, a.body)
-			}
+			w.send(t, "GET", "/threads/"+id+p, "").want(t, fmt.Sprintf("%s%s", id, p), 422)
 		}
-		if a := w.send(t, "POST", "/threads/"+id+"/runs", `{"input":{"messages":"x"}}`); a.status != 422 {
-			t.Errorf("run on %s = %d %s", id, a.status, a.body)
-		}
+		w.send(t, "POST", "/threads/"+id+"/runs", `{"input":{"messages":"x"}}`).want(t, "run on "+id, 422)
 	}
 	a := w.send(t, "POST", "/runs", `{"input":{"messages":"x"},"config":{"configurable":{"thread_id":"../x"}}}`)
-	if a.status != 422 {
-		t.Errorf("stateless: %d %s", a.status, a.body)
-	}
+	a.want(t, "stateless", 422)
 }
 
 func TestSearchThreads(t *testing.T) {
@@ -150,24 +139,13 @@ func TestSearchThreads(t *testing.T) {
 		`{"limit":"x"}`: "limit", `{"status":"x"}`: "status", `{"sort_by":"x"}`: "sort_by",
 		`{"sort_order":"x"}`: "sort_order", `{"metadata":5}`: "metadata"} {
 		a := w.send(t, "POST", "/threads/search", body)
-		if a.status != 422 || !strings.Contains(a.body, `"`+field+`"`) {
-			t.Errorf("%s: %d %s", body, a.status, a.body)
-		}
+		a.want(t, body, 422, `"`+field+`"`)
 	}
-	if a := w.send(t, "POST", "/threads/count", `{"metadata":{"even":true}}`); a.body != "3" {
-		t.Errorf("count = %s", a.body)
-	}
-	if a := w.send(t, "POST", "/api/threads/search", `{"ids":["t3"]}`); !strings.Contains(a.body, `"values":{"title":"A title"}`) {
-		t.Errorf("DeerFlow's search shows titles: %s", a.body)
-	}
-	if a := w.send(t, "POST", "/threads/search", `{"ids":["t3"]}`); !strings.Contains(a.body,
-		`"values":{"messages":[],"title":"A title","artifacts":[],"uploaded_files":[]}`) {
-		t.Errorf("LangGraph's search shows values: %s", a.body)
-	}
-	if a := w.send(t, "POST", "/threads/search", `{"ids":["t3"],"select":["thread_id","values"]}`); a.body !=
-		`[{"thread_id":"t3","values":{"messages":[],"title":"A title","artifacts":[],"uploaded_files":[]}}]` {
-		t.Errorf("selected: %s", a.body)
-	}
+	webtest.Same(t, "count", w.send(t, "POST", "/threads/count", `{"metadata":{"even":true}}`).body, "3")
+	w.send(t, "POST", "/api/threads/search", `{"ids":["t3"]}`).holds(t, "DeerFlow's search shows titles", `"values":{"title":"A title"}`)
+	w.send(t, "POST", "/threads/search", `{"ids":["t3"]}`).holds(t, "LangGraph's search shows values",
+		`"values":{"messages":[],"title":"A title","artifacts":[],"uploaded_files":[]}`)
+	webtest.Same(t, "selected", w.send(t, "POST", "/threads/search", `{"ids":["t3"],"select":["thread_id","values"]}`).body, `[{"thread_id":"t3","values":{"messages":[],"title":"A title","artifacts":[],"uploaded_files":[]}}]`)
 }
 
 func TestPatchThread(t *testing.T) {
@@ -178,30 +156,20 @@ func TestPatchThread(t *testing.T) {
 		t.Error("pinning moved the thread")
 	}
 	after := w.ok(t, "PATCH", "/threads/t1", `{"metadata":{"b":{"d":2},"e":null}}`)
-	if got := fmt.Sprint(after["metadata"]); got != "map[a:1 b:map[d:2] deerflow_pinned:true e:<nil>]" {
-		t.Errorf("metadata = %s", got)
-	}
+	webtest.Same(t, "metadata", fmt.Sprint(after["metadata"]), "map[a:1 b:map[d:2] deerflow_pinned:true e:<nil>]")
 	if a := w.send(t, "PATCH", "/threads/t1", `{"metadata":{"x":1}}`, "Prefer", "return=minimal"); a.status != 204 ||
 		a.body != "" {
 		t.Errorf("minimal: %d %s", a.status, a.body)
 	}
-	if a := w.send(t, "PATCH", "/threads/none", `{"metadata":{"x":1}}`); a.status != 404 {
-		t.Errorf("unknown: %d", a.status)
-	}
-	if a := w.send(t, "PATCH", "/threads/t1", `{"metadata":{"y":"`+strings.Repeat("y", 65500)+`"}}`); a.status != 413 {
-		t.Errorf("merged metadata over the limit: %d", a.status)
-	}
+	w.send(t, "PATCH", "/threads/none", `{"metadata":{"x":1}}`).want(t, "unknown", 404)
+	w.send(t, "PATCH", "/threads/t1", `{"metadata":{"y":"`+strings.Repeat("y", 65500)+`"}}`).want(t, "merged metadata over the limit", 413)
 }
 
 func TestDeleteThread(t *testing.T) {
 	w := open(t, hangAgent())
 	w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"hi"}}`)
-	if err := w.dirs.Create("t1"); err != nil {
-		t.Fatal(err)
-	}
-	if a := w.send(t, "DELETE", "/api/threads/t1", ""); a.status != 409 {
-		t.Errorf("native delete of a busy thread: %d %s", a.status, a.body)
-	}
+	webtest.OK(t, w.dirs.Create("t1"))
+	w.send(t, "DELETE", "/api/threads/t1", "").want(t, "native delete of a busy thread", 409)
 	if a := w.send(t, "DELETE", "/threads/t1", ""); a.status != 204 || a.body != "" {
 		t.Errorf("delete cancels: %d %s", a.status, a.body)
 	}
@@ -210,13 +178,9 @@ func TestDeleteThread(t *testing.T) {
 	}
 	for path, want := range map[string]int{"/threads/t1": 404, "/api/langgraph/threads/t1": 404,
 		"/api/threads/t1": 200} {
-		if a := w.send(t, "DELETE", path, ""); a.status != want {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
-		}
+		w.send(t, "DELETE", path, "").want(t, path, want)
 	}
-	if a := w.send(t, "GET", "/threads/t1/state", ""); a.status != 404 {
-		t.Errorf("state = %d", a.status)
-	}
+	w.send(t, "GET", "/threads/t1/state", "").want(t, "state", 404)
 }
 
 func TestAllMountsAnswerAlike(t *testing.T) {
@@ -273,14 +237,10 @@ func TestRequestsNameTheirWrongField(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := w.send(t, "POST", c.path, c.body)
-			if a.status != c.status || !strings.Contains(a.body, c.want) {
-				t.Errorf("%d %.400s\nwant %d %s", a.status, a.body, c.status, c.want)
-			}
+			a.want(t, "want "+c.want, c.status, c.want)
 		})
 	}
-	if a := w.send(t, "GET", "/threads/t", ""); a.status != 404 {
-		t.Errorf("a refused run made a thread: %s", a.body)
-	}
+	w.send(t, "GET", "/threads/t", "").want(t, "a refused run made a thread", 404)
 	a := w.send(t, "POST", "/threads/t2/runs",
 		`{"input":{"messages":"x","own":1},"context":{"model_name":"bad","mode":"flash"},"config":{"configurable":{"model_name":"good"}}}`, "X-Model", "worse")
 	run := decode[map[string]any](t, a.body)
@@ -289,9 +249,7 @@ func TestRequestsNameTheirWrongField(t *testing.T) {
 	}
 	kw := run["kwargs"].(map[string]any)
 	got := fmt.Sprint(kw["context"], kw["config"], kw["header_model"])
-	if got != "map[mode:flash] map[configurable:map[model_name:good]] <nil>" {
-		t.Errorf("kwargs = %s", got)
-	}
+	webtest.Same(t, "kwargs", got, "map[mode:flash] map[configurable:map[model_name:good]] <nil>")
 }
 
 func TestSuperstepsAreCheckpoints(t *testing.T) {
@@ -321,9 +279,7 @@ func TestSuperstepsAreCheckpoints(t *testing.T) {
 		}
 		got += fmt.Sprint(title, len(h.Values.Messages), h.Metadata.Source, " ")
 	}
-	if got != "Three3update Two3update One2update " {
-		t.Errorf("%s", got)
-	}
+	webtest.Same(t, "got", got, "Three3update Two3update One2update ")
 }
 
 func TestSearchExtractsValues(t *testing.T) {
@@ -356,9 +312,7 @@ func TestPinnedThreadsComeFirst(t *testing.T) {
 		{"/threads/search", `{"limit":1,"offset":1,"sort_by":"thread_id","sort_order":"asc"}`, "t1"},
 	} {
 		list := decode[[]map[string]any](t, w.send(t, "POST", c.path, c.body).body)
-		if list[0]["thread_id"] != c.want {
-			t.Errorf("%s: %s comes first, want %s", c.body, list[0]["thread_id"], c.want)
-		}
+		webtest.Same[any](t, fmt.Sprintf("%s: comes first", c.body), list[0]["thread_id"], c.want)
 	}
 	w.ok(t, "PATCH", "/threads/t1", `{"metadata":{"deerflow_pinned":"yes"}}`) // only true pins
 	list := decode[[]map[string]any](t, w.send(t, "POST", "/threads/search", "").body)
@@ -406,9 +360,7 @@ func TestAThreadGoesWhenItsTimeIsOver(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	old := store.Thread{ID: "old", Owner: "default", Status: runs.Idle, CreatedAt: time.Now().Add(-48 * time.Hour),
 		UpdatedAt: time.Now().Add(-48 * time.Hour)}
-	if err := w.db.Commit(t.Context(), store.Batch{Thread: &old, NewThread: true}); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.db.Commit(t.Context(), store.Batch{Thread: &old, NewThread: true}))
 	w.ok(t, "POST", "/threads", `{"thread_id":"made","ttl":600}`)
 	w.ok(t, "POST", "/threads", `{"thread_id":"stays"}`)
 	// one that exists is left alone
@@ -426,9 +378,7 @@ func TestAThreadGoesWhenItsTimeIsOver(t *testing.T) {
 		}
 		got := fmt.Sprint(w.send(t, "GET", "/threads/made", "").status, w.send(t, "GET", "/threads/old", "").status,
 			w.send(t, "GET", "/threads/stays", "").status)
-		if got != c.want {
-			t.Errorf("after %s: %s, want %s", c.after, got, c.want)
-		}
+		webtest.Same(t, fmt.Sprint("after ", c.after), got, c.want)
 	}
 }
 

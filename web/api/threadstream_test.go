@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // attendant reads a thread's stream frame by frame.
@@ -20,9 +22,7 @@ func (w *world) attend(t *testing.T, path string, headers ...string) *attendant 
 	ctx, cancel := context.WithCancel(t.Context())
 	res := w.request(t, ctx, "GET", path, "", headers...)
 	t.Cleanup(func() { cancel(); res.Body.Close() })
-	if res.StatusCode != 200 {
-		t.Fatalf("%s = %d", path, res.StatusCode)
-	}
+	webtest.Same(t, path, res.StatusCode, 200)
 	s := bufio.NewScanner(res.Body)
 	s.Buffer(nil, 16<<20)
 	return &attendant{scan: s, stop: cancel, body: res.Body}
@@ -65,10 +65,7 @@ func TestAThreadsStreamShowsEveryRunToCome(t *testing.T) {
 		if fs[0].event != "metadata" || !strings.Contains(fs[0].data, run) {
 			t.Fatalf("%s begins with %+v", say, fs[0])
 		}
-		if names := events(fs); strings.Contains(names, "end") || !strings.Contains(names, "messages") ||
-			!strings.Contains(names, "values") {
-			t.Errorf("%s: %s", say, names)
-		}
+		webtest.Holds(t, say, events(fs), "!end", "messages", "values")
 		if last := fs[len(fs)-1]; last.data != `{"run_id":"`+run+`","thread_id":"t1"}` || last.id == "" {
 			t.Errorf("%+v", last)
 		}
@@ -82,9 +79,7 @@ func TestAThreadsStreamGoesOnBehindACursor(t *testing.T) {
 	}
 	all := w.attend(t, "/threads/t1/stream?stream_mode=lifecycle", "Last-Event-ID", "-1")
 	first := all.until(t, "run_done")
-	if events(first) != "metadata run_done" {
-		t.Errorf("lifecycle: %s", events(first))
-	}
+	webtest.Same(t, "lifecycle", events(first), "metadata run_done")
 	all.until(t, "run_done")
 	all.until(t, "run_done")
 	rest := w.attend(t, "/threads/t1/stream?stream_mode=state_update", "Last-Event-ID", first[1].id)

@@ -26,7 +26,5 @@ func TestWhatIsNotThereSaysSo(t *testing.T) {
 		{"tasks of no thread", "GET", "/api/threads/none/mcp-tasks", "", 404, `none`},
 		{"browser", "POST", "/api/threads/t/browser/navigate", `{"url":"https://example.org"}`, 404, `{"detail":"Browser automation is not enabled"}`},
 	})
-	if a := w.send(t, "GET", "/api/threads/t/mcp-tasks", "", "X-Owner", "eve"); a.status != 404 {
-		t.Errorf("somebody else's thread: %d %s", a.status, a.body)
-	}
+	w.send(t, "GET", "/api/threads/t/mcp-tasks", "", "X-Owner", "eve").want(t, "somebody else's thread", 404)
 }

@@ -14,6 +14,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/web/httpx"
+	"fawn/web/webtest"
 )
 
 // told is one event of the thread protocol.
@@ -130,9 +131,7 @@ func brief(t *testing.T, list []told) string {
 			"source", "payload", "error"} {
 			if v, ok := d[name]; ok {
 				one, err := json.Marshal(v)
-				if err != nil {
-					t.Fatal(err)
-				}
+				webtest.OK(t, err)
 				fmt.Fprintf(&b, " %s", one)
 			}
 		}
@@ -185,9 +184,7 @@ checkpoints "loop"
 values
 lifecycle "completed"
 `
-	if got := brief(t, list); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	webtest.Same(t, "got", brief(t, list), want)
 	ids, last := map[string]bool{}, int64(0)
 	for _, e := range list {
 		if ids[e.ID] || e.Seq < last || e.Params.At == 0 || e.Params.NS == nil {
@@ -201,9 +198,7 @@ lifecycle "completed"
 			final = decode[map[string]any](t, string(e.Params.Data))
 		}
 	}
-	if n := len(final["messages"].([]any)); n != 4 {
-		t.Errorf("%d messages in the last values", n)
-	}
+	webtest.Same(t, "messages in the last values", len(final["messages"].([]any)), 4)
 }
 
 func TestAReaderGetsTheSameEventsWhateverElseItAsksFor(t *testing.T) {
@@ -296,9 +291,7 @@ func TestAQuestionIsToldAndAnswered(t *testing.T) {
 	}
 	id := asked.member(t, "interrupt_id")
 	got := w.refused(t, "t1", "input.respond", `{"interrupt_id":"nope","response":"x"}`)
-	if got != "no_such_interrupt" {
-		t.Errorf("a foreign interrupt: %s", got)
-	}
+	webtest.Same(t, "a foreign interrupt", got, "no_such_interrupt")
 	w.command(t, "t1", "input.respond", fmt.Sprintf(`{"namespace":[],"interrupt_id":%q,"response":"blue"}`, id))
 	list = w.listen(t, "t1", fmt.Sprintf(`{`+everything+`,"since":%d}`, list[len(list)-1].Seq), 1)
 	if list[len(list)-1].member(t, "event") != "completed" || !strings.Contains(brief(t, list), "Blue ") {
@@ -308,10 +301,7 @@ func TestAQuestionIsToldAndAnswered(t *testing.T) {
 	if b, err := json.Marshal(state); err != nil || !strings.Contains(string(b), `"content":"blue"`) {
 		t.Errorf("%s %v", b, err)
 	}
-	if got := w.refused(t, "t1", "input.respond",
-		fmt.Sprintf(`{"interrupt_id":%q,"response":"x"}`, id)); got != "invalid_argument" {
-		t.Errorf("answered twice: %s", got)
-	}
+	webtest.Same(t, "answered twice", w.refused(t, "t1", "input.respond", fmt.Sprintf(`{"interrupt_id":%q,"response":"x"}`, id)), "invalid_argument")
 }
 
 func TestAnInputThatNamesTheInterruptIsTheAnswer(t *testing.T) {
@@ -326,9 +316,7 @@ func TestAnInputThatNamesTheInterruptIsTheAnswer(t *testing.T) {
 	}
 	w.command(t, "t1", "run.start", fmt.Sprintf(`{"assistant_id":"lead_agent","input":{%q:"green"}}`, id))
 	w.listen(t, "t1", fmt.Sprintf(`{"channels":["lifecycle"],"since":%d}`, list[len(list)-1].Seq), 1)
-	if b := w.send(t, "GET", "/threads/t1/state", "").body; !strings.Contains(b, `"content":"green"`) {
-		t.Errorf("%s", b)
-	}
+	webtest.Holds(t, "the answer", w.send(t, "GET", "/threads/t1/state", "").body, `"content":"green"`)
 }
 
 func TestAFailedRunIsTold(t *testing.T) {
@@ -370,13 +358,9 @@ func TestCommands(t *testing.T) {
 		"not offered":          {"input.inject", `{}`, "not_supported"},
 		"no checkpoint":        {"state.fork", `{}`, "invalid_argument"},
 	} {
-		if got := w.refused(t, "none", c.method, c.params); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		webtest.Same(t, name, w.refused(t, "none", c.method, c.params), c.want)
 	}
-	if a := w.send(t, "GET", "/threads/none", ""); a.status != 404 {
-		t.Errorf("a refused command made a thread: %d", a.status)
-	}
+	w.send(t, "GET", "/threads/none", "").want(t, "a refused command made a thread", 404)
 	w.command(t, "t1", "run.start", `{"assistant_id":"lead_agent","input":{"messages":"hi"}}`)
 	w.listen(t, "t1", `{"channels":["lifecycle"]}`, 1)
 	state := w.command(t, "t1", "state.get", `{"namespace":[],"keys":["title"]}`)
@@ -388,9 +372,7 @@ func TestCommands(t *testing.T) {
 	if len(list) != 2 {
 		t.Fatalf("checkpoints = %v", list)
 	}
-	if got := w.refused(t, "t1", "state.fork", `{"checkpoint_id":"nope"}`); got != "no_such_checkpoint" {
-		t.Errorf("fork of nothing: %s", got)
-	}
+	webtest.Same(t, "fork of nothing", w.refused(t, "t1", "state.fork", `{"checkpoint_id":"nope"}`), "no_such_checkpoint")
 	all := w.command(t, "t1", "state.listCheckpoints", `{}`)["checkpoints"].([]any)
 	first := all[len(all)-1].(map[string]any)["id"].(string)
 	before := w.listen(t, "t1", `{"channels":["lifecycle"]}`, 1)

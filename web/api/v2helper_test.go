@@ -3,6 +3,8 @@ package api_test
 import (
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestAHelperHasAPlaceOfItsOwn: only what happens inside its call is told there, and it is
@@ -32,7 +34,5 @@ tools messages "content-block-delta" 0 {"text":"psst","type":"text-delta"}
 		t.Errorf("got\n%s\nwant first\n%s", got, want)
 	}
 	root := brief(t, list)
-	if strings.Contains(root, `"task_started"`) || !strings.Contains(root, "\ntools \"tool-started\" \"task\"") {
-		t.Errorf("all:\n%s", root)
-	}
+	webtest.Holds(t, "all", root, `!"task_started"`, "\ntools \"tool-started\" \"task\"")
 }

@@ -16,6 +16,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/web/api"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // receiver is a web server that webhooks call. It answers with the next of its statuses,
@@ -87,9 +88,7 @@ func (w *world) telling(t *testing.T, waits ...time.Duration) {
 func (w *world) owed(t *testing.T) []string {
 	t.Helper()
 	keys, err := w.db.Keys(t.Context(), "", runs.WebhookSpace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return keys
 }
 
@@ -128,9 +127,7 @@ func TestWebhookHearsHowARunEnded(t *testing.T) {
 				t.Errorf("values %v, error %v", values, got["error"])
 			}
 			w.eventually(t, func() bool { return len(w.owed(t)) == 0 })
-			if n := len(to.bodies); n != 0 {
-				t.Errorf("told %d times more", n)
-			}
+			webtest.Same(t, "told … times more", len(to.bodies), 0)
 		})
 	}
 }
@@ -176,9 +173,7 @@ func TestWebhookOfACancelledRunInTheQueue(t *testing.T) {
 		w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":["go"]},"after_seconds":3600,"webhook":"`+to.url+
 			`"}`).body)
 	a := w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), "")
-	if a.status != http.StatusNoContent {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
+	a.must(t, "the answer", http.StatusNoContent)
 	if got := to.next(t); got["status"] != "interrupted" || got["run_id"] != run["run_id"] {
 		t.Errorf("told %v", got)
 	}
@@ -189,12 +184,7 @@ func TestWebhooksMustBeAddressesOfWebServers(t *testing.T) {
 	for _, bad := range []string{"/relative", "ftp://example.com/x", "http://", "https://user:pass@example.com/",
 		"nonsense", "http://example.com/" + strings.Repeat("x", 2048)} {
 		a := w.send(t, "POST", "/threads/t1/runs", `{"webhook":"`+bad+`"}`)
-		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"webhook"`) {
-			t.Errorf("%.40s: %d %s", bad, a.status, a.body)
-		}
+		a.want(t, fmt.Sprintf("%.40s", bad), http.StatusUnprocessableEntity, `"webhook"`)
 	}
-	if a := w.send(t, "POST", "/threads/t1/runs", `{"after_seconds":-1}`); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, `"after_seconds"`) {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	w.send(t, "POST", "/threads/t1/runs", `{"after_seconds":-1}`).want(t, "/threads/t1/runs", http.StatusUnprocessableEntity, `"after_seconds"`)
 }

@@ -106,6 +106,28 @@ type answer struct {
 	body   string
 }
 
+// want fails the test unless a has this status and its body has the parts; those behind a "!" must not be there.
+func (a answer) want(t *testing.T, what any, status int, parts ...string) answer {
+	t.Helper()
+	webtest.Answered(t, what, a.status, a.body, status, parts...)
+	return a
+}
+
+// must is want, and ends the test.
+func (a answer) must(t *testing.T, what any, status int, parts ...string) answer {
+	t.Helper()
+	if !webtest.Answered(t, what, a.status, a.body, status, parts...) {
+		t.FailNow()
+	}
+	return a
+}
+
+// holds is want for any status.
+func (a answer) holds(t *testing.T, what any, parts ...string) {
+	t.Helper()
+	webtest.Answered(t, what, a.status, a.body, a.status, parts...)
+}
+
 func (w *world) send(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
 	res, text := webtest.Send(t, http.DefaultClient, method, w.url+path, runBody(path, body), headers...)

@@ -2,7 +2,7 @@ package ui_test
 
 import (
 	"bytes"
-	"encoding/json"
+	"fmt"
 	"html"
 	"mime/multipart"
 	"net/http"
@@ -15,6 +15,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/profile"
+	"fawn/web/webtest"
 )
 
 // twoModels is a configuration with models that nobody calls.
@@ -32,20 +33,15 @@ func (w *world) asked(thread string) (options map[string]any, assistant string) 
 	if err != nil || len(list) == 0 {
 		w.Fatal(err)
 	}
-	var kwargs struct {
+	kwargs := webtest.Decode[struct {
 		Context map[string]any `json:"context"`
-	}
-	if err := json.Unmarshal(list[0].Kwargs, &kwargs); err != nil {
-		w.Fatal(err)
-	}
+	}](w, string(list[0].Kwargs))
 	return kwargs.Context, list[0].AssistantID
 }
 
 func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("hi")}}, twoModels())
-	if page := w.page("/workspace/agents"); !strings.Contains(page, "made any agents yet") {
-		t.Error("the empty gallery says nothing")
-	}
+	webtest.Holds(t, "the empty gallery says nothing", w.page("/workspace/agents"), "made any agents yet")
 	good := func() url.Values {
 		return url.Values{"name": {"Code-Reviewer"}, "description": {"Reads <diffs>"},
 			"soul": {"Be strict.\r\nBe kind."}, "model": {"two"}, "group": {"file:read", "bash"}, "thinking": {"off"},
@@ -74,33 +70,20 @@ func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
 		*a.Temperature != 0.5 || *a.MaxTokens != 200 {
 		t.Errorf("%+v %v", a, err)
 	}
-	if a := w.post("/ui/agents", good(), "Accept-Language", "zh-CN"); a.StatusCode != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "已有同名的智能体") {
-		t.Error("a second one of that name:", a.StatusCode)
-	}
+	w.post("/ui/agents", good(), "Accept-Language", "zh-CN").want(t, "a second one of that name", http.StatusUnprocessableEntity, "已有同名的智能体")
 	page := w.page("/workspace/agents")
-	if !strings.Contains(page, "Reads &lt;diffs&gt;") || !strings.Contains(page, "Uses Model Two") ||
-		!strings.Contains(page, `href="/workspace/chats/new?agent=code-reviewer"`) {
-		t.Error("the gallery does not show it")
-	}
+	webtest.Holds(t, "the gallery does not show it", page, "Reads &lt;diffs&gt;", "Uses Model Two", `href="/workspace/chats/new?agent=code-reviewer"`)
 	form := good()
 	form.Set("all_tools", "1")
 	form.Set("soul", "New.")
-	if a := w.post("/ui/agents/by-name/code-reviewer", form); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode)
-	}
+	w.post("/ui/agents/by-name/code-reviewer", form).must(t, "/ui/agents/by-name/code-reviewer", http.StatusSeeOther)
 	form.Set("temperature", "9")
 	form.Set("soul", "Newer.")
-	if a := w.post("/ui/agents/by-name/code-reviewer", form); a.StatusCode != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "Newer.") {
-		t.Error(a.StatusCode)
-	}
+	w.post("/ui/agents/by-name/code-reviewer", form).want(t, "/ui/agents/by-name/code-reviewer", http.StatusUnprocessableEntity, "Newer.")
 	if a, _ := w.agents.Get("default", "code-reviewer"); a.ToolGroups != nil || a.Soul != "New." {
 		t.Errorf("%+v", a)
 	}
-	if a := w.post("/ui/agents/by-name/none", form); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
+	w.post("/ui/agents/by-name/none", form).want(t, "/ui/agents/by-name/none", http.StatusNotFound)
 	w.begin("t1", "hello")
 	w.settle("t1")
 	for at, to := range map[string]string{"t1": "/workspace/chats/t1",
@@ -110,13 +93,9 @@ func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
 			t.Error(a.StatusCode, a.Header)
 		}
 	}
-	if a := w.get("/workspace/agents/code-reviewer/chats/none"); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
+	w.get("/workspace/agents/code-reviewer/chats/none").want(t, "/workspace/agents/code-reviewer/chats/none", http.StatusNotFound)
 	for range 2 {
-		if a := w.post("/ui/agents/by-name/code-reviewer/delete", nil); a.StatusCode != http.StatusSeeOther {
-			t.Error(a.StatusCode)
-		}
+		w.post("/ui/agents/by-name/code-reviewer/delete", nil).want(t, "/ui/agents/by-name/code-reviewer/delete", http.StatusSeeOther)
 	}
 	if w.agents.Has("default", "code-reviewer") {
 		t.Error("it is still there")
@@ -126,37 +105,19 @@ func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
 func TestFilesOfAnAgentAreEditedByHand(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	at := filepath.Join(w.dirs.Root, "users", "default", "agents", "torn")
-	if err := os.MkdirAll(at, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(at, "config.yaml"), []byte("skills: <all>\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.MkdirAll(at, 0o700))
+	webtest.OK(t, os.WriteFile(filepath.Join(at, "config.yaml"), []byte("skills: <all>\n"), 0o600))
 	const why = "line 1: skills must be a list of names"
 	for _, path := range []string{"/workspace/agents", "/workspace/agents/torn"} {
-		if page := w.page(path); !strings.Contains(page, why) {
-			t.Errorf("%s does not say what is wrong", path)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s does not say what is wrong", path), w.page(path), why)
 	}
 	page := w.page("/workspace/agents/torn")
-	if !strings.Contains(page, "skills: &lt;all&gt;") || strings.Contains(page, `name="temperature"`) {
-		t.Error("the file cannot be mended, or the form can be used")
-	}
-	if a := w.post("/ui/agents/by-name/torn", url.Values{"soul": {"x"}}); a.StatusCode != http.StatusConflict {
-		t.Error(a.StatusCode)
-	}
-	if a := w.get("/ui/agents/by-name/torn/export"); a.StatusCode != http.StatusConflict {
-		t.Error(a.StatusCode)
-	}
+	webtest.Holds(t, "the file cannot be mended, or the form can be used", page, "skills: &lt;all&gt;", `!name="temperature"`)
+	w.post("/ui/agents/by-name/torn", url.Values{"soul": {"x"}}).want(t, "/ui/agents/by-name/torn", http.StatusConflict)
+	w.get("/ui/agents/by-name/torn/export").want(t, "/ui/agents/by-name/torn/export", http.StatusConflict)
 	a := w.post("/ui/agents/by-name/torn/files", url.Values{"config": {"tool_groups: 3"}, "soul": {"mine"}})
-	if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "tool_groups must be") ||
-		!strings.Contains(a.body, "mine") {
-		t.Error(a.StatusCode)
-	}
-	if a := w.post("/ui/agents/by-name/torn/files",
-		url.Values{"config": {"# note\r\nskills: []"}, "soul": {"mine"}}); a.StatusCode != http.StatusSeeOther {
-		t.Error(a.StatusCode)
-	}
+	a.want(t, "the answer", http.StatusUnprocessableEntity, "tool_groups must be", "mine")
+	w.post("/ui/agents/by-name/torn/files", url.Values{"config": {"# note\r\nskills: []"}, "soul": {"mine"}}).want(t, "/ui/agents/by-name/torn/files", http.StatusSeeOther)
 	if b, err := os.ReadFile(filepath.Join(at, "config.yaml")); err != nil || string(b) != "# note\nskills: []" {
 		t.Error(string(b), err)
 	}
@@ -164,10 +125,7 @@ func TestFilesOfAnAgentAreEditedByHand(t *testing.T) {
 
 func TestAgentIsExportedAndImported(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	if err := w.agents.Create("default",
-		profile.Agent{Name: "mine", Soul: "A soul.", ToolGroups: []string{"web"}}); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.agents.Create("default", profile.Agent{Name: "mine", Soul: "A soul.", ToolGroups: []string{"web"}}))
 	file := w.get("/ui/agents/by-name/mine/export")
 	if file.StatusCode != http.StatusOK || file.Header.Get("Content-Disposition") != `attachment; filename="mine.md"` ||
 		file.Header.Get("X-Content-Type-Options") != "nosniff" {
@@ -178,17 +136,13 @@ func TestAgentIsExportedAndImported(t *testing.T) {
 		m := multipart.NewWriter(&form)
 		m.WriteField("name", name)
 		f, err := m.CreateFormFile("file", "agent.md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		f.Write([]byte(data))
 		m.Close()
 		return w.do("POST", "/ui/agents/import", &form, "Content-Type", m.FormDataContentType())
 	}
 	a := send("", file.body)
-	if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "already have an agent") {
-		t.Error("over one that is there:", a.StatusCode)
-	}
+	a.want(t, "over one that is there", http.StatusUnprocessableEntity, "already have an agent")
 	if a := send("Copy", file.body); a.StatusCode != http.StatusSeeOther ||
 		a.Header.Get("Location") != "/workspace/agents/copy?saved=1" {
 		t.Error(a.StatusCode, a.Header)
@@ -199,9 +153,7 @@ func TestAgentIsExportedAndImported(t *testing.T) {
 	}
 	for _, bad := range []string{"", "PK\x03\x04", "no fence", strings.Repeat("x", 2*profile.MaxExport)} {
 		a := send("", bad)
-		if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, `role="alert"`) {
-			t.Errorf("%.10q: %d", bad, a.StatusCode)
-		}
+		a.want(t, fmt.Sprintf("%.10q", bad), http.StatusUnprocessableEntity, `role="alert"`)
 	}
 	if a := send("", strings.Repeat("x", 8*profile.MaxExport)); a.StatusCode != http.StatusRequestEntityTooLarge &&
 		a.StatusCode != http.StatusUnprocessableEntity {
@@ -214,9 +166,7 @@ func TestChatsAreHandedToAgents(t *testing.T) {
 		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("a"), agenttest.Say("b"), agenttest.Say("c"),
 			agenttest.Say("d"), agenttest.Say("e"), agenttest.Say("f"), agenttest.Say("g")}}, twoModels())
 	err := w.agents.Create("default", profile.Agent{Name: "poet", Description: "Writes <verse>", Model: "two"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	check := func(what, thread, agent, assistant, model string) {
 		t.Helper()
 		o, a := w.asked(thread)
@@ -226,44 +176,30 @@ func TestChatsAreHandedToAgents(t *testing.T) {
 		}
 	}
 	page := w.page("/workspace/chats/new?agent=poet")
-	if !strings.Contains(page, "<h1>poet</h1>") || !strings.Contains(page, "Writes &lt;verse&gt;") ||
-		!strings.Contains(page, `name="agent" value="poet"`) || !strings.Contains(page, `value="two" checked`) {
-		t.Error("the page of a new chat does not show the agent and its model")
-	}
-	if page := w.page("/workspace/chats/new?agent=none"); strings.Contains(page, `name="agent"`) {
-		t.Error("an agent that is not there is invited")
-	}
+	webtest.Holds(t, "the page of a new chat does not show the agent and its model", page,
+		"<h1>poet</h1>", "Writes &lt;verse&gt;", `name="agent" value="poet"`, `value="two" checked`)
+	webtest.Holds(t, "an agent that is not there is invited", w.page("/workspace/chats/new?agent=none"), `!name="agent"`)
 	w.post("/ui/threads", url.Values{"thread": {"t1"}, "text": {"hi"}, "agent": {"poet"}, "model": {"one"},
 		"mode": {"flash"}})
 	check("a new chat with an agent", "t1", "poet", "poet", "one")
-	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, `href="/workspace/agents/poet"`) {
-		t.Error("the chat does not show whom it is with")
-	}
+	webtest.Holds(t, "the chat does not show whom it is with", w.page("/workspace/chats/t1"), `href="/workspace/agents/poet"`)
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"again"}})
 	check("the next message", "t1", "poet", "poet", "one")
 	a := w.post("/ui/threads/t1/messages", url.Values{"text": {"@fawn hello"}}, script()...)
-	if !strings.Contains(a.body, `"location":"/workspace/chats/t1"`) {
-		t.Error("the page still shows the old agent:", a.body)
-	}
+	a.holds(t, "the page still shows the old agent", `"location":"/workspace/chats/t1"`)
 	check("handed back", "t1", "", "lead_agent", "one")
-	if page := w.page("/workspace/chats/t1"); strings.Contains(page, `href="/workspace/agents/poet"`) {
-		t.Error("the chat still shows the agent")
-	}
+	webtest.Holds(t, "the chat still shows the agent", w.page("/workspace/chats/t1"), `!href="/workspace/agents/poet"`)
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"@Poet, once more"}})
 	check("by a mention", "t1", "poet", "poet", "two")
 	w.post("/ui/threads", url.Values{"thread": {"t2"}, "text": {"@poet hello"}, "model": {"one"}})
 	check("a new chat by a mention", "t2", "poet", "poet", "two")
 	w.post("/ui/threads", url.Values{"thread": {"t3"}, "text": {"@nobody hello"}, "agent": {"nobody"}})
 	check("nobody of that name", "t3", "", "lead_agent", "one")
-	if err := w.agents.Delete("default", "poet"); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.agents.Delete("default", "poet"))
 	w.post("/ui/threads/t2/messages", url.Values{"text": {"still there?"}})
 	check("an agent that is gone", "t2", "", "lead_agent", "two")
 	list := w.get("/ui/commands", "X-Fawn", "1").body
-	if strings.Contains(list, "@") {
-		t.Error("agents are offered where there are none")
-	}
+	webtest.Holds(t, "agents are offered where there are none", list, "!@")
 }
 
 func TestAgentIsMadeByTalking(t *testing.T) {
@@ -272,10 +208,7 @@ func TestAgentIsMadeByTalking(t *testing.T) {
 			agenttest.Say("hello")}}, twoModels())
 	for name, says := range map[string]string{"a b": "letters, digits", "new": "reserved"} {
 		a := w.post("/ui/agents/talk", url.Values{"name": {name}, "text": {"Verses"}})
-		if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, says) ||
-			!strings.Contains(a.body, "Verses") {
-			t.Errorf("%q: %d", name, a.StatusCode)
-		}
+		a.want(t, name, http.StatusUnprocessableEntity, says, "Verses")
 	}
 	a := w.post("/ui/agents/talk", url.Values{"name": {"Poet"}, "text": {"Verses"}})
 	path := a.Header.Get("Location")
@@ -293,22 +226,12 @@ func TestAgentIsMadeByTalking(t *testing.T) {
 		}
 	}
 	page := w.page(path)
-	if !strings.Contains(page, "Creating the agent poet") || !strings.Contains(page, "agent called “poet”") ||
-		!strings.Contains(page, "Verses") || !strings.Contains(page, `name="making"`) {
-		t.Error("the chat does not show what it is about")
-	}
-	if err := w.agents.Create("default", profile.Agent{Name: "poet"}); err != nil {
-		t.Fatal(err)
-	}
-	if a := w.post("/ui/threads/"+thread+"/messages", url.Values{"text": {"hello poet"}, "making": {"1"}},
-		script()...); !strings.Contains(a.body, `"location":"`+path+`"`) {
-		t.Error("the page still says that it is being made:", a.body)
-	}
+	webtest.Holds(t, "the chat does not show what it is about", page, "Creating the agent poet", "agent called “poet”", "Verses", `name="making"`)
+	webtest.OK(t, w.agents.Create("default", profile.Agent{Name: "poet"}))
+	w.post("/ui/threads/"+thread+"/messages", url.Values{"text": {"hello poet"}, "making": {"1"}}, script()...).holds(t, "the page still says that it is being made",
+		`"location":"`+path+`"`)
 	if o, assistant := w.asked(thread); o["agent_name"] != "poet" || o["is_bootstrap"] != nil || assistant != "poet" {
 		t.Errorf("once it is made: %v %s", o, assistant)
 	}
-	if list := w.get("/ui/commands", "X-Fawn", "1").body; !strings.Contains(list, `data-text="@poet "`) ||
-		!strings.Contains(list, `data-text="@fawn "`) {
-		t.Error(list)
-	}
+	webtest.Holds(t, "list", w.get("/ui/commands", "X-Fawn", "1").body, `data-text="@poet "`, `data-text="@fawn "`)
 }

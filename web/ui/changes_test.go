@@ -1,11 +1,13 @@
 package ui_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // TestAnAnswerEndsWithWhatItsRunMade: files that were not handed over have cards too, behind those
@@ -39,15 +41,11 @@ func TestAnAnswerEndsWithWhatItsRunMade(t *testing.T) {
 		w.get("/workspace/chats/t1/changes/" + run)} {
 		for _, want := range []string{"What changed", "workspace/draft.txt", "<ins>+ &lt;b&gt;one&lt;/b&gt;</ins>",
 			"outputs/quiet.md", "created"} {
-			if a.StatusCode != http.StatusOK || !strings.Contains(a.body, want) {
-				t.Errorf("%d, without %q: %s", a.StatusCode, want, a.body)
-			}
+			a.want(t, fmt.Sprintf("without %q", want), http.StatusOK, want)
 		}
 	}
 	list := w.get("/ui/threads/t1/panel", script()...).body
-	if !strings.Contains(list, "quiet.md") || !strings.Contains(list, "draft.txt") {
-		t.Error("the list of files has only those handed over")
-	}
+	webtest.Holds(t, "the list of files has only those handed over", list, "quiet.md", "draft.txt")
 	w.begin("t2", "Just talk")
 	w.settle("t2")
 	if page := w.page("/workspace/chats/t2"); strings.Contains(page, "changed") && strings.Contains(page, "/changes/") {
@@ -55,8 +53,6 @@ func TestAnAnswerEndsWithWhatItsRunMade(t *testing.T) {
 	}
 	for _, path := range []string{"/ui/threads/t2/changes/" + run, "/ui/threads/t1/changes/none",
 		"/ui/threads/none/changes/" + run} {
-		if a := w.get(path, script()...); a.StatusCode != http.StatusNotFound {
-			t.Errorf("%s: %d", path, a.StatusCode)
-		}
+		w.get(path, script()...).want(t, path, http.StatusNotFound)
 	}
 }

@@ -1,7 +1,7 @@
 package ui_test
 
 import (
-	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
+	"fawn/web/webtest"
 )
 
 // lastContext is the context that the thread's newest run was started with.
@@ -21,10 +22,7 @@ func (w *world) lastContext(thread string) map[string]any {
 	if err != nil || len(list) == 0 {
 		w.Fatal(err, len(list))
 	}
-	var req struct{ Context map[string]any }
-	if err := json.Unmarshal(list[0].Kwargs, &req); err != nil {
-		w.Fatal(err)
-	}
+	req := webtest.Decode[struct{ Context map[string]any }](w, string(list[0].Kwargs))
 	return req.Context
 }
 
@@ -38,13 +36,9 @@ func configured(t *testing.T, yaml string) *config.Snapshot {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(file, []byte(yaml), 0o600))
 	snap, err := config.Load(config.Options{DataDir: dir, Config: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return snap
 }
 
@@ -75,9 +69,7 @@ func TestModesPostTheirFlags(t *testing.T) {
 		id := strings.ReplaceAll(name, " ", "-")
 		c.form.Set("thread", id)
 		c.form.Set("text", "Hello")
-		if a := w.post("/ui/threads", c.form); a.StatusCode != http.StatusSeeOther {
-			t.Fatal(a.StatusCode, a.body)
-		}
+		w.post("/ui/threads", c.form).must(t, "/ui/threads", http.StatusSeeOther)
 		w.settle(id)
 		if got := w.lastContext(id); !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -102,12 +94,8 @@ func TestChoicesBelongToTheirThread(t *testing.T) {
 	}
 	for id, want := range map[string]string{"a": "The Thinker", "b": "plain"} {
 		page := w.page("/workspace/chats/" + id)
-		if got := between(page, `<span id="model-name" class="nm">`, "</span>"); got != want {
-			t.Errorf("%s has model %q", id, got)
-		}
-		if ultra := strings.HasSuffix(strings.TrimSpace(checked(page, "mode")), `value="ultra"`); ultra != (id == "a") {
-			t.Errorf("%s: ultra is %t", id, ultra)
-		}
+		webtest.Same(t, fmt.Sprintf("%s has model", id), between(page, `<span id="model-name" class="nm">`, "</span>"), want)
+		webtest.Same(t, fmt.Sprintf("%s: ultra", id), strings.HasSuffix(strings.TrimSpace(checked(page, "mode")), `value="ultra"`), (id == "a"))
 	}
 	// Sent by a form without the fields, as "try again" is, the thread's choice counts.
 	w.post("/ui/threads/a/messages", url.Values{"text": {"More"}})
@@ -118,13 +106,8 @@ func TestChoicesBelongToTheirThread(t *testing.T) {
 	// A new chat begins with the reader's last choice.
 	name, _, _ := strings.Cut(cookie, ";")
 	page := w.get("/workspace/chats/new", "Cookie", name).body
-	if !strings.Contains(page, `<span id="model-name" class="nm">The Thinker</span>`) {
-		t.Error(page)
-	}
-	if a := w.post("/ui/threads/..%2fx/choice", url.Values{"model": {"plain"}},
-		script()...); a.StatusCode != http.StatusNotFound {
-		t.Errorf("an impossible thread = %d", a.StatusCode)
-	}
+	webtest.Holds(t, "page", page, `<span id="model-name" class="nm">The Thinker</span>`)
+	w.post("/ui/threads/..%2fx/choice", url.Values{"model": {"plain"}}, script()...).want(t, "an impossible thread", http.StatusNotFound)
 }
 
 func TestPinnedChatsStandAboveTheOthers(t *testing.T) {
@@ -137,9 +120,7 @@ func TestPinnedChatsStandAboveTheOthers(t *testing.T) {
 	if got := first(w.page("/workspace/chats")); got != "new" {
 		t.Fatalf("%q is on top", got)
 	}
-	if a := w.post("/ui/threads/old/pin", url.Values{"pinned": {"true"}}); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	w.post("/ui/threads/old/pin", url.Values{"pinned": {"true"}}).must(t, "/ui/threads/old/pin", http.StatusSeeOther)
 	page := w.page("/workspace/chats/old")
 	if first(page) != "old" || !strings.Contains(page, ` data-pinned>`) || !strings.Contains(page, "Unpin") {
 		t.Error(page)
@@ -148,7 +129,5 @@ func TestPinnedChatsStandAboveTheOthers(t *testing.T) {
 	if page = w.page("/workspace/chats/old"); first(page) != "new" || strings.Contains(page, "threads.pinned") {
 		t.Error(page)
 	}
-	if a := w.post("/ui/threads/none/pin", url.Values{"pinned": {"true"}}); a.StatusCode != http.StatusNotFound {
-		t.Errorf("an unknown thread = %d", a.StatusCode)
-	}
+	w.post("/ui/threads/none/pin", url.Values{"pinned": {"true"}}).want(t, "an unknown thread", http.StatusNotFound)
 }

@@ -16,6 +16,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
+	"fawn/web/webtest"
 )
 
 // gist makes short work of everything but the last two messages.
@@ -51,9 +52,7 @@ func (w *world) shorten(rules middleware.CompactionRules) {
 
 func (w *world) say(thread, text string) {
 	w.Helper()
-	if a := w.post("/ui/threads/"+thread+"/messages", url.Values{"text": {text}}); a.StatusCode != http.StatusSeeOther {
-		w.Fatal(a.StatusCode, a.body)
-	}
+	w.post("/ui/threads/"+thread+"/messages", url.Values{"text": {text}}).must(w, "the answer", http.StatusSeeOther)
 	w.settle(thread)
 }
 
@@ -71,19 +70,10 @@ func TestGaugeShowsWhatTheLastRequestFilledAndFollowsTheRun(t *testing.T) {
 		t.Errorf("after the first run: %s", s)
 	}
 	w.say("t1", "Two")
-	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, "64%") {
-		t.Error("the second run is not shown")
-	}
+	webtest.Holds(t, "the second run is not shown", w.page("/workspace/chats/t1"), "64%")
 	usage := w.page("/ui/threads/t1/usage")
-	for _, want := range []string{"64%", "640", "1.0k", "930", "One", "Two", "Mini",
-		`action="/ui/threads/t1/compact"`} {
-		if !strings.Contains(usage, want) {
-			t.Errorf("%q is not on the page of what the chat took", want)
-		}
-	}
-	if strings.Contains(usage, "Price") {
-		t.Error("a price is shown that nobody knows")
-	}
+	webtest.Holds(t, "is not on the page of what the chat took", usage, "64%", "640", "1.0k", "930", "One", "Two", "Mini", `action="/ui/threads/t1/compact"`)
+	webtest.Holds(t, "a price is shown that nobody knows", usage, "!Price")
 }
 
 func TestGaugeIsAbsentWithoutAWindow(t *testing.T) {
@@ -108,34 +98,19 @@ func TestCompactingByFormSaysWhatItDidAndTheChatShowsWhere(t *testing.T) {
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/ui/threads/t1/usage?did=compacted" {
 		t.Fatal(a.StatusCode, a.Header.Get("Location"), a.body)
 	}
-	if page := w.page(a.Header.Get("Location")); !strings.Contains(page, "4 messages are now summarised") ||
-		!strings.Contains(page, "≈") {
-		t.Error(page)
-	}
+	webtest.Holds(t, "page", w.page(a.Header.Get("Location")), "4 messages are now summarised", "≈")
 	page := w.page("/workspace/chats/t1")
-	if !strings.Contains(page, "Earlier messages were summarised") ||
-		!strings.Contains(page, "<strong>gist</strong>") || !strings.Contains(page, "≈") {
-		t.Error(page)
-	}
+	webtest.Holds(t, "page", page, "Earlier messages were summarised", "<strong>gist</strong>", "≈")
 	if strings.Index(page, "Earlier messages were") > strings.Index(page, "Three") ||
 		strings.Index(page, "Earlier messages were") < strings.Index(page, "answer 1") {
 		t.Error("the line stands in another place")
 	}
 	w.say("t1", "Four")
-	if s := parsePage(t, w.page("/workspace/chats/t1")).section("gauge"); !strings.Contains(s, "40%") ||
-		strings.Contains(s, "≈") {
-		t.Errorf("after the next run: %s", s)
-	}
-	if shared := w.post("/ui/threads/t1/share", nil); shared.StatusCode != http.StatusSeeOther {
-		t.Fatal(shared.StatusCode)
-	}
+	webtest.Holds(t, "after the next run", parsePage(t, w.page("/workspace/chats/t1")).section("gauge"), "40%", "!≈")
+	w.post("/ui/threads/t1/share", nil).must(t, "/ui/threads/t1/share", http.StatusSeeOther)
 	link, err := w.db.ShareOf(t.Context(), "default", "t1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(w.page("/share/"+link.Token), "gist") {
-		t.Error("readers of a link see the summary")
-	}
+	webtest.OK(t, err)
+	webtest.Holds(t, "readers of a link see the summary", w.page("/share/"+link.Token), "!gist")
 }
 
 func TestCompactingIsRefusedInWords(t *testing.T) {
@@ -151,17 +126,13 @@ func TestCompactingIsRefusedInWords(t *testing.T) {
 	} else if page := w.page(a.Header.Get("Location")); !strings.Contains(page, "Nothing to compact") {
 		t.Error(page)
 	}
-	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"Two"}}); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.body)
-	}
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"Two"}}).must(t, "/ui/threads/t1/messages", http.StatusSeeOther)
 	for _, c := range []struct {
 		path string
 		form url.Values
 	}{{"compact", nil}, {"compact", url.Values{"to": {"chat"}}}, {"messages", url.Values{"text": {" /compact "}}}} {
 		a := w.post("/ui/threads/t1/"+c.path, c.form)
-		if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "Compact when it has ended") {
-			t.Errorf("%s %v: %d", c.path, c.form, a.StatusCode)
-		}
+		a.want(t, fmt.Sprintf("%s %v", c.path, c.form), http.StatusConflict, "Compact when it has ended")
 		if a := w.post("/ui/threads/t1/"+c.path, c.form, script()...); a.StatusCode != http.StatusConflict ||
 			!strings.Contains(decodeFrame(t, a.body).Error, "Compact when it has ended") {
 			t.Errorf("%s %v with script: %d %s", c.path, c.form, a.StatusCode, a.body)
@@ -171,12 +142,8 @@ func TestCompactingIsRefusedInWords(t *testing.T) {
 	w.settle("t1")
 	w.ui.Compact = nil
 	a := w.post("/ui/threads/t1/compact", nil)
-	if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "turned off") {
-		t.Error(a.StatusCode, a.body)
-	}
-	if a := w.post("/ui/threads/none/compact", nil); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
+	a.want(t, "the answer", http.StatusConflict, "turned off")
+	w.post("/ui/threads/none/compact", nil).want(t, "/ui/threads/none/compact", http.StatusNotFound)
 }
 
 // TestCompactionInARunIsShownLiveAsOnAFreshPage: the line moves on to where the newest one
@@ -200,18 +167,14 @@ func TestCompactionInARunIsShownLiveAsOnAFreshPage(t *testing.T) {
 		}
 		r := w.reader("t1")
 		f := decodeFrame(t, w.post("/ui/threads/t1/messages", url.Values{"text": {text}}, script()...).body)
-		if err := r.dom.apply(f); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, r.dom.apply(f))
 		if f.Running {
 			r.cursor, r.dom.done = f.Cursor, false
 			r.read(0)
 		}
 		w.settle("t1")
 		r.equalsPage()
-		if has := strings.Contains(r.dom.section("turns"), "were summarised"); has != (i >= 2) {
-			t.Errorf("%s: the line is there: %t", text, has)
-		}
+		webtest.Same(t, fmt.Sprintf("%s: the line is there", text), strings.Contains(r.dom.section("turns"), "were summarised"), (i >= 2))
 	}
 }
 
@@ -219,9 +182,7 @@ func TestCommandsOfTheMessageBoxWorkWithoutScript(t *testing.T) {
 	w := open(t, wordy(300, 600), windowed())
 	w.shorten(gist(1))
 	a := w.post("/ui/threads", url.Values{"thread": {"t0"}, "text": {"/compact"}})
-	if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Nothing to compact") {
-		t.Error(a.StatusCode, a.body)
-	}
+	a.want(t, "the answer", http.StatusUnprocessableEntity, "Nothing to compact")
 	if a := w.post("/ui/threads",
 		url.Values{"thread": {"t0"},
 			"text": {"/new A & b"}}); a.Header.Get("Location") != "/workspace/chats/new?q=A+%26+b" {
@@ -235,27 +196,15 @@ func TestCommandsOfTheMessageBoxWorkWithoutScript(t *testing.T) {
 		t.Error(a.StatusCode, a.Header)
 	}
 	f := decodeFrame(t, w.post("/ui/threads/t1/messages", url.Values{"text": {"/compact"}}, script()...).body)
-	if !strings.Contains(f.Say, "now summarised") {
-		t.Errorf("%+v", f)
-	}
+	webtest.Holds(t, fmt.Sprintf("%+v", f), f.Say, "now summarised")
 	if a := w.post("/ui/threads/t1/messages",
 		url.Values{"text": {"/compact"}}); a.Header.Get("Location") != "/workspace/chats/t1?did=nothing" {
 		t.Error(a.StatusCode, a.Header)
 	}
-	if page := w.page("/workspace/chats/t1?did=compacted"); !strings.Contains(page, `class="toast good"`) ||
-		strings.Contains(page, ">/compact<") {
-		t.Error(page)
-	}
-	if list := w.get("/ui/commands?new=1", script()...).body; strings.Contains(list, "/compact") ||
-		!strings.Contains(list, "/goal") {
-		t.Error(list)
-	}
+	webtest.Holds(t, "/workspace/chats/t1?did=compacted", w.page("/workspace/chats/t1?did=compacted"), `class="toast good"`, "!>/compact<")
+	webtest.Holds(t, "list", w.get("/ui/commands?new=1", script()...).body, "!/compact", "/goal")
 	list := w.get("/ui/commands", script()...).body
-	for _, want := range []string{`data-text="/compact"`, `data-text="/goal "`, `data-text="/new "`} {
-		if !strings.Contains(list, want) {
-			t.Errorf("%q is not in the list: %s", want, list)
-		}
-	}
+	webtest.Holds(t, "is not in the list", list, `data-text="/compact"`, `data-text="/goal "`, `data-text="/new "`)
 }
 
 func TestAnAnswerIsRatedAndTheRatingTakenBack(t *testing.T) {
@@ -265,13 +214,9 @@ func TestAnAnswerIsRatedAndTheRatingTakenBack(t *testing.T) {
 	d := parsePage(t, w.page("/workspace/chats/t1"))
 	form := url.Values{}
 	run, err := w.db.Runs(t.Context(), "t1", "", 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	snap, err := w.db.Snapshot(t.Context(), "t1", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	answer := snap.Messages[1].ID
 	if d.id("rate-"+answer) == nil {
 		t.Fatal("there is nothing to rate with")
@@ -283,24 +228,16 @@ func TestAnAnswerIsRatedAndTheRatingTakenBack(t *testing.T) {
 		stored []int
 	}{{"1", []int{1}}, {"-1", []int{-1}}, {"0", nil}} {
 		form.Set("rating", c.rating)
-		if a := w.post("/ui/threads/t1/feedback", form); a.StatusCode != http.StatusSeeOther {
-			t.Fatal(a.StatusCode, a.body)
-		}
+		w.post("/ui/threads/t1/feedback", form).must(t, "/ui/threads/t1/feedback", http.StatusSeeOther)
 		list, err := w.db.Feedback(t.Context(), "", "t1", "")
 		if err != nil || len(list) != len(c.stored) || len(list) == 1 && list[0].Rating != c.stored[0] {
 			t.Errorf("after %s: %+v %v", c.rating, list, err)
 		}
-		if pressed := strings.Count(w.page("/workspace/chats/t1"), `aria-pressed="true"`); pressed != len(c.stored) {
-			t.Errorf("after %s %d thumbs are pressed", c.rating, pressed)
-		}
+		webtest.Same(t, fmt.Sprintf("after %s … thumbs are pressed", c.rating), strings.Count(w.page("/workspace/chats/t1"), `aria-pressed="true"`), len(c.stored))
 	}
 	form.Set("rating", "5")
-	if a := w.post("/ui/threads/t1/feedback", form); a.StatusCode != http.StatusUnprocessableEntity {
-		t.Error(a.StatusCode)
-	}
+	w.post("/ui/threads/t1/feedback", form).want(t, "/ui/threads/t1/feedback", http.StatusUnprocessableEntity)
 	form.Set("rating", "1")
 	form.Set("run", "other")
-	if a := w.post("/ui/threads/t1/feedback", form); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
+	w.post("/ui/threads/t1/feedback", form).want(t, "/ui/threads/t1/feedback", http.StatusNotFound)
 }

@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/web/webtest"
 )
 
 // longChat is a thread of n turns that were imported, and their messages' ids: q0, a0, q1 ...
@@ -26,9 +27,7 @@ func longChat(t *testing.T, n int) *world {
 	w.settle("t1")
 	_, err := w.runs.UpdateState(t.Context(), "t1",
 		runs.Update{Values: []byte(`{"messages":[` + strings.Join(list, ",") + `]}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return w
 }
 
@@ -55,9 +54,7 @@ func TestAPageAtAMessageShowsTheNewestTurnsToo(t *testing.T) {
 		"gone": "Question 170 to Question 199, 30",
 	} {
 		page := w.page("/workspace/chats/t1?at=" + at)
-		if got := asked(page); got != want {
-			t.Errorf("at %q: %s, want %s", at, got, want)
-		}
+		webtest.Same(t, fmt.Sprintf("at %q", at), asked(page), want)
 		if strings.Contains(at, "1") && len(at) > 1 && at != "a199" && !strings.Contains(page, `id="m-`+at+`"`) {
 			t.Errorf("at %q: the message cannot be scrolled to", at)
 		}
@@ -76,9 +73,7 @@ func (w *world) fills(page, id string, link int) (steps int, got string) {
 			return steps, got
 		}
 		a := w.get(html.UnescapeString(links[min(link, len(links)-1)][1]), "X-Fawn", "1")
-		if a.StatusCode != http.StatusOK {
-			w.Fatal(a.StatusCode, a.body)
-		}
+		a.must(w, "the answer", http.StatusOK)
 		page, steps = a.body, steps+1
 		got += asked(page) + "; "
 		if m := regexp.MustCompile(`class="gap" id="([^"]+)"`).FindStringSubmatch(page); m != nil {
@@ -93,9 +88,7 @@ func TestGapsFillFromBothEnds(t *testing.T) {
 	w := longChat(t, 200)
 	page := w.page("/workspace/chats/t1?at=a100")
 	_, got := w.fills(page, "gap-q170", 0)
-	if got != "Question 110 to Question 139, 30; Question 140 to Question 169, 30; " {
-		t.Error("downwards:", got)
-	}
+	webtest.Same(t, "downwards", got, "Question 110 to Question 139, 30; Question 140 to Question 169, 30; ")
 	if _, got := w.fills(page,
 		"gap-q170", 1); got != "Question 140 to Question 169, 30; Question 110 to Question 139, 30; " {
 		t.Error("upwards:", got)
@@ -104,9 +97,7 @@ func TestGapsFillFromBothEnds(t *testing.T) {
 		!strings.HasSuffix(got, "Question 0 to Question 19, 20; ") {
 		t.Errorf("to the beginning in %d steps: %s", n, got)
 	}
-	if a := w.get("/ui/threads/t1/turns?before=none", "X-Fawn", "1"); a.StatusCode != http.StatusNotFound {
-		t.Error("a turn that is not there:", a.StatusCode)
-	}
+	w.get("/ui/threads/t1/turns?before=none", "X-Fawn", "1").want(t, "a turn that is not there", http.StatusNotFound)
 	a := w.get("/ui/threads/t1/turns?before=q170")
 	if a.StatusCode != http.StatusSeeOther ||
 		!strings.Contains(a.Header.Get("Location"), "/workspace/chats/t1?at=q170") {
@@ -117,23 +108,14 @@ func TestGapsFillFromBothEnds(t *testing.T) {
 func TestAnEarlierMessageCanBeEdited(t *testing.T) {
 	w := longChat(t, 100)
 	a := w.get("/ui/threads/t1/messages/q5/edit", "X-Fawn", "1")
-	if a.StatusCode != http.StatusOK || !strings.Contains(a.body, "Question 5.</textarea>") {
-		t.Error("its form:", a.StatusCode, a.body)
-	}
-	if page := w.page("/workspace/chats/t1?edit=q5"); !strings.Contains(page, "Question 5.</textarea>") {
-		t.Error("the page with its form lacks it")
-	}
-	if a := w.post("/ui/threads/t1/edit", url.Values{"message": {"q5"}, "text": {"Another way"}},
-		script()...); a.StatusCode != http.StatusOK || !strings.Contains(a.body, `"location"`) {
-		t.Error("sent:", a.StatusCode, a.body)
-	}
+	a.want(t, "its form", http.StatusOK, "Question 5.</textarea>")
+	webtest.Holds(t, "the page with its form lacks it", w.page("/workspace/chats/t1?edit=q5"), "Question 5.</textarea>")
+	w.post("/ui/threads/t1/edit", url.Values{"message": {"q5"}, "text": {"Another way"}}, script()...).want(t, "sent", http.StatusOK, `"location"`)
 }
 
 func TestWhatIsSentStandsBehindTheNewestTurns(t *testing.T) {
 	w := longChat(t, 100)
-	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"What next?"}}); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"What next?"}}).must(t, "/ui/threads/t1/messages", http.StatusSeeOther)
 	w.settle("t1")
 	for _, path := range []string{"/workspace/chats/t1", "/workspace/chats/t1?at=q5"} {
 		page := w.page(path)

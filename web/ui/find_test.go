@@ -12,6 +12,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/store"
 	"fawn/web/ui"
+	"fawn/web/webtest"
 )
 
 func TestChatsAreFoundByTitleAndByMessage(t *testing.T) {
@@ -45,9 +46,7 @@ func TestChatsAreFoundByTitleAndByMessage(t *testing.T) {
 		t.Errorf("no excerpt: %s", between(page, `<ul class="rows">`, "</ul>"))
 	}
 	part := w.get("/ui/threads?q=heat", "HX-Request", "true")
-	if strings.Contains(part.body, "<html") || !strings.Contains(part.body, `value="t1"`) {
-		t.Errorf("as a part: %s", part.body)
-	}
+	part.holds(t, "as a part", "!<html", `value="t1"`)
 	a := w.get("/ui/threads?q=heat")
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats?q=heat" {
 		t.Error("as a page:", a.StatusCode, a.Header.Get("Location"))
@@ -60,14 +59,10 @@ func TestChatsAreNarrowedDownToChatApps(t *testing.T) {
 	add := func(id, title, meta string) {
 		th := &store.Thread{ID: id, Title: title, Owner: "default", CreatedAt: at, UpdatedAt: at,
 			Metadata: []byte(meta)}
-		if err := w.db.Commit(t.Context(), store.Batch{Thread: th}); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, w.db.Commit(t.Context(), store.Batch{Thread: th}))
 	}
 	add("w1", "Boiler", `{}`)
-	if page := w.page("/workspace/chats"); strings.Contains(page, `name="from"`) {
-		t.Error("there is a filter though no chat app was ever used")
-	}
+	webtest.Holds(t, "there is a filter though no chat app was ever used", w.page("/workspace/chats"), `!name="from"`)
 	add("t1", "Boiler", `{"channel_source":{"provider":"telegram"}}`)
 	add("s1", "Poem", `{"channel_source":{"provider":"slack"}}`)
 	for query, want := range map[string]string{
@@ -85,10 +80,8 @@ func TestChatsAreNarrowedDownToChatApps(t *testing.T) {
 			t.Errorf("%s: %v, want %s", query, got, want)
 		}
 	}
-	if page := w.page("/workspace/chats?from=discord"); !strings.Contains(page, "No chats from Discord yet.") ||
-		!strings.Contains(page, `<option value="discord" selected>From Discord</option>`) {
-		t.Error("the empty page does not say which chats it looked for")
-	}
+	webtest.Holds(t, "the empty page does not say which chats it looked for", w.page("/workspace/chats?from=discord"),
+		"No chats from Discord yet.", `<option value="discord" selected>From Discord</option>`)
 	for i := range 60 {
 		add(fmt.Sprintf("m%02d", i), "More", `{"channel_source":{"provider":"telegram"}}`)
 	}
@@ -113,9 +106,7 @@ func TestAllChatsComePageByPage(t *testing.T) {
 		if i == 3 {
 			th.Metadata = []byte(`{"deerflow_pinned":true}`)
 		}
-		if err := w.db.Commit(t.Context(), store.Batch{Thread: th}); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, w.db.Commit(t.Context(), store.Batch{Thread: th}))
 	}
 	ids := regexp.MustCompile(`name="thread" value="(\w+)"`)
 	next := regexp.MustCompile(`hx-get="(/ui/threads\?[^"]+)"`)

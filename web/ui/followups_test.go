@@ -13,6 +13,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/web/webtest"
 )
 
 // adviser suggests what it was told to, and remembers what it was asked.
@@ -93,9 +94,7 @@ func TestFollowUpsAreAskedForOnce(t *testing.T) {
 	}
 
 	// Suggestion is sent like any message, and only the last answer has some.
-	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"And noise?"}}); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"And noise?"}}).must(t, "/ui/threads/t1/messages", http.StatusSeeOther)
 	w.settle("t1")
 	if page := w.page("/workspace/chats/t1"); strings.Count(page, asks) != 1 || strings.Contains(page, "data-next") {
 		t.Fatal(page)
@@ -119,9 +118,7 @@ func TestThereAreNoFollowUpsWhereTheyDoNotBelong(t *testing.T) {
 			w.aside.list = []string{"More?"}
 			w.begin("t1", "Go")
 			w.settle("t1")
-			if page := w.page("/workspace/chats/t1"); strings.Contains(page, "followups") {
-				t.Error(page)
-			}
+			webtest.Holds(t, "/workspace/chats/t1", w.page("/workspace/chats/t1"), "!followups")
 			if a := w.post("/ui/threads/t1/followups", nil, "HX-Request", "true"); a.StatusCode != http.StatusOK ||
 				strings.TrimSpace(a.body) != "" {
 				t.Errorf("%d %q", a.StatusCode, a.body)
@@ -144,15 +141,9 @@ func TestFollowUpsThatCannotBeMadeAreNotAskedForAgain(t *testing.T) {
 			t.Fatalf("%d %q", a.StatusCode, a.body)
 		}
 	}
-	if n := len(w.aside.asked()); n != 1 {
-		t.Errorf("a model was asked %d times", n)
-	}
-	if page := w.page("/workspace/chats/t1"); strings.Contains(page, "followups") {
-		t.Error(page)
-	}
-	if a := w.post("/ui/threads/none/followups", nil); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
+	webtest.Same(t, "a model was asked … times", len(w.aside.asked()), 1)
+	webtest.Holds(t, "/workspace/chats/t1", w.page("/workspace/chats/t1"), "!followups")
+	w.post("/ui/threads/none/followups", nil).want(t, "/ui/threads/none/followups", http.StatusNotFound)
 }
 
 // A page that is closed while it waits leaves nothing behind, so that the next one asks.
@@ -163,9 +154,7 @@ func TestFollowUpsOfAPageThatLeftAreMadeForTheNextOne(t *testing.T) {
 	w.settle("t1")
 	ctx, leave := context.WithCancel(t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/ui/threads/t1/followups", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	gone := make(chan error)
 	go func() {
 		res, err := w.client.Do(req)
@@ -191,10 +180,6 @@ func TestFollowUpsAreLeftToTheNextServer(t *testing.T) {
 	w.aside.hold, w.aside.begun = make(chan struct{}), w.drain
 	w.begin("t1", "Go")
 	w.settle("t1")
-	if a := w.post("/ui/threads/t1/followups", nil, "HX-Request", "true"); a.StatusCode != http.StatusNoContent {
-		t.Errorf("%d %q", a.StatusCode, a.body)
-	}
-	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, asks) {
-		t.Error("the page does not ask again")
-	}
+	w.post("/ui/threads/t1/followups", nil, "HX-Request", "true").want(t, "/ui/threads/t1/followups", http.StatusNoContent)
+	webtest.Holds(t, "the page does not ask again", w.page("/workspace/chats/t1"), asks)
 }

@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // patrol is a run that calls one tool many times in a row, one by one and at once.
@@ -53,14 +54,8 @@ func TestCallsInARowAreOneGroupLiveAsOnAFreshPage(t *testing.T) {
 			w.settle("t1")
 			r.equalsPage()
 			s := r.dom.section("turns")
-			if n := strings.Count(s, `id="g-`); n != 2 {
-				t.Errorf("%d groups, want the reads before and after the failed one", n)
-			}
-			for _, want := range []string{"6 parts", "3 parts", "14 steps"} {
-				if !strings.Contains(s, want) {
-					t.Errorf("%q is not on the page", want)
-				}
-			}
+			webtest.Same(t, "groups, want the reads before and after the failed one", strings.Count(s, `id="g-`), 2)
+			webtest.Holds(t, "is not on the page", s, "6 parts", "3 parts", "14 steps")
 		})
 	}
 }

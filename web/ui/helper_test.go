@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // sendsHelpers is a tool task that tells of itself what DeerFlow's helpers do, and ends as its
@@ -98,26 +99,13 @@ func TestHelpersAreCardsLiveAsOnAFreshPage(t *testing.T) {
 			s := r.dom.section("turns")
 			for class, n := range map[string]int{`"step tool done sub"`: 1, `"step tool fail sub"`: 2,
 				`"step tool stop sub"`: 1} {
-				if got := strings.Count(s, class); got != n {
-					t.Errorf("%s is there %d times, want %d", class, got, n)
-				}
+				webtest.Same(t, fmt.Sprintf("%s is there times", class), strings.Count(s, class), n)
 			}
-			for _, want := range []string{"Job 0", "general-purpose · larch-2 · 3.1k tokens", "It is cheaper.",
-				"no network", "after 900 s"} {
-				if !strings.Contains(s, want) {
-					t.Errorf("the cards miss %q", want)
-				}
-			}
-			if strings.Contains(s, "Task Succeeded") || strings.Contains(s, "prices.csv") {
-				t.Error("the cards show what stands around a result, or what is over")
-			}
+			webtest.Holds(t, "the cards miss", s, "Job 0", "general-purpose · larch-2 · 3.1k tokens", "It is cheaper.", "no network", "after 900 s")
+			webtest.Holds(t, "the cards show what stands around a result, or what is over", s, "!Task Succeeded", "!prices.csv")
 			id := between(s, `id="s-`, `"`)
 			got := w.get("/ui/threads/t1/steps/"+id, "HX-Request-Type", "partial")
-			if got.StatusCode != http.StatusOK || !strings.Contains(got.body, "<strong>cheaper</strong>") ||
-				!strings.Contains(got.body, "compare") || strings.Contains(got.body, "<b>by</b>") ||
-				strings.Contains(got.body, "Task Succeeded") {
-				t.Errorf("%d, details %s", got.StatusCode, got.body)
-			}
+			got.want(t, "details", http.StatusOK, "<strong>cheaper</strong>", "compare", "!<b>by</b>", "!Task Succeeded")
 		})
 	}
 }

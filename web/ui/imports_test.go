@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"bytes"
+	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/store"
+	"fawn/web/webtest"
 )
 
 const (
@@ -35,9 +37,7 @@ func (w *world) sendExport(content string) answer {
 	if err == nil {
 		err = m.Close()
 	}
-	if err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, err)
 	return w.do(http.MethodPost, "/ui/import", &form, "Content-Type", m.FormDataContentType())
 }
 
@@ -47,18 +47,14 @@ var importID = regexp.MustCompile(`name="import" value="([^"]+)"`)
 func (w *world) follow(what, id string) string {
 	w.Helper()
 	a := w.post("/ui/import/"+what, url.Values{"import": {id}})
-	if a.StatusCode != http.StatusSeeOther {
-		w.Fatalf("%s: %d\n%s", what, a.StatusCode, a.body)
-	}
+	a.must(w, what, http.StatusSeeOther)
 	return w.page(a.Header.Get("Location"))
 }
 
 func (w *world) threads() []store.Thread {
 	w.Helper()
 	list, _, err := w.db.Threads(w.Context(), store.ThreadQuery{Owner: store.DefaultOwner})
-	if err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, err)
 	return list
 }
 
@@ -66,9 +62,7 @@ func TestAnExportIsPreviewedImportedAndTakenBack(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Take a coat, too.")}})
 	w.shows(w.page(dataPage), "Import chats")
 	a := w.sendExport(export)
-	if a.StatusCode != http.StatusOK {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	a.must(t, "the answer", http.StatusOK)
 	w.shows(a.body, "Ready to import 2 chats from Open WebUI", "1 earlier version", "1 file that isn’t in the export",
 		"1 chat without messages", "Rain in June", "2024-03-09")
 	if n := len(w.threads()); n != 0 || strings.Contains(w.page("/workspace/chats"), "Rain in June") {
@@ -88,25 +82,19 @@ func TestAnExportIsPreviewedImportedAndTakenBack(t *testing.T) {
 			if th.CreatedAt.Unix() != 1710000000 || th.UpdatedAt.Unix() != 1710000100 {
 				t.Errorf("times are %s and %s", th.CreatedAt, th.UpdatedAt)
 			}
-			if !strings.Contains(string(th.Metadata), `"llama3"`) {
-				t.Errorf("metadata is %s", th.Metadata)
-			}
+			webtest.Holds(t, "the metadata", string(th.Metadata), `"llama3"`)
 		}
 	}
 	w.shows(w.page("/workspace/chats/"+rain), "Will it drizzle?", "<strong>umbrella</strong>", "sky.txt")
 	if got := w.get("/ui/threads/" + rain + "/view/mnt/user-data/uploads/sky.txt"); got.body != "hello" {
 		t.Errorf("the file is %d %q", got.StatusCode, got.body)
 	}
-	if !strings.Contains(w.page("/workspace/chats?q=umbrella"), rain) {
-		t.Error("search doesn't find what was imported")
-	}
+	webtest.Holds(t, "search doesn't find what was imported", w.page("/workspace/chats?q=umbrella"), rain)
 
 	again := w.sendExport(export)
 	w.shows(again.body, "nothing to import", "2 chats imported earlier")
 
-	if a := w.post("/ui/threads/"+rain+"/messages", url.Values{"text": {"And in July?"}}); a.StatusCode != http.StatusSeeOther {
-		t.Fatalf("the next message: %d %s", a.StatusCode, a.body)
-	}
+	w.post("/ui/threads/"+rain+"/messages", url.Values{"text": {"And in July?"}}).must(t, "the next message", http.StatusSeeOther)
 	w.settle(rain)
 	w.shows(w.page("/workspace/chats/"+rain), "Take a coat, too.", "Will it drizzle?")
 
@@ -114,9 +102,7 @@ func TestAnExportIsPreviewedImportedAndTakenBack(t *testing.T) {
 	if list := w.threads(); len(list) != 1 || list[0].ID != rain {
 		t.Errorf("%d chats are left", len(list))
 	}
-	if a := w.post("/ui/import/undo", url.Values{"import": {id}}); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a second undo: %d", a.StatusCode)
-	}
+	w.post("/ui/import/undo", url.Values{"import": {id}}).want(t, "a second undo", http.StatusNotFound)
 	w.shows(w.sendExport(export).body, "Ready to import 1 chat from")
 }
 
@@ -125,11 +111,7 @@ func TestWhatIsNoExportIsExplained(t *testing.T) {
 	for content, want := range map[string]string{"": "isn’t an export", "hello": "isn’t an export",
 		export[:len(export)-9]: "damaged or incomplete"} {
 		a := w.sendExport(content)
-		if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, want) {
-			t.Errorf("%.20q: %d, without %q", content, a.StatusCode, want)
-		}
+		a.want(t, fmt.Sprintf("%.20q: , without %q", content, want), http.StatusUnprocessableEntity, want)
 	}
-	if a := w.post("/ui/import/confirm", url.Values{"import": {"nope"}}); a.StatusCode != http.StatusNotFound {
-		t.Errorf("confirm nothing: %d", a.StatusCode)
-	}
+	w.post("/ui/import/confirm", url.Values{"import": {"nope"}}).want(t, "confirm nothing", http.StatusNotFound)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 func TestMain(m *testing.M) {
@@ -41,9 +43,7 @@ func (w *world) reader(thread string) *reader { return w.readerIn(thread, "en") 
 func (w *world) readerIn(thread, lang string) *reader {
 	w.Helper()
 	a := w.get("/workspace/chats/"+thread, "Accept-Language", lang)
-	if a.StatusCode != http.StatusOK {
-		w.Fatalf("the thread's page = %d\n%s", a.StatusCode, a.body)
-	}
+	a.must(w, "the thread's page", http.StatusOK)
 	r := &reader{w: w, thread: thread, lang: lang, dom: parsePage(w.T, a.body)}
 	r.cursor = attr(r.dom.id("turns"), "data-cursor")
 	return r
@@ -188,11 +188,7 @@ func TestLivePageEndsEqualToAFreshOne(t *testing.T) {
 	}
 	w.settle("t1")
 	r.equalsPage()
-	for _, want := range []string{"Findings", "report.md", "Let me look.", "Compare the two"} {
-		if !strings.Contains(r.dom.section("turns"), want) {
-			t.Errorf("%q is not on the page", want)
-		}
-	}
+	webtest.Holds(t, "is not on the page", r.dom.section("turns"), "Findings", "report.md", "Let me look.", "Compare the two")
 }
 
 func TestLivePageSurvivesCutsAnywhere(t *testing.T) {
@@ -321,11 +317,7 @@ func TestFailedRunSaysWhyAndCanBeTriedAgain(t *testing.T) {
 	w.settle("t1")
 	r.equalsPage()
 	s := r.dom.section("turns")
-	for _, want := range []string{"It bre", "The model is busy", "slow down &lt;b&gt;now&lt;/b&gt;", `name="resume"`} {
-		if !strings.Contains(s, want) {
-			t.Errorf("%q is not on the page", want)
-		}
-	}
+	webtest.Holds(t, "is not on the page", s, "It bre", "The model is busy", "slow down &lt;b&gt;now&lt;/b&gt;", `name="resume"`)
 	r.follow("/ui/threads/t1/messages", url.Values{"resume": {"1"}})
 	w.settle("t1")
 	r.equalsPage()
@@ -362,8 +354,6 @@ func TestTheTrailIsOpenUntilThereIsAnAnswer(t *testing.T) {
 		for !strings.Contains(page, text[:10]) {
 			page = w.page("/workspace/chats/t1")
 		}
-		if got := regexp.MustCompile(`<details class="trail" id="[^"]*" open`).MatchString(page); got != want {
-			t.Errorf("%.20q: the trail is open: %v, want %v", text, got, want)
-		}
+		webtest.Same(t, fmt.Sprintf("%.20q: the trail is open", text), regexp.MustCompile(`<details class="trail" id="[^"]*" open`).MatchString(page), want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
 	"fawn/agent/runs/request"
+	"fawn/web/webtest"
 )
 
 // dot is what the list beside another page says of a thread: the class of its dot.
@@ -45,9 +46,7 @@ func TestNewsStaysUntilTheThreadIsRead(t *testing.T) {
 			agenttest.Say("Three.")}})
 	w.begin("t1", "Hi")
 	w.settle("t1")
-	if got := w.dot("t1"); got != "unread" {
-		t.Errorf("finished: %q", got)
-	}
+	webtest.Same(t, "finished", w.dot("t1"), "unread")
 	if got := w.state("t1", ""); got.State != "unread" || got.Notice != nil {
 		t.Errorf("without a choice: %+v", got)
 	}
@@ -58,41 +57,27 @@ func TestNewsStaysUntilTheThreadIsRead(t *testing.T) {
 	if got := w.state("t1", "notify=on&notify_finished=off"); got.Notice != nil {
 		t.Errorf("not this kind: %+v", got)
 	}
-	if got := w.dot("t1"); got != "unread" {
-		t.Errorf("asking is not reading: %q", got)
-	}
-	if strings.Contains(between(w.page("/workspace/chats/t1"), `id="tl-t1"`, "</a>"), "dot") {
-		t.Error("the open chat has a dot")
-	}
-	if got := w.dot("t1"); got != "" {
-		t.Errorf("read: %q", got)
-	}
+	webtest.Same(t, "asking is not reading", w.dot("t1"), "unread")
+	webtest.Holds(t, "the open chat has a dot", between(w.page("/workspace/chats/t1"), `id="tl-t1"`, "</a>"), "!dot")
+	webtest.Same(t, "read", w.dot("t1"), "")
 
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"Again"}})
 	w.settle("t1")
-	if got := w.dot("t1"); got != "failed" {
-		t.Errorf("failed: %q", got)
-	}
+	webtest.Same(t, "failed", w.dot("t1"), "failed")
 	if got := w.state("t1", "notify=on"); got.Notice == nil || got.Notice.Title != "The run failed" {
 		t.Errorf("failed: %+v", got)
 	}
 	w.page("/workspace/chats/t1")
-	if got := w.dot("t1"); got != "" {
-		t.Errorf("failed and read: %q", got)
-	}
+	webtest.Same(t, "failed and read", w.dot("t1"), "")
 
 	// A stream that was written to its end may have been that of a tab that was just hidden.
 	r := w.reader("t1")
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"And again"}})
 	w.settle("t1")
 	r.read(0)
-	if got := w.dot("t1"); got != "unread" {
-		t.Errorf("written to its end: %q", got)
-	}
+	webtest.Same(t, "written to its end", w.dot("t1"), "unread")
 	w.post("/ui/threads/t1/seen", nil)
-	if got := w.dot("t1"); got != "" {
-		t.Errorf("followed: %q", got)
-	}
+	webtest.Same(t, "followed", w.dot("t1"), "")
 }
 
 func TestAQuestionWaitsInTheListUntilItIsAnswered(t *testing.T) {
@@ -100,18 +85,14 @@ func TestAQuestionWaitsInTheListUntilItIsAnswered(t *testing.T) {
 	w.begin("t1", "Compare")
 	w.settle("t1")
 	w.page("/workspace/chats/t1")
-	if got := w.dot("t1"); got != "waiting" {
-		t.Errorf("read and not answered: %q", got)
-	}
+	webtest.Same(t, "read and", w.dot("t1"), "waiting")
 	got := w.state("t1", "notify=on")
 	if got.Notice == nil || got.Notice.Title != "The agent is waiting for your answer" {
 		t.Errorf("%+v", got)
 	}
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"Lyon"}})
 	w.settle("t1")
-	if got := w.dot("t1"); got != "unread" {
-		t.Errorf("answered: %q", got)
-	}
+	webtest.Same(t, "t1", w.dot("t1"), "unread")
 }
 
 func TestARunThatStartsLaterIsToldOnThePage(t *testing.T) {
@@ -121,48 +102,28 @@ func TestARunThatStartsLaterIsToldOnThePage(t *testing.T) {
 	input, err := agent.Encode(map[string]any{
 		"messages": []any{map[string]any{"type": "human", "content": "Remind <me>"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	run, err := w.runs.Start(t.Context(), runs.Request{Thread: "t1", Input: input, AfterSeconds: time.Hour.Seconds()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	page := w.page("/workspace/chats/t1")
 	s := between(page, `id="later"`, "</section>")
-	if !strings.Contains(s, "Remind &lt;me&gt;") || !strings.Contains(s, "Scheduled") ||
-		!strings.Contains(s, "datetime=") {
-		t.Errorf("the page says %q", s)
-	}
-	if a := w.post("/ui/threads/t1/queue/"+run.ID+"/remove", url.Values{}); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
-	if strings.Contains(w.page("/workspace/chats/t1"), `id="later"`) {
-		t.Error("it is still told")
-	}
+	webtest.Holds(t, "the page says", s, "Remind &lt;me&gt;", "Scheduled", "datetime=")
+	w.post("/ui/threads/t1/queue/"+run.ID+"/remove", url.Values{}).must(t, "the answer", http.StatusSeeOther)
+	webtest.Holds(t, "it is still told", w.page("/workspace/chats/t1"), `!id="later"`)
 }
 
 func TestABreakpointIsToldInWords(t *testing.T) {
 	w := open(t,
 		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "echo", `{"a":1}`), agenttest.Say("Done.")}})
 	input, err := agent.Encode(map[string]any{"messages": []any{map[string]any{"type": "human", "content": "Go"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	_, err = w.runs.Start(t.Context(),
 		runs.Request{Thread: "t1", Input: input, InterruptBefore: request.Strings{"tools"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
-	if !strings.Contains(page, "This run is paused at a breakpoint.") ||
-		strings.Contains(page, "You stopped this run.") {
-		t.Error("the page does not say that it is a breakpoint")
-	}
-	if a := w.post("/ui/threads/t1/messages", url.Values{"resume": {"1"}}); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	webtest.Holds(t, "the page does not say that it is a breakpoint", page, "This run is paused at a breakpoint.", "!You stopped this run.")
+	w.post("/ui/threads/t1/messages", url.Values{"resume": {"1"}}).must(t, "/ui/threads/t1/messages", http.StatusSeeOther)
 	w.settle("t1")
 	if page = w.page("/workspace/chats/t1"); strings.Contains(page, "breakpoint") || !strings.Contains(page, "Done.") {
 		t.Error("it did not go on")

@@ -12,6 +12,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/memory"
 	"fawn/store"
+	"fawn/web/webtest"
 )
 
 const memoryPage = "/workspace/settings/memory"
@@ -91,9 +92,7 @@ func TestAFactLeadsToItsMessage(t *testing.T) {
 	if err == nil {
 		_, err = w.memory.Import(t.Context(), store.DefaultOwner, 0, d)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	w.shows(w.page(memoryPage), `href="/workspace/chats/t1?at=m1#m-m1"`, "From a deleted chat", "odd one",
 		"Builds boats &amp; ships")
 }
@@ -111,19 +110,13 @@ func TestAMemoryFileIsImported(t *testing.T) {
 		if err == nil {
 			err = m.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		return w.do(http.MethodPost, "/ui/memory/import", &form, "Content-Type", m.FormDataContentType())
 	}
 	a := send(`{"facts": [{"id": "f1", "content": "Likes tea", "confidence": 0.9}]}`)
-	if a.StatusCode != http.StatusSeeOther {
-		t.Error(a.StatusCode, a.body)
-	}
+	webtest.Same(t, a.body, a.StatusCode, http.StatusSeeOther)
 	for _, bad := range []string{"", "x", `[]`, `{"facts": 3}`, `{"facts": [{"content": 3}]}`} {
-		if a := send(bad); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Likes tea") {
-			t.Errorf("%q: %d", bad, a.StatusCode)
-		}
+		send(bad).want(t, bad, http.StatusUnprocessableEntity, "Likes tea")
 	}
 	w.shows(w.page(memoryPage), "Likes tea", "Imported")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 func TestTheMenuOfARowLeadsBackToThePageItWasOpenedOn(t *testing.T) {
@@ -15,27 +16,18 @@ func TestTheMenuOfARowLeadsBackToThePageItWasOpenedOn(t *testing.T) {
 		w.begin(id, "Hi "+id)
 		w.settle(id)
 	}
-	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, `href="/ui/threads/t2/menu"`) {
-		t.Error("the list has no menus")
-	}
+	webtest.Holds(t, "the list has no menus", w.page("/workspace/chats/t1"), `href="/ui/threads/t2/menu"`)
 	menu := w.get("/ui/threads/t2/menu", "X-Fawn", "1").body
-	for _, part := range []string{`popover`, `/ui/threads/t2/rename"`, `/ui/threads/t2/pin"`, `/ui/threads/t2/share"`,
-		`/ui/threads/t2/export.md"`, `/ui/threads/t2/export.json"`, `/ui/threads/t2/delete"`} {
-		if !strings.Contains(menu, part) {
-			t.Errorf("the menu lacks %s", part)
-		}
-	}
-	if strings.Contains(menu, "/sandbox") {
-		t.Error("what no commands run in can be restarted")
-	}
+	webtest.Holds(t, "the menu", menu,
+		`popover`, `/ui/threads/t2/rename"`, `/ui/threads/t2/pin"`, `/ui/threads/t2/share"`, `/ui/threads/t2/export.md"`,
+		`/ui/threads/t2/export.json"`, `/ui/threads/t2/delete"`)
+	webtest.Holds(t, "what no commands run in can be restarted", menu, "!/sandbox")
 	page := w.page("/ui/threads/t2/menu")
 	if !strings.HasPrefix(page, "<!doctype html>") || strings.Contains(page, `id="page" class="menu"`) ||
 		!strings.Contains(page, `/ui/threads/t2/pin"`) {
 		t.Error("without script the menu is no page")
 	}
-	if a := w.get("/ui/threads/none/menu"); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
+	w.get("/ui/threads/none/menu").want(t, "/ui/threads/none/menu", http.StatusNotFound)
 	for _, c := range []struct{ from, action, want string }{
 		{"/workspace/chats/t1", "pin", "/workspace/chats/t1"},
 		{"/workspace/chats/t1?file=mnt/x", "rename", "/workspace/chats/t1?file=mnt%2Fx"},
@@ -56,9 +48,7 @@ func TestTheMenuOfARowLeadsBackToThePageItWasOpenedOn(t *testing.T) {
 	}
 	a := w.post("/ui/threads/t2/pin", url.Values{"pinned": {"true"}}, "Referer",
 		"http://elsewhere.example/workspace/chats/t1")
-	if a.Header.Get("Location") != "/workspace/chats/t2" {
-		t.Error("another site decides where one goes:", a.Header.Get("Location"))
-	}
+	webtest.Same(t, "another site decides where one goes", a.Header.Get("Location"), "/workspace/chats/t2")
 
 	// Another chat's new title changes its row and nothing else of the page.
 	f := decodeFrame(t, w.post("/ui/threads/t2/rename?current=t1", url.Values{"title": {"Fresh"}}, script()...).body)

@@ -47,40 +47,22 @@ func provider(t *testing.T) string {
 func (w *world) models(query string) string {
 	w.Helper()
 	page := w.page("/workspace/settings/models" + query)
-	if strings.Contains(page, goodKey) {
-		w.Error("the key is on the page")
-	}
+	webtest.Holds(w, "the key is on the page", page, "!"+goodKey)
 	return page
 }
 
 func TestAModelIsSetUpTriedChangedAndRemoved(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	base := provider(t)
-	if page := w.models(""); !strings.Contains(page, "Offline") || !strings.Contains(page, "?add=openai") {
-		t.Error("an empty list does not say who answers, or offers nothing")
-	}
-	if page := w.models("?add=compatible"); !strings.Contains(page, `type="password"`) ||
-		!strings.Contains(page, `name="base_url"`) {
-		t.Error("no form")
-	}
+	webtest.Holds(t, "an empty list does not say who answers, or offers nothing", w.models(""), "Offline", "?add=openai")
+	webtest.Holds(t, "no form", w.models("?add=compatible"), `type="password"`, `name="base_url"`)
 	form := url.Values{"preset": {"compatible"}, "model": {"gpt-x"}, "base_url": {base}, "api_key": {"sk-wrong-key"},
 		"display_name": {"My model"}, "try": {"1"}}
 	tried := w.post("/ui/models/probe", form, "HX-Request", "true")
-	if tried.StatusCode != http.StatusOK ||
-		!strings.Contains(tried.body, "Incorrect API key provided: *** &lt;b&gt;") ||
-		!strings.Contains(tried.body, "401") || strings.Contains(tried.body, "<html") {
-		t.Errorf("a wrong key: %d %s", tried.StatusCode, tried.body)
-	}
-	if page := w.post("/ui/models/probe", form).body; !strings.Contains(page, "<html") ||
-		!strings.Contains(page, `value="gpt-x"`) || strings.Contains(page, "sk-wrong-key") {
-		t.Errorf("without script the form is lost, or keeps the key: %s", page)
-	}
+	tried.want(t, "a wrong key", http.StatusOK, "Incorrect API key provided: *** &lt;b&gt;", "401", "!<html")
+	webtest.Holds(t, "without script the form is lost, or keeps the key", w.post("/ui/models/probe", form).body, "<html", `value="gpt-x"`, "!sk-wrong-key")
 	form.Set("api_key", goodKey)
-	if tried := w.post("/ui/models/probe", form,
-		"HX-Request", "true"); !strings.Contains(tried.body, "gpt-x answered in") ||
-		!strings.Contains(tried.body, base+"/v1") {
-		t.Errorf("the right key: %s", tried.body)
-	}
+	w.post("/ui/models/probe", form, "HX-Request", "true").holds(t, "the right key", "gpt-x answered in", base+"/v1")
 	if len(w.config.Current().File.Models) != 0 {
 		t.Error("trying a model stored it")
 	}
@@ -90,54 +72,32 @@ func TestAModelIsSetUpTriedChangedAndRemoved(t *testing.T) {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	page := w.models("?added=gpt-x")
-	for _, want := range []string{"gpt-x is ready to use.", "My model", "settings.yaml", "secrets.env",
-		"Saved (hidden)", "default"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page misses %q", want)
-		}
-	}
+	webtest.Holds(t, "the page misses", page, "gpt-x is ready to use.", "My model", "settings.yaml", "secrets.env", "Saved (hidden)", "default")
 	for _, name := range []string{"settings.yaml", "secrets.env"} {
 		if info, err := os.Stat(filepath.Join(w.dirs.Root, name)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Error(name, info, err)
 		}
 	}
-	if a := w.post("/ui/models/probe", url.Values{"name": {"gpt-x"}}); !strings.Contains(a.body, "gpt-x answered in") {
-		t.Errorf("stored: %s", a.body)
-	}
-	if a := w.post("/ui/models", form); a.StatusCode != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "A model with this name already exists.") ||
-		!strings.Contains(a.body, `value="My model"`) {
-		t.Errorf("twice: %d", a.StatusCode)
-	}
+	w.post("/ui/models/probe", url.Values{"name": {"gpt-x"}}).holds(t, "stored", "gpt-x answered in")
+	w.post("/ui/models", form).want(t, "twice", http.StatusUnprocessableEntity, "A model with this name already exists.", `value="My model"`)
 	change := url.Values{"change": {"1"}, "name": {"gpt-x"}, "model": {"gpt-x"}, "base_url": {base},
 		"display_name": {"Renamed"}, "supports_vision": {"1"}}
-	if a := w.post("/ui/models/change", change); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	w.post("/ui/models/change", change).must(t, "/ui/models/change", http.StatusSeeOther)
 	m, _ := w.config.Current().Model("gpt-x")
 	if m.DisplayName != "Renamed" || !m.SupportsVision || m.APIKey.Value() != goodKey {
 		t.Errorf("%+v", m)
 	}
 	change.Set("base_url", "https://thief.example/v1")
-	if a := w.post("/ui/models/change", change); a.StatusCode != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "address has changed") {
-		t.Errorf("the key would follow to another address: %d %s", a.StatusCode, a.body)
-	}
-	if a := w.post("/ui/models/remove", url.Values{"name": {"gpt-x"}}); a.StatusCode != http.StatusSeeOther {
-		t.Error(a.StatusCode, a.body)
-	}
+	w.post("/ui/models/change", change).want(t, "the key would follow to another address", http.StatusUnprocessableEntity, "address has changed")
+	w.post("/ui/models/remove", url.Values{"name": {"gpt-x"}}).want(t, "/ui/models/remove", http.StatusSeeOther)
 	if len(w.config.Current().File.Models) != 0 {
 		t.Error("it is still there")
 	}
 	for _, path := range []string{"probe", "remove", "default", "change"} {
 		a := w.post("/ui/models/"+path, url.Values{"name": {"gone"}, "change": {"1"}})
-		if a.StatusCode != http.StatusNotFound {
-			t.Errorf("%s of a model that is gone: %d", path, a.StatusCode)
-		}
+		webtest.Same(t, fmt.Sprintf("%s of a model that is gone", path), a.StatusCode, http.StatusNotFound)
 	}
-	if a := w.get("/workspace/settings/models?change=gone"); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
+	w.get("/workspace/settings/models?change=gone").want(t, "/workspace/settings/models?change=gone", http.StatusNotFound)
 }
 
 func TestAServerOnThisMachineIsOneClickAway(t *testing.T) {
@@ -164,18 +124,12 @@ func TestAServerOnThisMachineIsOneClickAway(t *testing.T) {
 	if m.Use != "ollama" || m.ContextWindow != 40960 || !m.SupportsThinking || m.Disabled != "" {
 		t.Errorf("%+v", m)
 	}
-	if page := w.page("/workspace/settings/models"); strings.Contains(page, `name="model" value="qwen3:8b"`) ||
-		!strings.Contains(page, `name="model" value="gemma3"`) {
-		t.Error("what is set up is offered again, or the other is not")
-	}
-	if strings.Contains(w.page("/workspace/chats/new"), "first-h") {
-		t.Error("the card about the offline model stays")
-	}
+	webtest.Holds(t, "what is set up is offered again, or the other", w.page("/workspace/settings/models"),
+		`!name="model" value="qwen3:8b"`, `name="model" value="gemma3"`)
+	webtest.Holds(t, "the card about the offline model stays", w.page("/workspace/chats/new"), "!first-h")
 	for _, bad := range []url.Values{{"server": {"http://10.0.0.1/v1"}, "model": {"x"}},
 		{"server": {found[0].BaseURL}, "model": {"made up"}}} {
-		if a := w.post("/ui/models/found", bad); a.StatusCode != http.StatusGone {
-			t.Errorf("%v: %d", bad, a.StatusCode)
-		}
+		w.post("/ui/models/found", bad).want(t, bad, http.StatusGone)
 	}
 }
 
@@ -188,10 +142,7 @@ func TestSettingsAreAPageAndTheInsideOfADialog(t *testing.T) {
 			t.Errorf("%s is no page of the settings", path)
 		}
 		part := w.get(path, "HX-Request", "true").body
-		if strings.Contains(part, "<html") || !strings.Contains(part, "data-close") ||
-			!strings.Contains(part, `href="`+path+`" aria-current="page"`) {
-			t.Errorf("%s is no dialog: %.200s", path, part)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s is no dialog", path), part, "!<html", "data-close", `href="`+path+`" aria-current="page"`)
 	}
 	for path, to := range map[string]string{
 		"/workspace/settings?section=models": "/workspace/settings/models",
@@ -208,15 +159,10 @@ func TestReadingSizeAndKeysAreKept(t *testing.T) {
 	a := w.post("/ui/prefs", url.Values{"size": {"20"}, "keys": {"off"}})
 	cookie, _, _ := strings.Cut(a.Header.Get("Set-Cookie"), ";")
 	page := w.get("/workspace/chats/new", "Cookie", cookie).body
-	if !strings.Contains(page, `data-nokeys data-size="20"`) {
-		t.Errorf("%.200s", page)
-	}
+	webtest.Holds(t, "page", page, `data-nokeys data-size="20"`)
 	a = w.post("/ui/prefs", url.Values{"size": {"400"}, "keys": {"maybe"}, "theme": {"dark"}}, "Cookie", cookie)
 	cookie, _, _ = strings.Cut(a.Header.Get("Set-Cookie"), ";")
-	if page := w.get("/workspace/chats/new",
-		"Cookie", cookie).body; !strings.Contains(page, `data-theme="dark" data-nokeys data-size="20"`) {
-		t.Errorf("%.200s", page)
-	}
+	webtest.Holds(t, "page", w.get("/workspace/chats/new", "Cookie", cookie).body, `data-theme="dark" data-nokeys data-size="20"`)
 }
 
 func TestWhatIsWrongWithAModelIsSaidInBothLanguages(t *testing.T) {
@@ -230,10 +176,7 @@ func TestWhatIsWrongWithAModelIsSaidInBothLanguages(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	form := url.Values{"preset": {"compatible"}, "model": {"m"}, "base_url": {"ftp://host"}}
 	for lang, want := range map[string]string{"en": "Use the form https://host/v1", "zh-CN": "格式应为 https://host/v1"} {
-		if a := w.post("/ui/models", form, "Accept-Language", lang); a.StatusCode != http.StatusUnprocessableEntity ||
-			!strings.Contains(a.body, want) {
-			t.Errorf("%s: %d", lang, a.StatusCode)
-		}
+		w.post("/ui/models", form, "Accept-Language", lang).want(t, lang, http.StatusUnprocessableEntity, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/store"
+	"fawn/web/webtest"
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -45,12 +47,8 @@ func TestEveryPageHasThePolicy(t *testing.T) {
 		"/ui/threads/t1/steps/none":                               http.StatusNotFound,
 	} {
 		a := w.get(path)
-		if a.StatusCode != want {
-			t.Errorf("GET %s = %d, want %d", path, a.StatusCode, want)
-		}
-		if got := a.Header.Get("Content-Security-Policy"); got != policy {
-			t.Errorf("GET %s: policy %q", path, got)
-		}
+		webtest.Same(t, "GET "+path, a.StatusCode, want)
+		webtest.Same(t, fmt.Sprintf("GET %s: policy", path), a.Header.Get("Content-Security-Policy"), policy)
 		if !strings.HasPrefix(a.body, "<!doctype html>") {
 			t.Errorf("GET %s is no page: %.60s", path, a.body)
 		}
@@ -68,14 +66,10 @@ func between(s, from, to string) string {
 
 func (w *world) writeFile(thread, name, content string) {
 	w.Helper()
-	if err := w.dirs.Create(thread); err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, w.dirs.Create(thread))
 	err := os.WriteFile(filepath.Join(w.dirs.Root, "threads", thread, "user-data", filepath.FromSlash(name)),
 		[]byte(content), 0o600)
-	if err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, err)
 }
 
 func TestRefusedMessages(t *testing.T) {
@@ -98,9 +92,7 @@ func TestRefusedMessages(t *testing.T) {
 			}
 		})
 	}
-	if a := w.post("/ui/threads/none/messages", url.Values{"text": {"x"}}); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
+	w.post("/ui/threads/none/messages", url.Values{"text": {"x"}}).want(t, "/ui/threads/none/messages", http.StatusNotFound)
 	if _, total, err := w.db.Threads(t.Context(), store.ThreadQuery{}); err != nil || total != 0 {
 		t.Error("a refused message made a thread", total, err)
 	}
@@ -131,12 +123,8 @@ func TestRenameAndDelete(t *testing.T) {
 		!strings.HasPrefix(a.Header.Get("Location"), "/workspace/chats/new?undo=") {
 		t.Error(a.StatusCode, a.Header.Get("Location"))
 	}
-	if a := w.get("/workspace/chats/t1"); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
-	if a := w.post("/ui/threads/t1/delete", nil); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
+	w.get("/workspace/chats/t1").want(t, "/workspace/chats/t1", http.StatusNotFound)
+	w.post("/ui/threads/t1/delete", nil).want(t, "/ui/threads/t1/delete", http.StatusNotFound)
 }
 
 func TestPrefsAreKeptInACookie(t *testing.T) {
@@ -147,23 +135,16 @@ func TestPrefsAreKeptInACookie(t *testing.T) {
 		t.Fatal(a.StatusCode, a.Header.Get("Location"))
 	}
 	cookie, _, _ := strings.Cut(a.Header.Get("Set-Cookie"), ";")
-	if !strings.Contains(a.Header.Get("Set-Cookie"), "SameSite=Lax") {
-		t.Error(a.Header.Get("Set-Cookie"))
-	}
+	webtest.Holds(t, "the answer", a.Header.Get("Set-Cookie"), "SameSite=Lax")
 	page := w.get("/workspace/chats/new", "Cookie", cookie).body
-	if !strings.Contains(page, `<html lang="zh-CN" data-theme="dark">`) {
-		t.Errorf("%.120s", page)
-	}
+	webtest.Holds(t, "page", page, `<html lang="zh-CN" data-theme="dark">`)
 	a = w.post("/ui/prefs", url.Values{"theme": {`"><script>`}, "lang": {"xx"}, "next": {"//evil.example/x"}},
 		"Cookie", cookie)
 	again, _, _ := strings.Cut(a.Header.Get("Set-Cookie"), ";")
 	if a.Header.Get("Location") != "/workspace/chats/new" || again != cookie {
 		t.Error(a.Header.Get("Location"), again)
 	}
-	if page := w.get("/workspace/chats/new", "Cookie",
-		`fawn_prefs=%zz;theme`).body; !strings.Contains(page, `data-theme="system"`) {
-		t.Error("a broken cookie broke the page")
-	}
+	webtest.Holds(t, "a broken cookie broke the page", w.get("/workspace/chats/new", "Cookie", `fawn_prefs=%zz;theme`).body, `data-theme="system"`)
 }
 
 func TestHostileTextsAreInert(t *testing.T) {
@@ -182,18 +163,12 @@ func TestHostileTextsAreInert(t *testing.T) {
 	r.read(0)
 	w.settle("t1")
 	r.equalsPage()
-	if a := w.post("/ui/threads/t1/rename", url.Values{"title": {evil}}); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode)
-	}
+	w.post("/ui/threads/t1/rename", url.Values{"title": {evil}}).must(t, "/ui/threads/t1/rename", http.StatusSeeOther)
 	for _, path := range []string{"/workspace/chats/t1", "/workspace/chats",
 		"/workspace/chats/new?q=" + url.QueryEscape(evil), "/ui/threads/t1/delete",
 		"/workspace/chats/t1/files/mnt/user-data/outputs/" + url.PathEscape(evil[:20])} {
 		body := w.get(path).body
-		for _, bad := range []string{"<script>alert", "<script>x", "<script>y", "<img src=x", `href="javascript`} {
-			if strings.Contains(body, bad) {
-				t.Errorf("%s has %s", path, bad)
-			}
-		}
+		webtest.Holds(t, fmt.Sprintf("%s has", path), body, "!<script>alert", "!<script>x", "!<script>y", "!<img src=x", `!href="javascript`)
 	}
 }
 
@@ -212,13 +187,8 @@ func TestErrorsComeInTheFormThatWasAskedFor(t *testing.T) {
 		a.body == "" {
 		t.Errorf("panel: %d %s", a.StatusCode, a.body)
 	}
-	if a := w.get("/workspace/chats/none", "Accept", "application/json"); a.StatusCode != 404 ||
-		!strings.Contains(a.body, `"detail"`) {
-		t.Errorf("program: %d %s", a.StatusCode, a.body)
-	}
-	if err := w.db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	w.get("/workspace/chats/none", "Accept", "application/json").want(t, "program", 404, `"detail"`)
+	webtest.OK(t, w.db.Close())
 	a := w.get("/workspace/chats/new")
 	if a.StatusCode < 500 || !strings.HasPrefix(a.body, "<!doctype html>") ||
 		a.Header.Get("Content-Security-Policy") != policy {
@@ -270,19 +240,11 @@ func TestAPageOfAnAgentOpenedAloneIsFramed(t *testing.T) {
 			!strings.Contains(in.Header.Get("Content-Security-Policy"), "sandbox allow-scripts;") {
 			t.Errorf("%s: the frame: %v %s", name, in.Header, in.body)
 		}
-		if a := w.get(at+src[1], append(alone, "Sec-Fetch-Dest", "document")...); !strings.Contains(a.body, "<iframe") {
-			t.Errorf("%s: the address of the frame, on its own: %s", name, a.body)
-		}
+		w.get(at+src[1], append(alone, "Sec-Fetch-Dest", "document")...).holds(t, fmt.Sprintf("%s: the address of the frame, on its own", name), "<iframe")
 	}
-	if a := w.get(at+"a%20b.html?framed=abc", alone...); !strings.Contains(a.body, "<iframe") {
-		t.Errorf("a mark that was made up: %s", a.body)
-	}
-	if a := w.get(at+"a%20b.html", append(alone, "Sec-Fetch-Dest", "iframe")...); a.body != text {
-		t.Errorf("the preview: %s", a.body)
-	}
-	if a := w.get(at+"a.txt", append(alone, "Sec-Fetch-Dest", "document")...); a.body != "plain" {
-		t.Errorf("a text: %s", a.body)
-	}
+	w.get(at+"a%20b.html?framed=abc", alone...).holds(t, "a mark that was made up", "<iframe")
+	webtest.Same(t, "the preview", w.get(at+"a%20b.html", append(alone, "Sec-Fetch-Dest", "iframe")...).body, text)
+	webtest.Same(t, "a text", w.get(at+"a.txt", append(alone, "Sec-Fetch-Dest", "document")...).body, "plain")
 }
 
 func TestStepAndSourceShowTheWhole(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // TestPersonalTextsAreFiles: saved ones are in USER.md and SOUL.md, and what was written there by
@@ -35,9 +36,7 @@ func TestPersonalTextsAreFiles(t *testing.T) {
 		page := w.page(section + "?saved=1")
 		w.shows(page, "I &lt;b&gt;sail&lt;/b&gt;\nand 跑步</textarea>", "Saved.")
 
-		if err := os.WriteFile(file, []byte("By hand"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(file, []byte("By hand"), 0o600))
 		status, body := save(seen(page), "Mine")
 		if status != http.StatusUnprocessableEntity {
 			t.Error(c.name, "over a changed file:", status)
@@ -55,9 +54,7 @@ func TestPersonalTextsAreFiles(t *testing.T) {
 			!strings.Contains(body, "64 KiB") {
 			t.Error(c.name, "too long:", status)
 		}
-		if err := os.WriteFile(file, []byte("\xff\xfe"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(file, []byte("\xff\xfe"), 0o600))
 		w.shows(w.page(section), "this is not text in UTF-8")
 	}
 	if a := w.post("/ui/personal", url.Values{"name": {"../x"}, "text": {"y"}}); a.StatusCode < 400 {

@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"fawn/web/principal"
 	"fawn/web/ui"
 	"fawn/web/ui/page"
+	"fawn/web/webtest"
 )
 
 // TestNoPageIsWithoutAPolicy: without an account only what is shared is open, and what concerns
@@ -30,9 +32,7 @@ func TestNoPageIsWithoutAPolicy(t *testing.T) {
 			}))
 		}
 		u, err := ui.New(ui.Deps{Site: &page.Site{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		u.Routes(e.Group(""))
 		below := func(path string, list []string) bool {
 			return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(path, p) })
@@ -46,9 +46,7 @@ func TestNoPageIsWithoutAPolicy(t *testing.T) {
 			rec := httptest.NewRecorder()
 			path := strings.NewReplacer(":", "x", "*", "x").Replace(r.Path)
 			e.ServeHTTP(rec, httptest.NewRequest(r.Method, path, nil))
-			if rec.Code != limited {
-				t.Errorf("%s %s as %q: %d %s", r.Method, r.Path, owner, rec.Code, rec.Body)
-			}
+			webtest.Same(t, fmt.Sprintf("%s %s as %q: %s", r.Method, r.Path, owner, rec.Body), rec.Code, limited)
 		}
 		if n < 7 {
 			t.Errorf("as %q: %d routes", owner, n)

@@ -13,6 +13,7 @@ import (
 	"fawn/agent/llm"
 	"fawn/agent/llm/llmerr"
 	"fawn/views/i18n"
+	"fawn/web/webtest"
 )
 
 // TestAFailedTestSaysWhatToDo: one plain cause, the server's own words folded, and its models.
@@ -38,32 +39,23 @@ func TestAFailedTestSaysWhatToDo(t *testing.T) {
 	bare := strings.TrimPrefix(s.URL, "http://") // people leave the scheme out
 	form := url.Values{"preset": {"compatible"}, "model": {"qwen"}, "base_url": {bare}, "api_key": {"k"}, "try": {"1"}}
 	tried := w.post("/ui/models/probe", form, "HX-Request", "true").body
-	for _, want := range []string{"doesn’t have a model called “qwen”", "<details",
-		"404 model &#39;qwen&#39; not found", `value="qwen3:8b"`, `data-fill="f-model"`, "&lt;b&gt;"} {
-		if !strings.Contains(tried, want) {
-			t.Errorf("%q is missing in %s", want, tried)
-		}
-	}
+	webtest.Holds(t, "is missing", tried,
+		"doesn’t have a model called “qwen”", "<details", "404 model &#39;qwen&#39; not found", `value="qwen3:8b"`,
+		`data-fill="f-model"`, "&lt;b&gt;")
 	if strings.Index(tried, `value="qwen3:8b"`) > strings.Index(tried, `value="gemma3"`) {
 		t.Error("the likeliest model is not the first")
 	}
 	form.Del("try")
 	form.Set("pick", "gemma3")
-	if page := w.post("/ui/models/probe", form).body; !strings.Contains(page, `name="model" value="gemma3"`) ||
-		!strings.Contains(page, `value="`+s.URL+`"`) {
-		t.Error("without a script the chosen model and the whole address are not in the form")
-	}
+	webtest.Holds(t, "without a script the chosen model and the whole address are not in the form", w.post("/ui/models/probe", form).body,
+		`name="model" value="gemma3"`, `value="`+s.URL+`"`)
 	form.Del("pick")
-	if a := w.post("/ui/models", form); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	w.post("/ui/models", form).must(t, "/ui/models", http.StatusSeeOther)
 	if m, _ := w.config.Current().Model("qwen"); m.BaseURL != s.URL {
 		t.Errorf("stored with the address %q", m.BaseURL)
 	}
 	page := w.post("/ui/models/probe", url.Values{"name": {"qwen"}}).body
-	if !strings.Contains(page, "/workspace/settings/models?change=qwen") {
-		t.Error("a stored model that fails does not lead to its form")
-	}
+	webtest.Holds(t, "a stored model that fails does not lead to its form", page, "/workspace/settings/models?change=qwen")
 }
 
 // TestARefusedKeyLeadsToTheSettingsOfItsModel and of no other.
@@ -74,23 +66,14 @@ func TestARefusedKeyLeadsToTheSettingsOfItsModel(t *testing.T) {
 	for _, name := range []string{"first", "my model"} {
 		err := w.config.AddModel(config.ModelEdit{Name: name,
 			Fields: map[string]any{"use": "compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 	}
 	w.post("/ui/threads/t1/choice", url.Values{"model": {"my model"}})
 	a := w.post("/ui/threads", url.Values{"thread": {"t1"}, "text": {"hello"}, "model": {"my model"}})
-	if a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	a.must(t, "the answer", http.StatusSeeOther)
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
-	if !strings.Contains(page, `href="/workspace/settings/models?change=my+model"`) ||
-		strings.Contains(page, "change=first") {
-		t.Error("the card does not lead to the settings of the model")
-	}
+	webtest.Holds(t, "the card does not lead to the settings of the model", page, `href="/workspace/settings/models?change=my+model"`, "!change=first")
 	form := w.page("/workspace/settings/models?change=my+model")
-	if !strings.Contains(form, `name="name" value="my model"`) {
-		t.Error("nothing is there")
-	}
+	webtest.Holds(t, "nothing is there", form, `name="name" value="my model"`)
 }

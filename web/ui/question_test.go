@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // asking is a model that asks, and is thankful for the answer.
@@ -53,11 +54,7 @@ func TestQuestionIsACardThatTheNextMessageAnswers(t *testing.T) {
 				w.settle("t1")
 				r.equalsPage()
 				s := r.dom.section("turns")
-				for _, want := range c.open {
-					if !strings.Contains(s, want) {
-						t.Errorf("%q is not on the card: %s", want, s)
-					}
-				}
+				webtest.Holds(t, "is not on the card", s, c.open...)
 				if scripted {
 					f := decodeFrame(t, w.post("/ui/threads/t1/messages", c.answer, script()...).body)
 					if err := r.dom.apply(f); err != nil || f.Error != "" {
@@ -81,14 +78,10 @@ func TestQuestionIsACardThatTheNextMessageAnswers(t *testing.T) {
 					t.Fatal(page)
 				}
 				head, err := w.db.Snapshot(t.Context(), "t1", "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				webtest.OK(t, err)
 				for _, row := range head.Messages {
 					m, err := agent.ParseMessage(row.Body)
-					if err != nil {
-						t.Fatal(err)
-					}
+					webtest.OK(t, err)
 					if m.Type != agent.TypeHuman || m.Content.String() == "Compare" {
 						continue
 					}
@@ -108,16 +101,9 @@ func TestAnswersThatDoNotFitAreRefused(t *testing.T) {
 	w.begin("t1", "Compare")
 	w.settle("t1")
 	a := w.post("/ui/threads/t1/messages", url.Values{"ask": {"clarification:q1"}, "f1": {"1"}}, script()...)
-	if a.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("an empty field is %d %s", a.StatusCode, a.body)
-	}
-	if a := w.post("/ui/threads/t1/messages", url.Values{"ask": {"another"}, "option": {"0"}},
-		script()...); a.StatusCode != http.StatusConflict {
-		t.Errorf("a question that is not open is %d %s", a.StatusCode, a.body)
-	}
-	if !strings.Contains(w.page("/workspace/chats/t1"), `name="ask"`) {
-		t.Error("the question is not open any more")
-	}
+	webtest.Same(t, "an empty field is "+a.body, a.StatusCode, http.StatusUnprocessableEntity)
+	w.post("/ui/threads/t1/messages", url.Values{"ask": {"another"}, "option": {"0"}}, script()...).want(t, "a question that is not open", http.StatusConflict)
+	webtest.Holds(t, "the question is not open any more", w.page("/workspace/chats/t1"), `name="ask"`)
 }
 
 func TestPlanIsOnTheMessageBoxLiveAsOnAFreshPage(t *testing.T) {
@@ -138,14 +124,8 @@ func TestPlanIsOnTheMessageBoxLiveAsOnAFreshPage(t *testing.T) {
 	w.settle("t1")
 	r.equalsPage()
 	s := r.dom.section("todos")
-	for _, want := range []string{"Plan 1 of 2", "Collect &lt;prices&gt;", `<li class="done"`, `<li class="run"`} {
-		if !strings.Contains(s, want) {
-			t.Errorf("%q is not in the plan: %s", want, s)
-		}
-	}
+	webtest.Holds(t, "is not in the plan", s, "Plan 1 of 2", "Collect &lt;prices&gt;", `<li class="done"`, `<li class="run"`)
 	w.begin("t2", "No plan")
 	w.settle("t2")
-	if strings.Contains(w.page("/workspace/chats/t2"), `id="plan"`) {
-		t.Error("a thread without a plan shows one")
-	}
+	webtest.Holds(t, "a thread without a plan shows one", w.page("/workspace/chats/t2"), `!id="plan"`)
 }

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -30,9 +31,7 @@ func TestMessagesDuringARunWaitForIt(t *testing.T) {
 	w.begin("t1", "Go")
 	r := w.reader("t1")
 	a := w.post("/ui/threads/t1/messages", url.Values{"text": {"my next <b>thought</b>"}})
-	if a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	a.must(t, "the answer", http.StatusSeeOther)
 	f := decodeFrame(t, w.post("/ui/threads/t1/messages", url.Values{"text": {"and another"}}, script()...).body)
 	if err := r.dom.apply(f); err != nil || f.Running || f.Error != "" {
 		t.Fatal(err, f)
@@ -42,9 +41,7 @@ func TestMessagesDuringARunWaitForIt(t *testing.T) {
 		strings.Contains(page, `id="t-`+queued(page)[0]) {
 		t.Fatal(page)
 	}
-	if a := w.post("/ui/threads/t1/messages", url.Values{"resume": {"1"}}); a.StatusCode != http.StatusConflict {
-		t.Errorf("to go on with what works = %d", a.StatusCode)
-	}
+	w.post("/ui/threads/t1/messages", url.Values{"resume": {"1"}}).want(t, "to go on with what works", http.StatusConflict)
 	close(hold)
 	r.read(0) // the stream follows from run to run
 	w.settle("t1")
@@ -61,9 +58,7 @@ func TestQueueWaitsAfterAStop(t *testing.T) {
 	w.begin("t1", "Go")
 	body, kind := multipartBody(t, "@a.csv", "x,y\n", "text", "with a file")
 	a := w.do(http.MethodPost, "/ui/threads/t1/messages", body, "Content-Type", kind)
-	if a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	a.must(t, "the answer", http.StatusSeeOther)
 	for _, text := range []string{"second", "third"} {
 		w.post("/ui/threads/t1/messages", url.Values{"text": {text}})
 	}
@@ -95,13 +90,9 @@ func TestQueueWaitsAfterAStop(t *testing.T) {
 	}
 	for _, action := range []string{"edit", "remove", "send"} {
 		a := w.post("/ui/threads/t1/queue/"+ids[2]+"/"+action, nil, script()...)
-		if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "already been sent") {
-			t.Errorf("%s of what is gone: %d %s", action, a.StatusCode, a.body)
-		}
+		a.want(t, fmt.Sprintf("%s of what is gone", action), http.StatusConflict, "already been sent")
 	}
-	if a := w.post("/ui/threads/t1/queue/"+ids[0]+"/send", nil); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	w.post("/ui/threads/t1/queue/"+ids[0]+"/send", nil).must(t, "the answer", http.StatusSeeOther)
 	w.settle("t1")
 	page = w.page("/workspace/chats/t1")
 	if len(queued(page)) > 0 || !strings.Contains(page, "Sent.") || len(turnIDs(page)) != 2 {

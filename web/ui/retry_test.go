@@ -11,6 +11,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/llm/llmerr"
 	"fawn/agent/middleware"
+	"fawn/web/webtest"
 )
 
 // TestAWaitForTheProviderIsSeen on a page that follows the run and on one that is opened
@@ -31,11 +32,7 @@ func TestAWaitForTheProviderIsSeen(t *testing.T) {
 	}
 	r.equalsCursor()
 	page := w.page("/workspace/chats/" + id)
-	for _, want := range []string{"Rate limited.", "attempt 2 of 3", `form="compose"`, "data-stop"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not say %q", want)
-		}
-	}
+	webtest.Holds(t, "the page", page, "Rate limited.", "attempt 2 of 3", `form="compose"`, "data-stop")
 	// It counts down: some seconds of the minute may be over.
 	if !regexp.MustCompile(`Retrying in (60|[1-5]\d) s`).MatchString(page) {
 		t.Errorf("the page does not say how long it waits: %s", page)
@@ -45,7 +42,5 @@ func TestAWaitForTheProviderIsSeen(t *testing.T) {
 	}
 	r.read(0)
 	r.equalsPage()
-	if page := w.page("/workspace/chats/" + id); strings.Contains(page, "Rate limited") {
-		t.Error("the wait is still on the page")
-	}
+	webtest.Holds(t, "the wait is still on the page", w.page("/workspace/chats/"+id), "!Rate limited")
 }

@@ -1,11 +1,14 @@
 package ui_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 func TestTheSampleFileIsAnalysedInOneClick(t *testing.T) {
@@ -22,11 +25,7 @@ func TestTheSampleFileIsAnalysedInOneClick(t *testing.T) {
 		}
 		w.settle(id)
 		page := w.page("/workspace/chats/" + id)
-		for _, want := range []string{text, "It has 180 rows.", `sample-orders.csv"`} {
-			if !strings.Contains(page, want) {
-				t.Errorf("%s: %q is not in the chat", lang, want)
-			}
-		}
+		webtest.Holds(t, fmt.Sprintf("%s: is not in the chat", lang), page, text, "It has 180 rows.", `sample-orders.csv"`)
 		b, err := os.ReadFile(filepath.Join(w.dirs.Root, "threads", id, "user-data", "uploads", "sample-orders.csv"))
 		if err != nil || strings.Count(string(b), "\n") != 181 {
 			t.Error("the file among the uploads:", len(b), err)

@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/sandbox/files"
+	"fawn/web/webtest"
 )
 
 // TestATextIsEditedInItsForm: what a form brings replaces the text that was read, and never one
@@ -22,16 +24,12 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 	at := filepath.Join(base, "outputs", "a.txt")
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(filepath.Join(base, name), []byte(text), 0o600))
 	}
 	content := func() string {
 		t.Helper()
 		b, err := os.ReadFile(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		return string(b)
 	}
 	const path, page = "/ui/threads/t1/save/mnt/user-data/outputs/a.txt",
@@ -40,13 +38,8 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 		return url.Values{"text": {text}, "sum": {files.Sum([]byte(was))}}
 	}
 	write("outputs/a.txt", "\n<one>\n")
-	if body := w.page(page); !strings.Contains(body, page+"?edit=1") {
-		t.Error("there is no way to edit it")
-	}
-	if body := w.page(page + "?edit=1"); !strings.Contains(body, ">\n\n&lt;one&gt;\n</textarea>") ||
-		!strings.Contains(body, files.Sum([]byte("\n<one>\n"))) {
-		t.Errorf("the form has another text: %s", body)
-	}
+	webtest.Holds(t, "there is no way to edit it", w.page(page), page+"?edit=1")
+	webtest.Holds(t, "the form has another text", w.page(page+"?edit=1"), ">\n\n&lt;one&gt;\n</textarea>", files.Sum([]byte("\n<one>\n")))
 	a := w.post(path, form("two\r\nlines\r\n", "\n<one>\n"))
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != page || content() != "two\nlines\n" {
 		t.Errorf("%d %s %q", a.StatusCode, a.Header.Get("Location"), content())
@@ -56,14 +49,10 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 		a = w.post(path, form("mine\r\nelsewhere\r\n", "two\nlines\n"), header...)
 		for _, want := range []string{"<del>- from</del>", "<ins>+ mine</ins>", ">\nmine\r\nelsewhere\r\n</textarea>",
 			files.Sum([]byte("from\r\nelsewhere\r\n")), "Save anyway"} {
-			if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, want) {
-				t.Errorf("%d, without %q: %s", a.StatusCode, want, a.body)
-			}
+			a.want(t, fmt.Sprintf("without %q", want), http.StatusConflict, want)
 		}
 	}
-	if content() != "from\r\nelsewhere\r\n" {
-		t.Errorf("it was overwritten: %q", content())
-	}
+	webtest.Same(t, "it was overwritten", content(), "from\r\nelsewhere\r\n")
 	if a = w.post(path, form("mine\r\n", "from\r\nelsewhere\r\n"), "X-Fawn", "1"); a.StatusCode != http.StatusOK ||
 		content() != "mine\r\n" {
 		t.Errorf("%d %q", a.StatusCode, content())
@@ -76,13 +65,9 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 		"/ui/threads/t1/save/mnt/user-data/outputs/none.txt": http.StatusNotFound,
 		"/ui/threads/t2/save/mnt/user-data/outputs/a.txt":    http.StatusNotFound,
 	} {
-		if a := w.post(path, form("x", "w"), "X-Fawn", "1"); a.StatusCode != status {
-			t.Errorf("%s: %d", path, a.StatusCode)
-		}
+		w.post(path, form("x", "w"), "X-Fawn", "1").want(t, path, status)
 	}
-	if body := w.page("/workspace/chats/t1/files/mnt/user-data/workspace/w.txt"); strings.Contains(body, "?edit=1") {
-		t.Error("a working file can be edited")
-	}
+	webtest.Holds(t, "a working file can be edited", w.page("/workspace/chats/t1/files/mnt/user-data/workspace/w.txt"), "!?edit=1")
 }
 
 // TestNoTextIsSavedDuringARun: what was written stays in the form.
@@ -94,9 +79,7 @@ func TestNoTextIsSavedDuringARun(t *testing.T) {
 	w.begin("t1", "Hi")
 	w.settle("t1")
 	at := filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "a.txt")
-	if err := os.WriteFile(at, []byte("one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(at, []byte("one"), 0o600))
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"more"}})
 	a := w.post("/ui/threads/t1/save/mnt/user-data/outputs/a.txt",
 		url.Values{"text": {"two"}, "sum": {files.Sum([]byte("one"))}}, "X-Fawn", "1")

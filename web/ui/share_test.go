@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/store"
+	"fawn/web/webtest"
 )
 
 // shareOf makes the link of a thread and returns its path.
@@ -41,36 +43,18 @@ func TestALinkShowsTheChatAsItWas(t *testing.T) {
 	w.settle("t1")
 
 	a := w.get(link)
-	if a.StatusCode != http.StatusOK {
-		t.Fatalf("GET %s = %d", link, a.StatusCode)
-	}
+	a.must(t, "GET "+link, http.StatusOK)
 	for name, want := range map[string]string{"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer",
 		"X-Robots-Tag": "noindex, nofollow", "Cache-Control": "private, no-store"} {
-		if got := a.Header.Get(name); got != want {
-			t.Errorf("%s: %q", name, got)
-		}
+		webtest.Same(t, name, a.Header.Get(name), want)
 	}
-	for _, want := range []string{"Hi there", `name="robots" content="noindex, nofollow"`,
-		`name="referrer" content="no-referrer"`, link + "/files/mnt/user-data/outputs/a.md", "/share.js"} {
-		if !strings.Contains(a.body, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
-	for _, no := range []string{"Said later", "More", "t1", "/mnt/user-data/outputs/b.md", "/ui/threads", "/api/",
-		"/app.js", "<form", `id="side"`, "spoken"} {
-		if strings.Contains(a.body, no) {
-			t.Errorf("the page has %q", no)
-		}
-	}
-	if !strings.Contains(w.page("/ui/threads/t1/share"), "The chat has newer messages.") {
-		t.Error("the dialog does not say that the chat went on")
-	}
-	if again := w.shareOf("t1"); again != link {
-		t.Errorf("the link became %s", again)
-	}
-	if !strings.Contains(w.page(link), "Said later.") {
-		t.Error("the link does not show the latest")
-	}
+	a.holds(t, "the page",
+		"Hi there", `name="robots" content="noindex, nofollow"`, `name="referrer" content="no-referrer"`,
+		link+"/files/mnt/user-data/outputs/a.md", "/share.js")
+	a.holds(t, "the page has", "!Said later", "!More", "!t1", "!/mnt/user-data/outputs/b.md", "!/ui/threads", "!/api/", "!/app.js", "!<form", `!id="side"`, "!spoken")
+	webtest.Holds(t, "the dialog does not say that the chat went on", w.page("/ui/threads/t1/share"), "The chat has newer messages.")
+	webtest.Same(t, "the link became", w.shareOf("t1"), link)
+	webtest.Holds(t, "the link does not show the latest", w.page(link), "Said later.")
 
 	for path, want := range map[string]int{
 		"/files/mnt/user-data/outputs/a.md": http.StatusOK, "/view/mnt/user-data/outputs/a.md": http.StatusOK,
@@ -82,15 +66,9 @@ func TestALinkShowsTheChatAsItWas(t *testing.T) {
 		"/view/etc/passwd":                                    http.StatusNotFound, "/files/": http.StatusNotFound,
 	} {
 		a := w.get(link + path)
-		if a.StatusCode != want || strings.Contains(a.body, "my own") || strings.Contains(a.body, "kept back") {
-			t.Errorf("GET %s%s = %d, want %d", link, path, a.StatusCode, want)
-		}
-		if a.Header.Get("Referrer-Policy") != "no-referrer" {
-			t.Errorf("GET %s%s: referrer policy %q", link, path, a.Header.Get("Referrer-Policy"))
-		}
-		if strings.Contains(a.body, "/workspace/chats/t1") || strings.Contains(a.body, "/ui/threads") {
-			t.Errorf("GET %s%s leads to the chat itself", link, path)
-		}
+		a.want(t, fmt.Sprintf("GET %s%s", link, path), want, "!my own", "!kept back")
+		webtest.Same(t, fmt.Sprintf("GET %s%s: referrer policy", link, path), a.Header.Get("Referrer-Policy"), "no-referrer")
+		a.holds(t, fmt.Sprintf("GET %s%s leads to the chat itself", link, path), "!/workspace/chats/t1", "!/ui/threads")
 	}
 	file := w.get(link + "/view/mnt/user-data/outputs/a.md?download=true")
 	if file.body != "# Shared" || file.Header.Get("Content-Disposition") != "attachment; filename*=UTF-8''a.md" ||
@@ -106,9 +84,7 @@ func TestALinkEndsWithItsChat(t *testing.T) {
 	gone := func(when, link string) {
 		t.Helper()
 		a := w.get(link)
-		if a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, "This link no longer works") {
-			t.Errorf("%s: GET %s = %d", when, link, a.StatusCode)
-		}
+		a.want(t, fmt.Sprintf("%s: GET %s", when, link), http.StatusNotFound, "This link no longer works")
 		if strings.Contains(a.body, "/workspace/chats/t1") || a.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s: the page says too much", when)
 		}
@@ -116,12 +92,8 @@ func TestALinkEndsWithItsChat(t *testing.T) {
 	gone("never there", "/share/"+strings.Repeat("A", 26))
 	first := w.shareOf("t1")
 	w.page(first)
-	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, "this chat has a link") {
-		t.Error("the thread does not say that it is shared")
-	}
-	if a := w.post("/ui/threads/t1/share/remove", url.Values{}); a.StatusCode != http.StatusSeeOther {
-		t.Fatalf("unshare = %d", a.StatusCode)
-	}
+	webtest.Holds(t, "the thread does not say that it is shared", w.page("/workspace/chats/t1"), "this chat has a link")
+	w.post("/ui/threads/t1/share/remove", url.Values{}).must(t, "unshare", http.StatusSeeOther)
 	gone("taken back", first)
 	w.post("/ui/threads/t1/share/remove", url.Values{}) // twice is once
 	second := w.shareOf("t1")
@@ -132,32 +104,21 @@ func TestALinkEndsWithItsChat(t *testing.T) {
 	gone("in the bin", second)
 	w.post("/ui/threads/restore", url.Values{"undo": {between(a.Header.Get("Location")+"&", "undo=", "&")}})
 	w.page(second)
-	if err := w.runs.DeleteThread(t.Context(), "t1"); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.runs.DeleteThread(t.Context(), "t1"))
 	gone("deleted", second)
 }
 
 func TestOnlyAChatOfOnesOwnWithWordsIsShared(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	if err := w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "empty"}}); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "empty"}}))
 	err := w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "other", Owner: "other", Head: "c"},
 		Checkpoints: []store.Checkpoint{{ID: "c"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	w.post("/ui/threads/empty/share", url.Values{})
-	if page := w.page("/ui/threads/empty/share"); !strings.Contains(page, "There is nothing to share yet.") ||
-		strings.Contains(page, `name="link"`) {
-		t.Error("an empty chat can be shared")
-	}
+	webtest.Holds(t, "an empty chat can be shared", w.page("/ui/threads/empty/share"), "There is nothing to share yet.", `!name="link"`)
 	for _, path := range []string{"/ui/threads/other/share", "/ui/threads/none/share",
 		"/ui/threads/other/share/remove"} {
-		if a := w.post(path, url.Values{}); a.StatusCode != http.StatusNotFound {
-			t.Errorf("POST %s = %d", path, a.StatusCode)
-		}
+		w.post(path, url.Values{}).want(t, "POST "+path, http.StatusNotFound)
 	}
 }
 
@@ -169,21 +130,14 @@ func TestALinkOnLoopbackSaysWhoCanOpenIt(t *testing.T) {
 	const words = "Only people using this computer can open the link"
 	for range 2 { // before the link is made, and after
 		page := w.page("/ui/threads/t1/share")
-		if !strings.Contains(page, words) || !strings.Contains(page, "127.0.0.1") ||
-			!strings.Contains(page, "/ui/threads/t1/export.md") {
-			t.Error("nothing says that nobody else can open it")
-		}
+		webtest.Holds(t, "nothing says that nobody else can open it", page, words, "127.0.0.1", "/ui/threads/t1/export.md")
 		w.shareOf("t1")
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/ui/threads/t1/share", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	req.Host = "fawn.example.org"
 	resp, err := w.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(body), words) {

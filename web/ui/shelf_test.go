@@ -15,6 +15,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/threads"
 	"fawn/web/principal"
+	"fawn/web/webtest"
 )
 
 // sweeper deletes temporary chats that were left, until the test ends.
@@ -38,9 +39,7 @@ func TestATemporaryChatIsInNoList(t *testing.T) {
 	w.shows(page, "Temporary chat", `name="temporary"`, `data-here="/ui/threads/`)
 	w.shows(w.page("/workspace/chats/new"), "!data-here", `href="/workspace/chats/new?temporary=1"`)
 	a := w.post("/ui/threads", url.Values{"thread": {"secret"}, "text": {"a pelican"}, "temporary": {"1"}})
-	if a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	a.must(t, "the answer", http.StatusSeeOther)
 	w.settle("secret")
 	w.shows(w.page("/workspace/chats/secret"), "pelican", "Keep this chat", `data-here="/ui/threads/secret/here"`, "!share-btn")
 	for _, where := range []string{"/workspace/chats", "/workspace/chats?q=pelican", "/workspace/chats?show=archived",
@@ -50,17 +49,13 @@ func TestATemporaryChatIsInNoList(t *testing.T) {
 	if off, err := w.memory.Off(t.Context(), "secret"); err != nil || !off {
 		t.Error("it has memory:", err)
 	}
-	if a := w.post("/ui/threads/secret/keep", nil); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode)
-	}
+	w.post("/ui/threads/secret/keep", nil).must(t, "/ui/threads/secret/keep", http.StatusSeeOther)
 	w.shows(w.page("/workspace/chats"), "About: a pelican")
 	w.shows(w.page("/workspace/chats/secret"), "!Keep this chat", "!data-here", "share-btn")
 	if off, err := w.memory.Off(t.Context(), "secret"); err != nil || off {
 		t.Error("it has no memory:", err)
 	}
-	if err := w.db.SetLeave(t.Context(), principal.Default, "secret", time.Now().Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.db.SetLeave(t.Context(), principal.Default, "secret", time.Now().Add(-time.Hour)))
 	if left, err := w.db.Left(t.Context(), time.Now().Add(48*time.Hour), time.Hour, time.Now()); err != nil || len(left) > 0 {
 		t.Error("a chat that was kept is to be deleted:", left, err)
 	}
@@ -74,14 +69,10 @@ func TestATemporaryChatGoesWhenItIsLeft(t *testing.T) {
 		w.writeFile(id, "outputs/a.md", "x")
 	}
 	// The first word makes the chat, so that files that are uploaded before the first message go, too.
-	if a := w.post("/ui/threads/files/here", url.Values{"new": {"1"}}); a.StatusCode != http.StatusNoContent {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	w.post("/ui/threads/files/here", url.Values{"new": {"1"}}).must(t, "/ui/threads/files/here", http.StatusNoContent)
 	w.writeFile("files", "uploads/a.md", "x")
 	for _, id := range []string{"left", "files", "open"} {
-		if a := w.post("/ui/threads/"+id+"/here", url.Values{"left": {"1"}}); a.StatusCode != http.StatusNoContent {
-			t.Fatal(a.StatusCode, a.body)
-		}
+		w.post("/ui/threads/"+id+"/here", url.Values{"left": {"1"}}).must(t, "the answer", http.StatusNoContent)
 	}
 	w.post("/ui/threads/open/here", nil) // it was only reloaded
 	now := time.Now()
@@ -98,9 +89,7 @@ func TestATemporaryChatGoesWhenItIsLeft(t *testing.T) {
 	due(now.Add(threads.SilenceTime+time.Minute), threads.SilenceTime, time.Time{}, "files", "left", "old", "open")
 	due(now, time.Hour, now.Add(time.Minute), "files", "left", "old", "open") // the next start
 	for _, id := range []string{"left", "files"} {
-		if err := w.db.SetLeave(t.Context(), principal.Default, id, now.Add(-time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, w.db.SetLeave(t.Context(), principal.Default, id, now.Add(-time.Second)))
 	}
 	w.sweeper(time.Time{})
 	w.emptied("left", "files")
@@ -112,9 +101,7 @@ func TestATemporaryChatGoesWhenItIsLeft(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if a := w.post("/ui/threads/left/here", nil); a.StatusCode != http.StatusNotFound {
-		t.Error("a chat that is gone is kept:", a.StatusCode)
-	}
+	w.post("/ui/threads/left/here", nil).want(t, "a chat that is gone is kept", http.StatusNotFound)
 	w.shows(w.page("/workspace/chats/new?gone=1"), "The temporary chat has been deleted.")
 }
 
@@ -126,9 +113,7 @@ func TestAChatThatWasKeptMeanwhileStays(t *testing.T) {
 	for _, id := range []string{"kept", "back", "gone"} {
 		w.post("/ui/threads", url.Values{"thread": {id}, "text": {"x"}, "temporary": {"1"}})
 		w.settle(id)
-		if err := w.db.SetLeave(t.Context(), principal.Default, id, now.Add(-time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, w.db.SetLeave(t.Context(), principal.Default, id, now.Add(-time.Second)))
 	}
 	left, err := w.db.Left(t.Context(), now, time.Hour, time.Time{})
 	if err != nil || !slices.Equal(left, []string{"back", "gone", "kept"}) {
@@ -142,9 +127,7 @@ func TestAChatThatWasKeptMeanwhileStays(t *testing.T) {
 			t.Errorf("%s: claimed is %v, %v", id, claimed, err)
 		}
 	}
-	if a := w.post("/ui/threads/gone/keep", nil); a.StatusCode != http.StatusNotFound {
-		t.Error("a chat that is being deleted was kept:", a.StatusCode)
-	}
+	w.post("/ui/threads/gone/keep", nil).want(t, "a chat that is being deleted was kept", http.StatusNotFound)
 }
 
 func TestTheNextStartDeletesTemporaryChats(t *testing.T) {
@@ -167,9 +150,7 @@ func TestArchivedChatsAreOutOfTheWay(t *testing.T) {
 		w.settle(id)
 	}
 	side := func() string { return between(w.page("/workspace/settings/about"), `id="threads"`, "</nav>") }
-	if a := w.post("/ui/threads/t1/archive", url.Values{"archived": {"true"}}); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	w.post("/ui/threads/t1/archive", url.Values{"archived": {"true"}}).must(t, "/ui/threads/t1/archive", http.StatusSeeOther)
 	w.shows(side(), "!chats/t1", "chats/t2")
 	w.shows(between(w.page("/workspace/chats"), `id="list"`, "</main>"), "!chats/t1", "chats/t2")
 	w.shows(between(w.page("/workspace/chats?show=archived"), `id="list"`, "</main>"), "chats/t1", "!chats/t2")

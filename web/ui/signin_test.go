@@ -31,6 +31,7 @@ import (
 	"fawn/web/httpx"
 	"fawn/web/ui"
 	"fawn/web/ui/page"
+	"fawn/web/webtest"
 )
 
 // guarded is the pages of a server that people have to sign in to.
@@ -48,22 +49,16 @@ func openGuarded(t *testing.T, f config.File) *guarded {
 	t.Helper()
 	log, dir := slog.New(slog.DiscardHandler), t.TempDir()
 	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	h := &guarded{T: t, db: db, accounts: account.New(account.Options{DB: db, Log: log, Required: true, HashMemory: 64})}
 	h.dirs = files.Dirs{Root: dir}
 	manager := runs.New(runs.Config{DB: db, Log: log, Remove: h.dirs.Remove,
 		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return nil, errors.New("nobody runs here") }})
-	if err := manager.Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, manager.Recover(t.Context()))
 	u, err := ui.New(ui.Deps{Site: &page.Site{DB: db, Runs: manager, Dirs: h.dirs, Accounts: h.accounts, Log: log,
 		Config: config.Fixed(&config.Snapshot{File: f, DataDir: dir}), Addr: "127.0.0.1:0"},
 		Version: "test", SSO: sso.New(&netguard.Guard{})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	e := echo.New()
 	e.Use(h.accounts.Middleware)
 	e.HTTPErrorHandler = u.ErrorHandler(httpx.ErrorHandler(log))
@@ -84,9 +79,7 @@ func openGuarded(t *testing.T, f config.File) *guarded {
 func (h *guarded) user(email, role string) store.User {
 	h.Helper()
 	u, err := h.accounts.Create(h.Context(), account.NewUser{Email: email, Role: role, Password: goodPassword})
-	if err != nil {
-		h.Fatal(err)
-	}
+	webtest.OK(h, err)
 	return u
 }
 
@@ -99,9 +92,7 @@ type guest struct {
 
 func (h *guarded) guest() *guest {
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		h.Fatal(err)
-	}
+	webtest.OK(h, err)
 	return &guest{h.T, &http.Client{Jar: jar,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, h.url}
 }
@@ -112,23 +103,17 @@ func (g *guest) do(method, where string, body io.Reader, header ...string) answe
 		where = g.base + where
 	}
 	req, err := http.NewRequestWithContext(g.Context(), method, where, body)
-	if err != nil {
-		g.Fatal(err)
-	}
+	webtest.OK(g, err)
 	req.Header.Set("Accept", "text/html")
 	req.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0")
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := g.c.Do(req)
-	if err != nil {
-		g.Fatal(err)
-	}
+	webtest.OK(g, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		g.Fatal(err)
-	}
+	webtest.OK(g, err)
 	return answer{resp, html.UnescapeString(string(b))}
 }
 
@@ -163,9 +148,7 @@ func (g *guest) signIn(email string) {
 func code(t *testing.T, secret string, off time.Duration) string {
 	t.Helper()
 	c, err := totp.Code(secret, time.Now().Add(off))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return c
 }
 
@@ -177,9 +160,7 @@ func TestTheFirstOwnerIsMadeByALinkOnce(t *testing.T) {
 	g.want(g.get("/setup"), http.StatusOK, "Open the one-time link")
 	g.want(g.get("/setup?token=guess"), http.StatusGone, "already been used or has expired")
 	link, err := h.accounts.SetupLink(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	g.want(g.get("/setup?token="+link), http.StatusOK, "Create your account")
 	form := url.Values{"token": {link}, "email": {"Ann@Example.org"}, "name": {"Ann"}, "password": {"short"}}
 	g.want(g.post("/setup", form), http.StatusUnprocessableEntity, "too short")
@@ -298,9 +279,7 @@ func TestTheSecondStep(t *testing.T) {
 	third.want(third.post("/ui/account", url.Values{"do": {"totp-off"}, "current": {goodPassword}}),
 		http.StatusSeeOther, "saved=totp")
 	h.guest().signIn("ann@example.org")
-	if strings.Contains(root.get("/workspace/settings/users").body, "Turn off two-step") {
-		t.Error("the second step is off, and can be turned off")
-	}
+	webtest.Holds(t, "the second step is off, and can be turned off", root.get("/workspace/settings/users").body, "!Turn off two-step")
 	stranger := h.guest()
 	stranger.want(stranger.post("/ui/login/code", url.Values{"code": {recovery[4][1]}}), http.StatusBadRequest,
 		"sign in again")
@@ -334,9 +313,7 @@ func TestSessionsTokensAndPasswords(t *testing.T) {
 		t.Fatal("no token is shown")
 	}
 	again := g.get("/workspace/settings/tokens")
-	if strings.Contains(again.body, token[1]) || !strings.Contains(again.body, "Read only") {
-		t.Error("the token is shown again, or not listed")
-	}
+	again.holds(t, "the token is shown again, or not listed", "!"+token[1], "Read only")
 	g.want(g.post("/ui/account/tokens", url.Values{"do": {"add"}, "name": {" "}, "scope": {"read"}}),
 		http.StatusUnprocessableEntity, "Enter a name")
 	program := h.guest()

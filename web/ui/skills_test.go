@@ -15,18 +15,15 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/agent/skills"
+	"fawn/web/webtest"
 )
 
 // putSkill writes a file below the folder of skills.
 func (w *world) putSkill(name, text string) {
 	w.Helper()
 	at := filepath.Join(w.dirs.Root, "skills", filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-		w.Fatal(err)
-	}
-	if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, os.MkdirAll(filepath.Dir(at), 0o700))
+	webtest.OK(w, os.WriteFile(at, []byte(text), 0o600))
 }
 
 // upload sends an archive with files, given by name and text.
@@ -36,27 +33,19 @@ func (w *world) upload(files ...string) (status int, location, body string) {
 	z := zip.NewWriter(&archive)
 	for i := 0; i+1 < len(files); i += 2 {
 		f, err := z.Create(files[i])
-		if err != nil {
-			w.Fatal(err)
-		}
+		webtest.OK(w, err)
 		if _, err := f.Write([]byte(files[i+1])); err != nil {
 			w.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, z.Close())
 	m := multipart.NewWriter(&form)
 	part, err := m.CreateFormFile("file", "x.skill")
-	if err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, err)
 	if _, err := part.Write(archive.Bytes()); err != nil {
 		w.Fatal(err)
 	}
-	if err := m.Close(); err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, m.Close())
 	a := w.do(http.MethodPost, "/ui/skills/install", &form, "Content-Type", m.FormDataContentType())
 	return a.StatusCode, a.Header.Get("Location"), a.body
 }
@@ -72,33 +61,20 @@ func TestSkillsAreSeenAndChanged(t *testing.T) {
 		"---\nname: paint\ndescription: Paints <walls>\nallowed-tools: [bash]\nlicense: MIT\n---\nx")
 	w.putSkill("public/torn/SKILL.md", "x")
 	page := w.page("/workspace/skills")
-	for _, want := range []string{`href="/workspace/skills/paint"`, "Paints &lt;walls&gt;",
-		"must begin with front matter", `title="Turn off: paint"`, `action="/ui/skills/install"`} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %q in the list", want)
-		}
-	}
+	webtest.Holds(t, "no … in the list", page,
+		`href="/workspace/skills/paint"`, "Paints &lt;walls&gt;", "must begin with front matter", `title="Turn off: paint"`,
+		`action="/ui/skills/install"`)
 	page = w.page("/workspace/skills/paint")
-	for _, want := range []string{"/mnt/skills/public/deep/paint/SKILL.md", "Allowed tools: bash", "Licence: MIT",
-		`href="/workspace/chats/new?q=%2Fpaint%20"`, "readonly"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %q on the page", want)
-		}
-	}
+	webtest.Holds(t, "no … on the page", page,
+		"/mnt/skills/public/deep/paint/SKILL.md", "Allowed tools: bash", "Licence: MIT", `href="/workspace/chats/new?q=%2Fpaint%20"`,
+		"readonly")
 	a := w.post("/ui/skills/by-name/paint/switch", url.Values{"on": {"false"}})
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/skills" {
 		t.Error(a.StatusCode, a.Header)
 	}
-	if page := w.page("/workspace/skills"); !strings.Contains(page, `title="Turn on: paint"`) {
-		t.Error("the skill is still on")
-	}
-	if a := w.post("/ui/skills/by-name/none/switch", url.Values{"on": {"false"}}); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
-	if a := w.post("/ui/skills/by-name/paint/text",
-		url.Values{"text": {skillText("paint", "d")}}); a.StatusCode != http.StatusNotFound {
-		t.Error("a public skill was changed:", a.StatusCode)
-	}
+	webtest.Holds(t, "the skill is still on", w.page("/workspace/skills"), `title="Turn on: paint"`)
+	w.post("/ui/skills/by-name/none/switch", url.Values{"on": {"false"}}).want(t, "/ui/skills/by-name/none/switch", http.StatusNotFound)
+	w.post("/ui/skills/by-name/paint/text", url.Values{"text": {skillText("paint", "d")}}).want(t, "a public skill was changed", http.StatusNotFound)
 }
 
 // TestASkillIsInstalledEditedAndDeleted in the browser; what is refused is told and leaves nothing.
@@ -125,30 +101,16 @@ func TestASkillIsInstalledEditedAndDeleted(t *testing.T) {
 		t.Error(left, err)
 	}
 	a := w.post("/ui/skills/by-name/draw/text", url.Values{"text": {"no <front matter>"}})
-	if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "no &lt;front matter&gt;") {
-		t.Error(a.StatusCode, "the text that was not taken is lost")
-	}
-	if a := w.post("/ui/skills/by-name/draw/text",
-		url.Values{"text": {strings.ReplaceAll(skillText("draw", "Draws well"), "\n", "\r\n")}}); a.StatusCode !=
-		http.StatusSeeOther {
-		t.Error(a.StatusCode, a.body)
-	}
+	a.want(t, "the text that was not taken is lost", http.StatusUnprocessableEntity, "no &lt;front matter&gt;")
+	w.post("/ui/skills/by-name/draw/text", url.Values{"text": {strings.ReplaceAll(skillText("draw", "Draws well"), "\n", "\r\n")}}).want(t, "/ui/skills/by-name/draw/text", http.StatusSeeOther)
 	page := w.page("/workspace/skills/draw")
-	if !strings.Contains(page, "Draws well") || !strings.Contains(page, "Undo this change") ||
-		!strings.Contains(page, "a.txt") {
-		t.Error("the page lacks the change")
-	}
-	if a := w.post("/ui/skills/by-name/draw/rollback",
-		url.Values{"index": {"0"}}); a.StatusCode != http.StatusSeeOther {
-		t.Error(a.StatusCode, a.body)
-	}
+	webtest.Holds(t, "the page lacks the change", page, "Draws well", "Undo this change", "a.txt")
+	w.post("/ui/skills/by-name/draw/rollback", url.Values{"index": {"0"}}).want(t, "/ui/skills/by-name/draw/rollback", http.StatusSeeOther)
 	s, err := w.skills.Get("draw")
 	if err != nil || s.Description != "Draws" || s.Text() != skillText("draw", "Draws") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if a := w.post("/ui/skills/by-name/draw/delete", nil); a.StatusCode != http.StatusSeeOther {
-		t.Error(a.StatusCode)
-	}
+	w.post("/ui/skills/by-name/draw/delete", nil).want(t, "/ui/skills/by-name/draw/delete", http.StatusSeeOther)
 	if _, err := w.skills.Get("draw"); err != skills.ErrNotFound {
 		t.Error(err)
 	}
@@ -163,15 +125,8 @@ func TestTheListOfCommandsHasTheSkillsThatAreOn(t *testing.T) {
 	w.putSkill("public/torn/SKILL.md", "x")
 	w.post("/ui/skills/by-name/hidden/switch", url.Values{"on": {"false"}})
 	list := w.get("/ui/commands?new=1", "X-Fawn", "1").body
-	if !strings.Contains(list, `id="skill-paint" data-text="/paint "`) ||
-		!strings.Contains(list, "About &lt;paint&gt;") {
-		t.Error(list)
-	}
-	for _, no := range []string{"skill-goal", "skill-hidden", "skill-torn"} {
-		if strings.Contains(list, no) {
-			t.Errorf("%s is in %s", no, list)
-		}
-	}
+	webtest.Holds(t, "list", list, `id="skill-paint" data-text="/paint "`, "About &lt;paint&gt;")
+	webtest.Holds(t, "list", list, "!skill-goal", "!skill-hidden", "!skill-torn")
 }
 
 // TestASkillThatAnAgentMadeIsInstalledFromItsCard: at once where nothing in it can be run, else after
@@ -189,20 +144,12 @@ func TestASkillThatAnAgentMadeIsInstalledFromItsCard(t *testing.T) {
 			if err == nil {
 				_, err = f.Write([]byte(files[i+1]))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, err)
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, z.Close())
 		at := filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.MkdirAll(filepath.Dir(at), 0o700))
+		webtest.OK(t, os.WriteFile(at, b.Bytes(), 0o600))
 	}
 	install := func(name, consent string) (status int, to, body string) {
 		a := w.post("/ui/threads/t1/skill/mnt/user-data/outputs/"+name, url.Values{"consent": {consent}})
@@ -280,9 +227,7 @@ func TestAnUploadedSkillWithSomethingToRunWaitsForAnAnswer(t *testing.T) {
 		t.Error(a.StatusCode, a.body)
 	}
 	a := w.post("/ui/skills/waiting/"+sum, url.Values{"consent": {sum}})
-	if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "no longer waiting") {
-		t.Error(a.StatusCode, a.body)
-	}
+	a.want(t, "the answer", http.StatusUnprocessableEntity, "no longer waiting")
 	for i := range 6 {
 		w.upload("SKILL.md", skillText("many", "d"), "scripts/a.py", strings.Repeat("#", i))
 	}
@@ -317,16 +262,11 @@ func TestASkillComesFromAnAddress(t *testing.T) {
 	for address, want := range map[string]string{"ftp://x/y": "must begin with https://",
 		srv.URL + "/far.skill": "is not open", "http://127.0.0.1/far.skill": "does not lead to the public internet"} {
 		a := w.post("/ui/skills/fetch", url.Values{"address": {address}})
-		if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, want) ||
-			!strings.Contains(a.body, `value="`+address+`"`) {
-			t.Errorf("%s: %d %s", address, a.StatusCode, a.body)
-		}
+		a.want(t, address, http.StatusUnprocessableEntity, want, `value="`+address+`"`)
 	}
 	w.ui.SetFetch(srv.Client())
 	a := w.post("/ui/skills/fetch", url.Values{"address": {srv.URL + "/none.skill"}})
-	if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "404") {
-		t.Error(a.StatusCode, a.body)
-	}
+	a.want(t, "the answer", http.StatusUnprocessableEntity, "404")
 	if a := w.post("/ui/skills/fetch",
 		url.Values{"address": {srv.URL + "/far.skill"}}); a.StatusCode != http.StatusSeeOther ||
 		a.Header.Get("Location") != "/workspace/skills/far?saved=1" {

@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -18,9 +19,7 @@ func (w *world) crons() []store.Cron {
 	w.Helper()
 	var out []store.Cron
 	err := w.db.EachCron(w.Context(), "default", func(c store.Cron) bool { out = append(out, c); return true })
-	if err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, err)
 	return out
 }
 
@@ -28,9 +27,7 @@ const tasksPath = "/workspace/scheduled-tasks"
 
 func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Done.")}})
-	if page := w.page(tasksPath); !strings.Contains(page, "No scheduled tasks yet.") {
-		t.Error("an empty page does not say so")
-	}
+	webtest.Holds(t, "an empty page does not say so", w.page(tasksPath), "No scheduled tasks yet.")
 	form := url.Values{"title": {"Morning <b>report</b>"}, "prompt": {"Write it\nshort."}, "every": {"weekday"},
 		"at": {"08:30"}, "zone": {"Europe/Berlin"}}
 	if a := w.post("/ui/tasks", form); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != tasksPath {
@@ -40,16 +37,10 @@ func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 	if len(all) != 1 || all[0].Schedule != "30 8 * * 1-5" || all[0].NextAt.IsZero() || !all[0].Enabled {
 		t.Fatalf("%+v", all)
 	}
-	if page := w.page(tasksPath); !strings.Contains(page, "Morning &lt;b&gt;report") ||
-		!strings.Contains(page, "Monday to Friday at 08:30") || !strings.Contains(page, "Hasn’t run yet.") ||
-		strings.Contains(page, `class="newtask" open`) {
-		t.Errorf("%s", page)
-	}
+	webtest.Holds(t, "page", w.page(tasksPath), "Morning &lt;b&gt;report", "Monday to Friday at 08:30", "Hasn’t run yet.", `!class="newtask" open`)
 	a := w.post("/ui/tasks", url.Values{"title": {"Weekly"}, "prompt": {"x"}, "every": {"week"}, "dow": {"4"},
 		"at": {"09:05"}, "zone": {"UTC"}})
-	if a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	a.must(t, "the answer", http.StatusSeeOther)
 	weekly := w.crons()[1]
 	if weekly.Title != "Weekly" {
 		weekly = w.crons()[0]
@@ -61,9 +52,7 @@ func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 	do := func(action string, want int) answer {
 		t.Helper()
 		a := w.post("/ui/tasks/"+all[0].ID+"/"+action, nil)
-		if a.StatusCode != want {
-			t.Errorf("%s: %d %.300s", action, a.StatusCode, a.body)
-		}
+		webtest.Same(t, fmt.Sprintf("%s: %.300s", action, a.body), a.StatusCode, want)
 		return a
 	}
 	do("pause", http.StatusSeeOther)
@@ -98,13 +87,9 @@ func TestALateStartIsSaid(t *testing.T) {
 	start := store.CronRun{ID: "s1", Cron: w.crons()[0].ID, Run: "r1", Thread: "t1", Trigger: schedule.Scheduled,
 		Status: store.CronSuccess, DueAt: due, StartedAt: due.Add(3*time.Hour + time.Minute),
 		FinishedAt: due.Add(4 * time.Hour)}
-	if err := w.db.ClaimCron(t.Context(), start, time.Time{}, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.db.ClaimCron(t.Context(), start, time.Time{}, time.Time{}))
 	page := w.page(tasksPath)
-	if !strings.Contains(page, "11:01") || !strings.Contains(page, "Makes up for 3 missed runs.") {
-		t.Errorf("%s", page)
-	}
+	webtest.Holds(t, "page", page, "11:01", "Makes up for 3 missed runs.")
 }
 
 func TestBadTasksComeBackWithWhatWasTyped(t *testing.T) {
@@ -138,18 +123,13 @@ func TestBadTasksComeBackWithWhatWasTyped(t *testing.T) {
 		}
 	}
 	form := url.Values{"title": {"x"}, "prompt": {"y"}, "every": {"once"}, "at": {"08:00"}, "zone": {"UTC"}}
-	if a := w.post("/ui/tasks", form, "Accept-Language", "zh-CN"); !strings.Contains(a.body, "请填写日期") ||
-		strings.Contains(a.body, "Give a day") {
-		t.Error("what is wrong is not said in the reader's language, or not said")
-	}
+	w.post("/ui/tasks", form, "Accept-Language", "zh-CN").holds(t, "what is wrong is not said in the reader's language, or not said", "请填写日期", "!Give a day")
 	if len(w.crons()) != 0 {
 		t.Error("a bad task was stored")
 	}
 	a := w.post("/ui/tasks", url.Values{"title": {"x"}, "prompt": {"y"}, "every": {"hour"}, "at": {"08:30"},
 		"cron": {"nonsense"}, "zone": {"UTC"}})
-	if a.StatusCode != http.StatusSeeOther {
-		t.Error(a.StatusCode)
-	}
+	webtest.Same(t, "the answer", a.StatusCode, http.StatusSeeOther)
 	if got := w.crons()[0]; got.Schedule != "0 * * * *" {
 		t.Error(got.Schedule)
 	}
@@ -164,25 +144,16 @@ func TestPagesOfAgentsAndSkills(t *testing.T) {
 	text := "Plans <first>"
 	_, err := w.db.CreateAssistant(t.Context(), store.Assistant{ID: "0192f3c8-8a1c-7000-8000-000000000001",
 		Graph: "lead_agent", Name: "Careful", Description: &text})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if page := w.page("/workspace/agents"); !strings.Contains(page, "Careful") ||
-		!strings.Contains(page, "Plans &lt;first&gt;") || !strings.Contains(page, `href="/workspace/agents/new"`) {
-		t.Error("the page of agents does not list what programs made")
-	}
+	webtest.OK(t, err)
+	webtest.Holds(t, "the page of agents does not list what programs made", w.page("/workspace/agents"),
+		"Careful", "Plans &lt;first&gt;", `href="/workspace/agents/new"`)
 	for path, back := range map[string]string{"/workspace/agents/none": "/workspace/agents",
 		"/workspace/agents/none/chats/new": "/workspace/agents", "/workspace/skills/no%20ne": "/workspace/skills"} {
 		a := w.get(path)
-		if a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, `class="btn primary" href="`+back+`"`) ||
-			!strings.Contains(a.body, "called “no") {
-			t.Errorf("%s: %d", path, a.StatusCode)
-		}
+		a.want(t, path, http.StatusNotFound, `class="btn primary" href="`+back+`"`, "called “no")
 	}
 	for path, want := range map[string]string{"/workspace/agents": "Chat", "/workspace/skills": "No skills yet"} {
-		if page := w.page(path); !strings.Contains(page, want) {
-			t.Errorf("%s does not say %q", path, want)
-		}
+		webtest.Holds(t, fmt.Sprintf("%s does not say %q", path, want), w.page(path), want)
 	}
 }
 
@@ -219,14 +190,10 @@ func TestTaskRulesHoldOnThePage(t *testing.T) {
 	}
 	w.post("/ui/tasks", form("every", "hour"))
 	id := w.crons()[0].ID
-	if a := w.post("/ui/tasks/"+id+"/run", nil); a.StatusCode != http.StatusSeeOther {
-		t.Fatal(a.StatusCode, a.body)
-	}
+	w.post("/ui/tasks/"+id+"/run", nil).must(t, "the answer", http.StatusSeeOther)
 	for _, action := range []string{"run", "pause", "resume", "delete"} {
 		a := w.post("/ui/tasks/"+id+"/"+action, nil)
-		if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "still in progress") {
-			t.Errorf("%s while its run goes on: %d", action, a.StatusCode)
-		}
+		a.want(t, fmt.Sprintf("%s while its run goes on", action), http.StatusConflict, "still in progress")
 	}
 }
 
@@ -241,9 +208,7 @@ func TestAScheduledTaskIsEdited(t *testing.T) {
 	w.shows(w.page(tasksPath), `href="`+tasksPath+`?edit=`+was.ID+`"`)
 	w.shows(w.page(tasksPath+"?edit="+was.ID), "Edit task", `action="`+edit+`"`, `value="Report"`, "Write it.",
 		`value="09:05"`, `<option value="week" selected>`, `<option value="4" selected>`, "Save changes")
-	if page := w.page(tasksPath + "?edit=" + was.ID); strings.Contains(page, `value="once"`) {
-		t.Error("a task that repeats is offered to run once")
-	}
+	webtest.Holds(t, "a task that repeats is offered to run once", w.page(tasksPath+"?edit="+was.ID), `!value="once"`)
 	save := func(change url.Values, want int) answer {
 		t.Helper()
 		form := url.Values{}
@@ -254,17 +219,13 @@ func TestAScheduledTaskIsEdited(t *testing.T) {
 			form[k] = v
 		}
 		a := w.post(edit, form)
-		if a.StatusCode != want {
-			t.Errorf("%v: %d %.300s", change, a.StatusCode, a.body)
-		}
+		webtest.Same(t, fmt.Sprintf("%v: %.300s", change, a.body), a.StatusCode, want)
 		return a
 	}
 	stored := func(id string) store.Cron {
 		t.Helper()
 		c, err := w.db.Cron(t.Context(), "default", id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		return c
 	}
 	was = stored(was.ID)
@@ -277,10 +238,8 @@ func TestAScheduledTaskIsEdited(t *testing.T) {
 	if c := stored(was.ID); c.Schedule != "30 7 * * *" || schedule.Prompt(c.Payload) != "Write it short." || c.NextAt.IsZero() {
 		t.Errorf("%+v", c)
 	}
-	if a := save(url.Values{"title": {" "}, "prompt": {"typed"}}, http.StatusUnprocessableEntity); !strings.Contains(a.body, "Give the task a title.") ||
-		!strings.Contains(a.body, "typed") || !strings.Contains(a.body, `action="`+edit+`"`) {
-		t.Error("what was typed is lost")
-	}
+	save(url.Values{"title": {" "}, "prompt": {"typed"}}, http.StatusUnprocessableEntity).holds(t, "what was typed is lost",
+		"Give the task a title.", "typed", `action="`+edit+`"`)
 	save(url.Values{"every": {"once"}, "day": {"2099-01-01"}}, http.StatusUnprocessableEntity)
 	w.post("/ui/tasks", url.Values{"title": {"Once"}, "prompt": {"x"}, "every": {"once"}, "day": {"2099-05-06"},
 		"at": {"10:20"}, "zone": {"Europe/Berlin"}})
@@ -295,7 +254,5 @@ func TestAScheduledTaskIsEdited(t *testing.T) {
 			}
 		}
 	}
-	if a := w.get(tasksPath + "?edit=none"); a.StatusCode != http.StatusNotFound {
-		t.Error(a.StatusCode)
-	}
+	w.get(tasksPath+"?edit=none").want(t, "the answer", http.StatusNotFound)
 }

@@ -13,6 +13,7 @@ import (
 	"fawn/agent/middleware"
 	"fawn/memory"
 	"fawn/store"
+	"fawn/web/webtest"
 )
 
 // knows puts facts into the memory and has every run be told all of them.
@@ -22,9 +23,7 @@ func (w *world) knows(doc string) {
 	if err == nil {
 		_, err = w.memory.Import(w.Context(), store.DefaultOwner, 0, d)
 	}
-	if err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, err)
 	w.chain = append(w.chain, middleware.DynamicContext(time.Now,
 		func(ctx context.Context, t *agent.Turn, told []string) (middleware.Recalled, error) {
 			r := middleware.Recalled{}
@@ -65,9 +64,7 @@ func TestAnAnswerTellsTheMemoriesItUsed(t *testing.T) {
 	}
 	w.begin("t2", "Hello")
 	w.settle("t2")
-	if a := w.get(strings.Replace(link, "/t1/", "/t2/", 1)); a.StatusCode != http.StatusNotFound {
-		t.Error("the run of another chat:", a.StatusCode)
-	}
+	w.get(strings.Replace(link, "/t1/", "/t2/", 1)).want(t, "the run of another chat", http.StatusNotFound)
 }
 
 // TestMemoryOfAChatIsSwitched, and what the chat has taught is deleted and brought back.
@@ -80,9 +77,7 @@ func TestMemoryOfAChatIsSwitched(t *testing.T) {
 	does := func(do string, texts ...string) {
 		t.Helper()
 		a := w.post(dialog, url.Values{"do": {do}})
-		if a.StatusCode != http.StatusSeeOther {
-			t.Fatal(do, a.StatusCode, a.body)
-		}
+		a.must(t, do, http.StatusSeeOther)
 		w.shows(w.page(a.Header.Get("Location")), texts...)
 	}
 	w.shows(w.page("/workspace/chats/t1"), `href="`+dialog+`"`)
@@ -99,8 +94,6 @@ func TestMemoryOfAChatIsSwitched(t *testing.T) {
 	}
 	_, err := w.memory.Add(t.Context(), store.DefaultOwner, 0,
 		memory.Fact{Content: "Plays go", Category: "context", Confidence: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	does("undo", "!Plays go")
 }

@@ -67,27 +67,17 @@ func TestDeletedChatsCanBeHadBack(t *testing.T) {
 	token := undoToken(t, w.post("/ui/threads/delete", url.Values{"thread": {"t1", "t3", "t3", "none"}}, "Referer",
 		w.url+"/workspace/chats?q=chat"))
 	page := w.page("/workspace/chats?undo=" + token)
-	if !strings.Contains(page, "2 chats deleted") || strings.Contains(page, "/workspace/chats/t1") ||
-		!strings.Contains(page, "/workspace/chats/t2") {
-		t.Errorf("%s", page)
-	}
-	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"x"}}); a.StatusCode != http.StatusNotFound {
-		t.Error("a deleted chat took a message", a.StatusCode)
-	}
+	webtest.Holds(t, "page", page, "2 chats deleted", "!/workspace/chats/t1", "/workspace/chats/t2")
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"x"}}).want(t, "a deleted chat took a message", http.StatusNotFound)
 	a := w.post("/ui/threads/restore", url.Values{"undo": {token}, "next": {"/workspace/chats?q=chat&undo=" + token}})
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats?q=chat" {
 		t.Fatal(a.StatusCode, a.Header.Get("Location"))
 	}
-	if after := between(w.page("/workspace/chats"), `<ul class="rows">`, "</ul>"); after != before {
-		t.Errorf("the list was\n%s\nand is\n%s", before, after)
-	}
+	webtest.Same(t, "the list was\n\nand", between(w.page("/workspace/chats"), `<ul class="rows">`, "</ul>"), before)
 	if _, err := os.Stat(filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "a.md")); err != nil {
 		t.Error(err)
 	}
-	if a := w.post("/ui/threads/restore", url.Values{"undo": {token}}); a.StatusCode != http.StatusGone ||
-		!strings.Contains(a.body, "Too late") {
-		t.Error("undone twice:", a.StatusCode)
-	}
+	w.post("/ui/threads/restore", url.Values{"undo": {token}}).want(t, "undone twice", http.StatusGone, "Too late")
 }
 
 func TestDeletedChatsGoForGood(t *testing.T) {
@@ -97,9 +87,7 @@ func TestDeletedChatsGoForGood(t *testing.T) {
 	w.begin("t1", "Go on")
 	undoToken(t, w.post("/ui/threads/t1/delete", nil)) // with its run in progress
 	w.emptied("t1")
-	if a := w.post("/ui/threads/restore", url.Values{"undo": {"no such token"}}); a.StatusCode != http.StatusGone {
-		t.Error(a.StatusCode)
-	}
+	w.post("/ui/threads/restore", url.Values{"undo": {"no such token"}}).want(t, "/ui/threads/restore", http.StatusGone)
 }
 
 func TestTheNextStartRemovesWhatWasDeleted(t *testing.T) {
@@ -112,20 +100,14 @@ func TestTheNextStartRemovesWhatWasDeleted(t *testing.T) {
 	now := time.Now()
 	// as an earlier process left them
 	for id, at := range map[string]time.Time{"old": now.Add(-2 * time.Hour), "kept": now.Add(-time.Second)} {
-		if err := w.db.Discard(t.Context(), principal.Default, id, at); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, w.db.Discard(t.Context(), principal.Default, id, at))
 	}
 	token := undoToken(t, w.post("/ui/threads/new/delete", nil))
 	w.cleaner()
 	w.emptied("old")
 	a := w.post("/ui/threads/restore", url.Values{"undo": {token}, "next": {"/workspace/chats/new"}})
-	if a.Header.Get("Location") != "/workspace/chats/new" {
-		t.Error(a.StatusCode, a.Header.Get("Location"))
-	}
-	if a := w.get("/workspace/chats/new"); a.StatusCode != http.StatusOK {
-		t.Error(a.StatusCode)
-	}
+	webtest.Same(t, a.StatusCode, a.Header.Get("Location"), "/workspace/chats/new")
+	w.get("/workspace/chats/new").want(t, "/workspace/chats/new", http.StatusOK)
 	if row, err := w.db.Thread(t.Context(), "kept"); err != nil || row.DeletedAt.IsZero() {
 		t.Errorf("what can still be restored: %+v, %v", row, err)
 	}
@@ -138,16 +120,10 @@ func TestNobodyElseCanUndoADeletion(t *testing.T) {
 	w.settle("mine")
 	token := undoToken(t, w.post("/ui/threads/mine/delete", nil))
 	row, err := w.db.Thread(t.Context(), "mine")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	row.ID, row.Owner = "theirs", "eve"
-	if err := w.db.Commit(t.Context(), store.Batch{Thread: &row}); err != nil {
-		t.Fatal(err)
-	}
-	if page := w.page("/workspace/chats?undo=" + token); !strings.Contains(page, "1 chat deleted") {
-		t.Errorf("%s", page)
-	}
+	webtest.OK(t, w.db.Commit(t.Context(), store.Batch{Thread: &row}))
+	webtest.Holds(t, "page", w.page("/workspace/chats?undo="+token), "1 chat deleted")
 	w.post("/ui/threads/restore", url.Values{"undo": {token}})
 	for id, gone := range map[string]bool{"mine": false, "theirs": true} {
 		if row, err := w.db.Thread(t.Context(), id); err != nil || row.DeletedAt.IsZero() == gone {
@@ -162,9 +138,7 @@ func TestBulkDeletionIsBounded(t *testing.T) {
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats" {
 		t.Error("nothing chosen:", a.StatusCode, a.Header.Get("Location"))
 	}
-	if a := w.post("/ui/threads/delete", url.Values{"thread": {"none"}}); a.StatusCode != http.StatusNotFound {
-		t.Error("none there:", a.StatusCode)
-	}
+	w.post("/ui/threads/delete", url.Values{"thread": {"none"}}).want(t, "none there", http.StatusNotFound)
 	many := slices.Collect(func(yield func(string) bool) {
 		for i := range 501 {
 			if !yield("t" + strings.Repeat("x", i%60) + string(rune('a'+i%26)) + string(rune('a'+i/26))) {
@@ -172,7 +146,5 @@ func TestBulkDeletionIsBounded(t *testing.T) {
 			}
 		}
 	})
-	if a := w.post("/ui/threads/delete", url.Values{"thread": many}); a.StatusCode != http.StatusUnprocessableEntity {
-		t.Error("too many:", a.StatusCode)
-	}
+	w.post("/ui/threads/delete", url.Values{"thread": many}).want(t, "too many", http.StatusUnprocessableEntity)
 }

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // multipartBody makes a form of name, value pairs; a name with "@" before it is a file.
@@ -20,9 +21,7 @@ func multipartBody(t *testing.T, pairs ...string) (*bytes.Buffer, string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if name, ok := strings.CutPrefix(pairs[i], "@"); ok {
 			part, err := m.CreateFormFile("files", name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, err)
 			if _, err := part.Write([]byte(pairs[i+1])); err != nil {
 				t.Fatal(err)
 			}
@@ -30,9 +29,7 @@ func multipartBody(t *testing.T, pairs ...string) (*bytes.Buffer, string) {
 			t.Fatal(err)
 		}
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, m.Close())
 	return &b, m.FormDataContentType()
 }
 
@@ -52,9 +49,7 @@ func TestPlainFormSendsTextWithFiles(t *testing.T) {
 		t.Fatalf("the model got %q with %v", msg.Content.String(), msg.Kwargs)
 	}
 	page := w.page("/workspace/chats/t1")
-	if !strings.Contains(page, "a.csv") || strings.Contains(page, `data-name="a.csv"`) {
-		t.Error("the file is not with its message, or still waits in the box")
-	}
+	webtest.Holds(t, "the file is not with its message, or still waits in the box", page, "a.csv", `!data-name="a.csv"`)
 }
 
 func TestUploadedFilesGoWithTheNextMessageOnce(t *testing.T) {
@@ -62,12 +57,8 @@ func TestUploadedFilesGoWithTheNextMessageOnce(t *testing.T) {
 	w := open(t, model)
 	body, kind := multipartBody(t, "@one.txt", "1")
 	a := w.do(http.MethodPost, "/ui/threads/t1/uploads", body, append(script(), "Content-Type", kind)...)
-	if a.StatusCode != http.StatusOK || !strings.Contains(a.body, `"chip":"<li`) {
-		t.Fatal(a.StatusCode, a.body)
-	}
-	if page := w.page("/workspace/chats/new?thread=t1"); !strings.Contains(page, `data-name="one.txt"`) {
-		t.Error("the file is not in the box of the new chat")
-	}
+	a.must(t, "the answer", http.StatusOK, `"chip":"<li`)
+	webtest.Holds(t, "the file is not in the box of the new chat", w.page("/workspace/chats/new?thread=t1"), `data-name="one.txt"`)
 	w.begin("t1", "first")
 	w.settle("t1")
 	w.begin("t1", "second")
@@ -88,15 +79,10 @@ func TestUploadsOverALimitAreRefusedByName(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	body, kind := multipartBody(t, "@big.bin", strings.Repeat("x", 1<<16+1))
 	a := w.do(http.MethodPost, "/ui/threads/t1/uploads", body, append(script(), "Content-Type", kind)...)
-	if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, `big.bin`) {
-		t.Errorf("with script: %d %s", a.StatusCode, a.body)
-	}
+	a.want(t, "with script", http.StatusRequestEntityTooLarge, `big.bin`)
 	body, kind = multipartBody(t, "thread", "t1", "text", "keep me", "@big.bin", strings.Repeat("x", 1<<16+1))
 	a = w.do(http.MethodPost, "/ui/threads", body, "Content-Type", kind)
-	if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "big.bin") ||
-		!strings.Contains(a.body, "keep me") {
-		t.Errorf("plain: %d", a.StatusCode)
-	}
+	a.want(t, "plain", http.StatusRequestEntityTooLarge, "big.bin", "keep me")
 	body, kind = multipartBody(t, "@../../x", "1", "@a\\b", "2")
 	a = w.do(http.MethodPost, "/ui/threads/t1/uploads", body, append(script(), "Content-Type", kind)...)
 	if a.StatusCode >= 500 || strings.Contains(a.body, "..") {
@@ -112,12 +98,8 @@ func TestRemovingAnUploadKeepsTheText(t *testing.T) {
 		t.Fatal(a.StatusCode, a.Header.Get("Location"))
 	}
 	page := w.page(a.Header.Get("Location"))
-	if strings.Contains(page, "a b.txt") || !strings.Contains(page, "my words") {
-		t.Error("the file is there, or the text is not")
-	}
-	if a := w.post("/ui/threads/t1/uploads/none/delete", nil, script()...); a.StatusCode != http.StatusOK {
-		t.Error(a.StatusCode)
-	}
+	webtest.Holds(t, "the file is there, or the text", page, "!a b.txt", "my words")
+	w.post("/ui/threads/t1/uploads/none/delete", nil, script()...).want(t, "/ui/threads/t1/uploads/none/delete", http.StatusOK)
 	if a := w.post("/ui/threads/t1/uploads/..%2F..%2Ffawn.db/delete", nil); a.StatusCode < 400 {
 		t.Error(a.StatusCode)
 	}

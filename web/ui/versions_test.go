@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // says is a model that gives these answers in turn.
@@ -130,20 +131,13 @@ func TestEditReplacesWhatFollows(t *testing.T) {
 			t.Fatal(part.body)
 		}
 		a := w.post("/ui/threads/t1/edit", url.Values{"message": {first}, "text": {" "}})
-		if a.StatusCode != http.StatusUnprocessableEntity {
-			t.Errorf("an empty text = %d", a.StatusCode)
-		}
-		if a := w.post("/ui/threads/t1/edit",
-			url.Values{"message": {"none"}, "text": {"x"}}); a.StatusCode != http.StatusNotFound {
-			t.Errorf("an unknown message = %d", a.StatusCode)
-		}
+		webtest.Same(t, "an empty text", a.StatusCode, http.StatusUnprocessableEntity)
+		w.post("/ui/threads/t1/edit", url.Values{"message": {"none"}, "text": {"x"}}).want(t, "an unknown message", http.StatusNotFound)
 		say := url.Values{"message": {first}, "text": {"Another\r\nquestion"}}
 		if scripted {
 			w.reader("t1").do("edit", say)
 		} else {
-			if a := w.post("/ui/threads/t1/edit", say); a.StatusCode != http.StatusSeeOther {
-				t.Fatal(a.StatusCode, a.body)
-			}
+			w.post("/ui/threads/t1/edit", say).must(t, "/ui/threads/t1/edit", http.StatusSeeOther)
 			w.settle("t1")
 		}
 		page := w.page("/workspace/chats/t1")
@@ -152,10 +146,7 @@ func TestEditReplacesWhatFollows(t *testing.T) {
 			t.Fatal(page)
 		}
 		// The former telling is one step away, whole.
-		if a := w.post("/ui/threads/t1/version",
-			url.Values{"checkpoint": {versionForm(page, "Previous version")}}); a.StatusCode != http.StatusSeeOther {
-			t.Fatal(a.StatusCode, a.body)
-		}
+		w.post("/ui/threads/t1/version", url.Values{"checkpoint": {versionForm(page, "Previous version")}}).must(t, "/ui/threads/t1/version", http.StatusSeeOther)
 		page = w.page("/workspace/chats/t1")
 		if !strings.Contains(page, "Second.") || strings.Contains(page, "Changed.") {
 			t.Fatal(page)
@@ -174,9 +165,7 @@ func TestNothingIsToldAnewWhileARunWorks(t *testing.T) {
 	for _, action := range []string{"regenerate", "edit", "version"} {
 		a := w.post("/ui/threads/t1/"+action, url.Values{"message": {id}, "text": {"kept"}, "checkpoint": {head(t, w)}},
 			script()...)
-		if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "press Stop") {
-			t.Errorf("%s = %d %s", action, a.StatusCode, a.body)
-		}
+		a.want(t, action, http.StatusConflict, "press Stop")
 	}
 	close(hold)
 	w.settle("t1")
@@ -185,9 +174,7 @@ func TestNothingIsToldAnewWhileARunWorks(t *testing.T) {
 func head(t *testing.T, w *world) string {
 	t.Helper()
 	th, err := w.db.Thread(t.Context(), "t1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return th.Head
 }
 
@@ -214,9 +201,7 @@ func TestBranchGoesOnFromATurn(t *testing.T) {
 	if !strings.HasPrefix(f.Location, "/workspace/chats/") {
 		t.Errorf("the script goes to %q", f.Location)
 	}
-	if a := w.post("/ui/threads/t1/branch", url.Values{"message": {"none"}}); a.StatusCode != http.StatusNotFound {
-		t.Errorf("an unknown message = %d", a.StatusCode)
-	}
+	w.post("/ui/threads/t1/branch", url.Values{"message": {"none"}}).want(t, "an unknown message", http.StatusNotFound)
 }
 
 func TestExportHasWhatWasSaid(t *testing.T) {
@@ -251,7 +236,5 @@ func TestExportHasWhatWasSaid(t *testing.T) {
 		out.Values.Messages[0].Type != "human" {
 		t.Fatal(err, a.body)
 	}
-	if a := w.get("/ui/threads/none/export.md"); a.StatusCode != http.StatusNotFound {
-		t.Errorf("an unknown thread = %d", a.StatusCode)
-	}
+	w.get("/ui/threads/none/export.md").want(t, "an unknown thread", http.StatusNotFound)
 }

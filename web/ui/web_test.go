@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/agent/community"
+	"fawn/web/webtest"
 )
 
 // TestSearchesAndPagesAreReadAsPeopleDo: in the trail, in the details of its steps, and as a list of
@@ -44,12 +45,9 @@ func TestSearchesAndPagesAreReadAsPeopleDo(t *testing.T) {
 	w.begin("t1", "Foxes?")
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
-	for _, part := range []string{`<li value="2">`, `<li class="nn">`, "Used 1 source · 1 cited page not opened", "· not opened", "</span> owls.example<",
-		`aria-hidden="true">O</span>`} {
-		if !strings.Contains(strings.Join(strings.Fields(page), " "), part) {
-			t.Errorf("the page lacks %s", part)
-		}
-	}
+	webtest.Holds(t, "the page", strings.Join(strings.Fields(page), " "),
+		`<li value="2">`, `<li class="nn">`, "Used 1 source · 1 cited page not opened", "· not opened", "</span> owls.example<",
+		`aria-hidden="true">O</span>`)
 	var steps []string
 	for _, part := range strings.Split(page, `hx-get="/ui/threads/t1/steps/`)[1:] {
 		name, _, _ := strings.Cut(part, `"`)
@@ -65,19 +63,9 @@ func TestSearchesAndPagesAreReadAsPeopleDo(t *testing.T) {
 		{"A <strong>fox</strong>", "Read 20", "127.0.0.1"},
 	} {
 		body := w.page("/ui/threads/t1/steps/" + steps[i])
-		for _, part := range want {
-			if !strings.Contains(body, part) {
-				t.Errorf("step %d lacks %s:\n%s", i, part, body)
-			}
-		}
-		for _, part := range []string{"<script>alert", "<img", "<i>only", "Service: direct"} {
-			if strings.Contains(body, part) {
-				t.Errorf("step %d has %s", i, part)
-			}
-		}
+		webtest.Holds(t, fmt.Sprintf("step %d", i), body, want...)
+		webtest.Holds(t, fmt.Sprintf("step %d has", i), body, "!<script>alert", "!<img", "!<i>only", "!Service: direct")
 	}
 	md := w.page("/ui/threads/t1/export.md")
-	if !strings.Contains(md, "2. [Fox](<"+site.URL+"/fox>)\n- [Elsewhere](<https://else.example/>) (not opened)\n") {
-		t.Errorf("the export:\n%s", md)
-	}
+	webtest.Holds(t, "the export", md, "2. [Fox](<"+site.URL+"/fox>)\n- [Elsewhere](<https://else.example/>) (not opened)\n")
 }

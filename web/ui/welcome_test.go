@@ -9,6 +9,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/llm"
+	"fawn/web/webtest"
 )
 
 func TestWelcomeDoesNotWaitForModelServers(t *testing.T) {
@@ -23,10 +24,7 @@ func TestWelcomeDoesNotWaitForModelServers(t *testing.T) {
 		return []llm.Found{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Models: []string{"llama<b>"}}}
 	})
 	start := time.Now()
-	if page := w.page("/workspace/chats/new"); !strings.Contains(page, "offline model") ||
-		strings.Contains(page, "Ollama") {
-		t.Error("the card is not as it should be")
-	}
+	webtest.Holds(t, "the card is not as it should be", w.page("/workspace/chats/new"), "offline model", "!Ollama")
 	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("the page took %s", took)
 	}
@@ -37,12 +35,8 @@ func TestWelcomeDoesNotWaitForModelServers(t *testing.T) {
 		}
 	}
 	page := w.page("/workspace/chats/new")
-	if !strings.Contains(page, `name="server" value="http://127.0.0.1:11434/v1"`) {
-		t.Error("what was found cannot be used with a click")
-	}
-	if n := len(looked); n != 1 {
-		t.Errorf("looked %d times", n)
-	}
+	webtest.Holds(t, "what was found cannot be used with a click", page, `name="server" value="http://127.0.0.1:11434/v1"`)
+	webtest.Same(t, "looked … times", len(looked), 1)
 }
 
 func TestWelcomeNamesKeysButNeverShowsThem(t *testing.T) {
@@ -66,8 +60,6 @@ func TestResearchIsOfferedWhereTheWebCanBeRead(t *testing.T) {
 		f := config.Default()
 		f.Models, f.Web.Enabled = c.models, c.web
 		w := open(t, &agenttest.Script{}, &config.Snapshot{File: f})
-		if got := strings.Contains(w.page("/workspace/chats/new"), "data-starter=\"Look into"); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		webtest.Same(t, name, strings.Contains(w.page("/workspace/chats/new"), "data-starter=\"Look into"), c.want)
 	}
 }

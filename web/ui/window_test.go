@@ -2,12 +2,14 @@ package ui_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
 	"fawn/agent"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
+	"fawn/web/webtest"
 )
 
 // TestATurnSaysWhenItsModelReadsLittleOrSeesNothingAndWhenItsRequestWasCut, while it is watched and on a
@@ -36,9 +38,7 @@ func TestATurnSaysWhenItsModelReadsLittleOrSeesNothingAndWhenItsRequestWasCut(t 
 	for where, text := range map[string]string{"watched": live, "fresh": w.page("/workspace/chats/t1")} {
 		for _, want := range []string{"context window is only 2048 tokens",
 			"this answer leaves out older messages", "can’t see images", "The model old-one is no longer available"} {
-			if n := strings.Count(text, want); n != 1 {
-				t.Errorf("%s: %q is there %d times", where, want, n)
-			}
+			webtest.Same(t, fmt.Sprintf("%s: %q is there … times", where, want), strings.Count(text, want), 1)
 		}
 	}
 }
@@ -56,7 +56,5 @@ func TestTheGaugeKnowsAWindowThatWasLearned(t *testing.T) {
 	})
 	w.begin("t1", "One")
 	w.settle("t1")
-	if s := parsePage(t, w.page("/workspace/chats/t1")).section("gauge"); !strings.Contains(s, "31%") {
-		t.Errorf("the gauge is %s", s)
-	}
+	webtest.Holds(t, "the gauge", parsePage(t, w.page("/workspace/chats/t1")).section("gauge"), "31%")
 }

@@ -165,6 +165,28 @@ type answer struct {
 	body string
 }
 
+// want fails the test unless a has this status and its body has the parts; those behind a "!" must not be there.
+func (a answer) want(t testing.TB, what any, status int, parts ...string) answer {
+	t.Helper()
+	webtest.Answered(t, what, a.StatusCode, a.body, status, parts...)
+	return a
+}
+
+// must is want, and ends the test.
+func (a answer) must(t testing.TB, what any, status int, parts ...string) answer {
+	t.Helper()
+	if !webtest.Answered(t, what, a.StatusCode, a.body, status, parts...) {
+		t.FailNow()
+	}
+	return a
+}
+
+// holds is want for any status.
+func (a answer) holds(t testing.TB, what any, parts ...string) {
+	t.Helper()
+	webtest.Answered(t, what, a.StatusCode, a.body, a.StatusCode, parts...)
+}
+
 func (w *world) do(method, path string, body io.Reader, header ...string) answer {
 	w.Helper()
 	headers := append([]string{"Accept", "text/html"}, header...)

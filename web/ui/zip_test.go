@@ -3,6 +3,7 @@ package ui_test
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/web/ui"
+	"fawn/web/webtest"
 )
 
 // unzip gets an archive and returns its files.
@@ -24,19 +26,13 @@ func (w *world) unzip(path string) map[string]string {
 		w.Fatalf("GET %s = %d %v", path, a.StatusCode, a.Header)
 	}
 	z, err := zip.NewReader(bytes.NewReader([]byte(a.body)), int64(len(a.body)))
-	if err != nil {
-		w.Fatal(err)
-	}
+	webtest.OK(w, err)
 	out := map[string]string{}
 	for _, f := range z.File {
 		r, err := f.Open()
-		if err != nil {
-			w.Fatal(err)
-		}
+		webtest.OK(w, err)
 		b, err := io.ReadAll(r)
-		if err != nil {
-			w.Fatal(err)
-		}
+		webtest.OK(w, err)
 		out[f.Name] = string(b)
 	}
 	return out
@@ -46,29 +42,19 @@ func TestAllFilesComeInOneArchive(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello.")}})
 	w.begin("t1", "Hi")
 	w.settle("t1")
-	if a := w.get("/ui/threads/t1/files.zip"); a.StatusCode != http.StatusNotFound {
-		t.Errorf("nothing to download: %d", a.StatusCode)
-	}
-	if strings.Contains(w.page("/workspace/chats/t1/files"), "files.zip") {
-		t.Error("an archive of nothing is offered")
-	}
+	w.get("/ui/threads/t1/files.zip").want(t, "nothing to download", http.StatusNotFound)
+	webtest.Holds(t, "an archive of nothing is offered", w.page("/workspace/chats/t1/files"), "!files.zip")
 	data := filepath.Join(w.dirs.Root, "threads", "t1", "user-data")
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(data, "outputs", "charts"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	webtest.OK(t, os.MkdirAll(filepath.Join(data, "outputs", "charts"), 0o700))
 	w.writeFile("t1", "outputs/report.md", "# Report")
 	w.writeFile("t1", "outputs/charts/a.png", "\x89PNG")
 	w.writeFile("t1", "outputs/empty", "")
 	w.writeFile("t1", "uploads/in.csv", "a,b")
 	w.writeFile("t1", "workspace/draft.txt", "draft")
 	for link, target := range map[string]string{"out": secret, "up": "../../..", "in": "report.md"} {
-		if err := os.Symlink(target, filepath.Join(data, "outputs", link)); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.Symlink(target, filepath.Join(data, "outputs", link)))
 	}
 	made := map[string]string{"report.md": "# Report", "charts/a.png": "\x89PNG", "empty": ""}
 	equal := func(path string, want map[string]string) {
@@ -87,14 +73,9 @@ func TestAllFilesComeInOneArchive(t *testing.T) {
 	equal("/ui/threads/t1/files.zip?from=all", map[string]string{"outputs/report.md": "# Report",
 		"outputs/charts/a.png": "\x89PNG", "outputs/empty": "", "uploads/in.csv": "a,b",
 		"workspace/draft.txt": "draft"})
-	if page := w.page("/workspace/chats/t1/files"); !strings.Contains(page, `href="/ui/threads/t1/files.zip"`) ||
-		!strings.Contains(page, "files.zip?from=all") {
-		t.Error("the page does not offer the archives")
-	}
+	webtest.Holds(t, "the page does not offer the archives", w.page("/workspace/chats/t1/files"), `href="/ui/threads/t1/files.zip"`, "files.zip?from=all")
 	for _, path := range []string{"/ui/threads/none/files.zip", "/ui/threads/..%2ft1/files.zip"} {
-		if a := w.get(path); a.StatusCode != http.StatusNotFound {
-			t.Errorf("GET %s = %d", path, a.StatusCode)
-		}
+		w.get(path).want(t, "GET "+path, http.StatusNotFound)
 	}
 }
 
@@ -104,13 +85,9 @@ func TestTooMuchForAnArchiveIsSaidBeforeItBegins(t *testing.T) {
 	w.settle("t1")
 	w.writeFile("t1", "outputs/sparse", "")
 	err := os.Truncate(filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "sparse"), 5<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	a := w.get("/ui/threads/t1/files.zip")
-	if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "too large for one archive") {
-		t.Errorf("%d %.300s", a.StatusCode, a.body)
-	}
+	a.want(t, "the answer", http.StatusRequestEntityTooLarge, "too large for one archive")
 }
 
 func TestNamesInAnArchiveAreHarmlessEverywhere(t *testing.T) {
@@ -124,9 +101,7 @@ func TestNamesInAnArchiveAreHarmlessEverywhere(t *testing.T) {
 		"\xff.md":             "_.md",
 		"报告.md":               "报告.md",
 	} {
-		if got := ui.ZipName(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
-		}
+		webtest.Same(t, fmt.Sprintf("%q becomes", in), ui.ZipName(in), want)
 		if got := ui.ZipName(in); slices.Contains(strings.Split(got, "/"), "..") {
 			t.Errorf("%q leaves the folder", got)
 		}

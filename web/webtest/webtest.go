@@ -7,10 +7,13 @@ package webtest
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +24,14 @@ import (
 
 // Patience limits every wait.
 const Patience = 5 * time.Minute
+
+// Wide lets n tests that call t.Parallel run at a time, unless -parallel names another number. It is for packages whose
+// tests mostly wait, and stands in TestMain before m.Run. A program that a test opens takes about 30 MB.
+func Wide(n int) {
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+		panic(err)
+	}
+}
 
 // Program is a listening server that isn't running yet, as returned by web.Open.
 type Program interface {
@@ -143,4 +154,47 @@ func UntilSeen(t testing.TB, done func() bool, see func() string) {
 			t.Fatalf("after %s still not: %s", Patience, see())
 		}
 	}
+}
+
+// OK ends the test if there is an error; what says of what.
+func OK(t testing.TB, err error, what ...any) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(append(slices.Clone(what), err)...)
+	}
+}
+
+// Same fails the test unless a value is the wanted one; what says which value.
+func Same[T comparable](t testing.TB, what any, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%v: got %v, want %v", what, got, want)
+	}
+}
+
+// Holds fails the test for each part that text lacks; a part behind a "!" must not be in it. what says what text is.
+func Holds(t testing.TB, what any, text string, parts ...string) bool {
+	t.Helper()
+	bad := ""
+	for _, part := range parts {
+		if no, unwanted := strings.CutPrefix(part, "!"); unwanted && strings.Contains(text, no) {
+			bad += fmt.Sprintf(" unwanted %q", no)
+		} else if !unwanted && !strings.Contains(text, part) {
+			bad += fmt.Sprintf(" no %q", part)
+		}
+	}
+	if bad != "" {
+		t.Errorf("%v:%s in\n%.4000s", what, bad, text)
+	}
+	return bad == ""
+}
+
+// Answered fails the test for a response with another status, or whose body is not as [Holds] wants it.
+func Answered(t testing.TB, what any, status int, body string, want int, parts ...string) bool {
+	t.Helper()
+	if status != want {
+		t.Errorf("%v: %d, want %d: %.4000s", what, status, want, body)
+		return false
+	}
+	return Holds(t, what, body, parts...)
 }
