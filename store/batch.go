@@ -32,6 +32,7 @@ type Batch struct {
 // ThreadPatch changes parts of a thread; nil keeps.
 type ThreadPatch struct {
 	Status, Title, Head *string
+	From                *string         // the head that is changed, else ErrConflict
 	Metadata, Config    json.RawMessage // replace as a whole
 	Merge               json.RawMessage // members merged into the stored metadata at commit
 	MergeNew            json.RawMessage // members added if the metadata has none of that name

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -163,24 +164,63 @@ type Standing struct {
 
 // Standing reads it all as of one moment. ErrNotFound if the thread doesn't exist.
 func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
-	s := Standing{Fields: map[string]int64{}}
-	last, _, all := db.w.Known(thread, !db.Shared())
+	var s Standing
+	last, _, all := db.seqHere(thread)
 	var fields []byte
 	var folded int64
-	err := db.queryRow(db.brief(ctx), `SELECT head, top, seq,
-		(SELECT {object}(name, version) FROM
-			(SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name) f)
-		FROM thread t WHERE id = ?`, []any{thread}, &s.Head, &s.Top, &folded, &fields)
-	if all {
-		s.Next = max(last, folded) + 1
-	}
-	if err == nil && len(fields) > len("{}") {
-		err = json.Unmarshal(fields, &s.Fields)
+	err := db.queryRow(db.brief(ctx), `SELECT head, `+standingColumns+` FROM thread t WHERE id = ?`, []any{thread},
+		&s.Head, &s.Top, &folded, &fields)
+	if failed := s.take(fields, last, folded, all); err == nil {
+		err = failed
 	}
 	if err != nil {
 		return s, fmt.Errorf("thread %s: %w", thread, err)
 	}
 	return s, nil
+}
+
+// standingColumns are what a [Standing] has besides the head: the last message, the last folded event, and fields.
+const standingColumns = `top, seq, (SELECT {object}(name, version) FROM
+	(SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name) f)`
+
+// take sets the fields and the next number. last, folded and all are as in [DB.lastSeq].
+func (s *Standing) take(fields []byte, last, folded int64, all bool) error {
+	s.Fields = map[string]int64{}
+	if all {
+		s.Next = max(last, folded) + 1
+	}
+	if len(fields) <= len("{}") {
+		return nil
+	}
+	return json.Unmarshal(fields, &s.Fields)
+}
+
+// Opening is what the beginning of a run needs to know of its thread and its owner.
+type Opening struct {
+	Thread   Thread // without an id if it doesn't exist
+	Standing Standing
+	Barred   bool // the owner of the run is disabled; only known of a thread that exists
+}
+
+// Opening reads it all as of one moment. A missing thread is no error.
+func (db *DB) Opening(ctx context.Context, thread, owner string) (o Opening, err error) {
+	last, _, all := db.seqHere(thread)
+	var fields []byte
+	var folded int64
+	o.Thread, err = scanThread(db.one(db.brief(ctx), `SELECT `+threadColumns+`, `+standingColumns+`,
+		EXISTS (SELECT 1 FROM "user" u WHERE u.id = ? AND u.disabled <> 0) FROM thread t WHERE t.id = ?`,
+		orDefault(owner, DefaultOwner), thread), &o.Standing.Top, &folded, &fields, &o.Barred)
+	if errors.Is(err, ErrNotFound) {
+		o.Thread, err = Thread{}, nil
+	}
+	o.Standing.Head = o.Thread.Head
+	if failed := o.Standing.take(fields, last, folded, all); err == nil {
+		err = failed
+	}
+	if err != nil {
+		return o, fmt.Errorf("thread %s: %w", thread, err)
+	}
+	return o, nil
 }
 
 // MaxMessage returns the greatest number of the messages a thread has, 0 when none.

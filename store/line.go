@@ -27,6 +27,7 @@ type Line struct {
 	Idle     string // a run that hasn't begun and that no living server is about to begin, else ErrConflict
 	More     *bool  // set if the end or deletion of a run brought another to the front
 	First    *bool  // set to whether Run can begin on this server: it is at the front and nobody holds the thread
+	Now      bool   // ErrBusy unless Run can begin on this server
 
 	// The thread's status is busy while a run is in line. Otherwise it becomes Rest, or if that is ""
 	// the status of its head.
@@ -119,9 +120,12 @@ func (p *batch) moveLine() {
 	if p.Line != nil {
 		p.restThread(p.Line)
 	}
-	if p.Line != nil && p.Line.First != nil {
-		p.add("front of thread", p.ThreadID, `SELECT 1 FROM run WHERE thread = ? AND front = 1 AND id = ? AND node = ?
-			AND wish = '' AND NOT {held} AND NOT EXISTS (SELECT 1 FROM "user" u WHERE u.id = run.owner AND u.disabled <> 0)`, p.ThreadID, p.Run.ID, p.self).Found = p.Line.First
+	if p.Line != nil && (p.Line.First != nil || p.Line.Now) {
+		s := p.add("front of thread", p.ThreadID, `SELECT 1 FROM run WHERE thread = ? AND front = 1 AND id = ? AND node = ?
+			AND wish = '' AND NOT {held} AND NOT EXISTS (SELECT 1 FROM "user" u WHERE u.id = run.owner AND u.disabled <> 0)`, p.ThreadID, p.Run.ID, p.self)
+		if s.Found = p.Line.First; p.Line.Now {
+			s.Must = ErrBusy
+		}
 	}
 }
 

@@ -42,11 +42,12 @@ type ThreadQuery struct {
 const threadColumns = `id, owner, status, title, metadata, config, head,
 	created_at, updated_at, state_updated_at, deleted_at, project`
 
-func scanThread(row interface{ Scan(...any) error }) (t Thread, err error) {
+// scanThread reads threadColumns, and columns behind them into more.
+func scanThread(row interface{ Scan(...any) error }, more ...any) (t Thread, err error) {
 	var created, updated, state, deleted int64
 	var meta, config []byte
-	err = row.Scan(&t.ID, &t.Owner, &t.Status, &t.Title, &meta, &config, &t.Head, &created, &updated, &state, &deleted,
-		&t.Project)
+	err = row.Scan(append([]any{&t.ID, &t.Owner, &t.Status, &t.Title, &meta, &config, &t.Head, &created, &updated, &state,
+		&deleted, &t.Project}, more...)...)
 	t.Metadata, t.Config = meta, config
 	t.CreatedAt, t.UpdatedAt, t.StateUpdatedAt = fromMillis(created), fromMillis(updated), fromMillis(state)
 	t.DeletedAt = fromMillis(deleted)
@@ -342,7 +343,14 @@ func (p *batch) patchThread() error {
 		query += `, state_updated_at = ?`
 		args = append(args, p.now.UnixMilli())
 	}
-	p.add("thread", p.ThreadID, query+` WHERE id = ?`, append(args, p.ThreadID)...).Must = ErrNotFound
+	query += ` WHERE id = ?`
+	args = append(args, p.ThreadID)
+	missing := ErrNotFound
+	if pa.From != nil {
+		query += ` AND head = ?`
+		args, missing = append(args, *pa.From), ErrConflict
+	}
+	p.add("thread", p.ThreadID, query, args...).Must = missing
 	return nil
 }
 

@@ -19,7 +19,6 @@ import (
 	"fawn/sandbox/ns"
 	"fawn/uploads/convert"
 	"fawn/web"
-	"fawn/web/account"
 	"fawn/web/cli"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"

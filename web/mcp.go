@@ -15,6 +15,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
+	"fawn/agent/mcp/switches"
 	"fawn/agent/mcp/tasks"
 	"fawn/agent/runs"
 	"fawn/sandbox/files"
@@ -85,8 +86,14 @@ func (a *App) badTask() func(thread, id string, err error) {
 
 // switchedOff returns the tools disabled in a thread: those of servers switched off in it and, if a guest began
 // it, all but the harmless ones.
-func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool) bool, error) {
-	off, metadata, err := a.tools.switches.OffIn(ctx, thread)
+func (a *App) switchedOff(ctx context.Context, thread string, metadata json.RawMessage) (func(*agent.Tool) bool, error) {
+	var off switches.Off
+	var err error
+	if metadata != nil {
+		off, err = a.tools.switches.Off(ctx, thread)
+	} else {
+		off, metadata, err = a.tools.switches.OffIn(ctx, thread)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (b *Builder) appsWithout(ctx context.Context, f config.File, owner, thread 
 	if err != nil {
 		return nil, err
 	}
-	without, err := b.lacks(ctx, f, thread, may)
+	without, err := b.lacks(ctx, f, thread, nil, may)
 	if err != nil {
 		return nil, err
 	}

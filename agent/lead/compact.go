@@ -41,7 +41,7 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 		return agent.State{}, err
 	}
 	entry.ContextWindow = b.window(ctx, entry)
-	without, err := b.lacks(ctx, snap.File, w.Thread, may)
+	without, err := b.lacks(ctx, snap.File, w.Thread, nil, may)
 	if err != nil {
 		return agent.State{}, err
 	}

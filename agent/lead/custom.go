@@ -91,7 +91,7 @@ func (b *Builder) who(ctx context.Context, s runs.Spec) (c custom, err error) {
 		}
 	}
 	var project *Project
-	if !o.Bootstrap && !o.Guest {
+	if !o.Bootstrap && !o.Guest && !s.Unfiled {
 		if project, err = b.project(ctx, s.ThreadID); err != nil {
 			return c, err
 		}

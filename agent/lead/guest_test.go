@@ -2,6 +2,7 @@ package lead_test
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"testing"
@@ -35,7 +36,7 @@ func TestRunsOfGuestsHaveNoCommandsServersMemoryOrHelpers(t *testing.T) {
 		Spawn: func(context.Context, *agent.Turn, runs.Task) (store.Run, agent.State, error) {
 			return store.Run{}, agent.State{}, nil
 		},
-		Without: func(context.Context, string) (func(*agent.Tool) bool, error) {
+		Without: func(context.Context, string, json.RawMessage) (func(*agent.Tool) bool, error) {
 			return func(t *agent.Tool) bool { return only != "" && t.Name != only }, nil
 		}}
 	b := lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, files.Dirs{Root: t.TempDir()},

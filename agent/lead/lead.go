@@ -3,6 +3,7 @@ package lead
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"math"
 	"slices"
@@ -151,8 +152,9 @@ type TitleKeeper interface {
 	Keep(ctx context.Context, thread, run, title string) // "" forgets it
 }
 
-// Without returns a function that reports whether a tool is switched off in a thread.
-type Without func(ctx context.Context, thread string) (func(*agent.Tool) bool, error)
+// Without returns a function that reports whether a tool is switched off in a thread. metadata is the thread's; nil has it
+// read.
+type Without func(ctx context.Context, thread string, metadata json.RawMessage) (func(*agent.Tool) bool, error)
 
 // New returns a Builder which asks current for the configuration at each run. Its agents run no commands.
 func New(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger) *Builder {
@@ -212,7 +214,7 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 		b.await = func(context.Context) {}
 	}
 	if b.without = o.Without; b.without == nil {
-		b.without = func(context.Context, string) (func(*agent.Tool) bool, error) {
+		b.without = func(context.Context, string, json.RawMessage) (func(*agent.Tool) bool, error) {
 			return func(*agent.Tool) bool { return false }, nil
 		}
 	}
@@ -292,7 +294,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	o.PlanMode = o.PlanMode && !slices.Contains(off, tools.WriteTodos)
 	entry.ContextWindow = b.window(ctx, entry)
 	b.await(ctx)
-	without, err := b.lacks(ctx, snap.File, s.ThreadID, may)
+	without, err := b.lacks(ctx, snap.File, s.ThreadID, s.Metadata, may)
 	if err != nil {
 		return nil, err
 	}
@@ -312,8 +314,9 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 
 // lacks reports whether a thread does without a tool: the owner of the server or of the chat switched it off, or the
 // person may not use the server it comes from.
-func (b *Builder) lacks(ctx context.Context, f config.File, thread string, may access.Rights) (func(*agent.Tool) bool, error) {
-	without, err := b.without(ctx, thread)
+func (b *Builder) lacks(ctx context.Context, f config.File, thread string, metadata json.RawMessage,
+	may access.Rights) (func(*agent.Tool) bool, error) {
+	without, err := b.without(ctx, thread, metadata)
 	if err != nil || len(f.DisabledTools) == 0 && !may.Limited() {
 		return without, err
 	}

@@ -188,7 +188,7 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 		return nil, err
 	}
 	entry.ContextWindow = b.window(ctx, entry)
-	without, err := b.lacks(ctx, snap.File, s.ThreadID, may)
+	without, err := b.lacks(ctx, snap.File, s.ThreadID, nil, may)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ const idlePoll = 20 * time.Millisecond
 // the same commit, or separately if the title has to wait or isn't stored.
 func (m *Manager) Retitle(ctx context.Context, thread, from, to string, cost ...store.Spending) error {
 	for {
+		if put, err := m.titleRested(ctx, thread, from, to, cost); put || err != nil {
+			return err
+		}
 		l, err := m.hold(ctx, thread, true)
 		if err == nil {
 			return m.retitle(ctx, l, thread, from, to, cost)
@@ -34,6 +37,47 @@ func (m *Manager) Retitle(ctx context.Context, thread, from, to string, cost ...
 			return err
 		}
 	}
+}
+
+// titleRested is Retitle for a thread whose last run has ended here a moment ago. It reads nothing: the commit checks that
+// the thread is still there. put is false if it isn't, or if too little is known.
+func (m *Manager) titleRested(ctx context.Context, thread, from, to string, cost []store.Spending) (put bool, err error) {
+	l, gone, err := m.tryHold(thread, true)
+	for ; l == nil && err == nil; l, gone, err = m.tryHold(thread, true) { // the run is just ending
+		select {
+		case <-gone:
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	}
+	if err != nil { // Retitle finds out what is under way
+		return false, nil
+	}
+	defer m.release(l, thread)
+	at, known := m.rested.take(thread)
+	if !known || at.title != from || l.unstored != nil {
+		return false, nil
+	}
+	at.at.Meta, at.at.Source = json.RawMessage(`{}`), "update"
+	rec, err := recorder.Open(ctx, m.outside(thread, at.at))
+	if err != nil {
+		return false, err
+	}
+	defer rec.Close()
+	rec.Unmoved()
+	rec.Spent(cost)
+	patch := agent.State{Title: &to}
+	err = rec.Step(ctx, agent.Step{Node: "update", Patch: patch, State: &patch, Next: at.next})
+	if errors.Is(err, store.ErrConflict) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.announce(thread)
+	return true, nil
 }
 
 // whenIdle waits briefly for the active run to end.
@@ -77,7 +121,7 @@ func (m *Manager) retitle(ctx context.Context, l *threadWork, thread, from, to s
 	return nil
 }
 
-// putTitle is [Manager.amend] for a title and its cost. It reads no other state of the thread.
+// putCost stores the cost of a title without it.
 func (m *Manager) putCost(ctx context.Context, cost []store.Spending) error {
 	if len(cost) == 0 {
 		return nil

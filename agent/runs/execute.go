@@ -25,8 +25,12 @@ import (
 func (m *Manager) execute(ctx context.Context, e *entry) (stored bool) {
 	ctx, ended := m.observe(trace.WithParent(ctx, e.req.Trace), e.run)
 	defer func() { ended(e.run) }()
-	rec, outcome, err := m.drive(ctx, e)
-	return m.conclude(ctx, e, rec, outcome, err)
+	rec, title, outcome, err := m.drive(ctx, e)
+	stored = m.conclude(ctx, e, rec, outcome, err)
+	if err == nil && stored && title != "" && e.alone && m.cluster == nil {
+		m.rested.keep(e.run.ThreadID, rested{at: rec.At(), next: outcome.Next, title: title})
+	}
+	return stored
 }
 
 // conclude stores the end of a run. It is separate from execute because a stack frame reserves space
@@ -114,9 +118,6 @@ func (m *Manager) storeEnd(ctx context.Context, run store.Run, rest string) erro
 // prepare reads the state from which a run starts.
 func (m *Manager) prepare(ctx context.Context, e *entry) (opts request.Choices, state agent.State, b recorder.Base,
 	err error) {
-	if opts, err = e.req.Choices(); err != nil {
-		return opts, state, b, err
-	}
 	from, err := e.req.Base()
 	if e.goOn != nil {
 		from, err = m.standing(ctx, e.run)
@@ -124,7 +125,20 @@ func (m *Manager) prepare(ctx context.Context, e *entry) (opts request.Choices, 
 	if err != nil {
 		return opts, state, b, err
 	}
-	if state, b, err = m.load(ctx, e.run.ThreadID, from); err != nil {
+	th, err := m.db.Standing(ctx, e.run.ThreadID)
+	if err != nil {
+		return opts, state, b, err
+	}
+	return m.prepareFrom(ctx, e, from, th)
+}
+
+// prepareFrom is prepare with the checkpoint to start from, "" for the head, and the thread's standing.
+func (m *Manager) prepareFrom(ctx context.Context, e *entry, from string, th store.Standing) (opts request.Choices,
+	state agent.State, b recorder.Base, err error) {
+	if opts, err = e.req.Choices(); err != nil {
+		return opts, state, b, err
+	}
+	if state, b, err = m.loadFrom(ctx, e.run.ThreadID, from, th); err != nil {
 		return opts, state, recorder.Base{}, err
 	}
 	b.Meta, err = checkpointMeta(e, opts)

@@ -41,6 +41,7 @@ type entry struct {
 	cmd    request.Command
 	log    *eventlog.Log
 	cancel context.CancelCauseFunc // set while running
+	begun  *drive                  // set for a run that was stored with its input
 	stored chan struct{}           // closed once its row is stored, or never will be
 	done   chan struct{}           // closed when it has ended
 	goOn   *resumption             // set for a run that a crash interrupted
@@ -335,26 +336,29 @@ func (m *Manager) storeLateEnd(ctx context.Context, thread string) error {
 
 // begin starts a run. mu is held.
 func (m *Manager) begin(l *threadWork, e *entry) {
-	thread := e.run.ThreadID
 	e.become(stageWorking)
 	l.active = e
+	m.rested.take(e.run.ThreadID)
 	m.cluster.occupy(m.db, 1)
-	m.announce(thread)
+	m.announce(e.run.ThreadID)
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	e.cancel = cancel
-	m.wg.Go(func() {
-		defer cancel(nil)
-		stored := m.execute(ctx, e)
-		if len(webhooks(e.run)) > 0 {
-			m.wakeWebhooks()
-		}
-		if m.endActive(l, e, stored) {
-			m.startNext(thread) // before anyone is notified, who may expect the next run to be active
-		}
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.forget(e)
-	})
+	m.wg.Go(func() { m.work(ctx, l, e) })
+}
+
+// work executes the active run of a thread, and starts the next one.
+func (m *Manager) work(ctx context.Context, l *threadWork, e *entry) {
+	defer e.cancel(nil)
+	stored := m.execute(ctx, e)
+	if len(webhooks(e.run)) > 0 {
+		m.wakeWebhooks()
+	}
+	if m.endActive(l, e, stored) {
+		m.startNext(e.run.ThreadID) // before anyone is notified, who may expect the next run to be active
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget(e)
 }
 
 // endActive ends the work of a run on its thread. It reports whether another run may be next.

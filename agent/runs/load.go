@@ -17,11 +17,17 @@ import (
 // load reads a thread's state at a checkpoint ("" is the head; a thread without one is empty), and the base from which
 // a recorder continues.
 func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.State, recorder.Base, error) {
-	b := recorder.Base{Card: store.Card{}, Number: -2}
 	th, err := m.db.Standing(ctx, thread)
 	if err != nil {
-		return agent.State{}, b, err
+		return agent.State{}, recorder.Base{Card: store.Card{}, Number: -2}, err
 	}
+	return m.loadFrom(ctx, thread, checkpoint, th)
+}
+
+// loadFrom is load with the thread's standing.
+func (m *Manager) loadFrom(ctx context.Context, thread, checkpoint string, th store.Standing) (agent.State,
+	recorder.Base, error) {
+	b := recorder.Base{Card: store.Card{}, Number: -2}
 	b.Versions, b.MaxRow, b.Next = th.Fields, th.Top, th.Next
 	if checkpoint == "" {
 		checkpoint = th.Head

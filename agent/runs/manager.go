@@ -33,6 +33,10 @@ type Spec struct {
 	Parent                              string                 // the run whose child it is, or ""
 	Options                             *agent.Options         // the builder may turn off what the model cannot do
 	Remark                              func(key, text string) // notes something in the run's metadata; may be nil
+
+	// The following were just read when the run began; their zero values mean that they are to be read.
+	Metadata json.RawMessage // the thread's
+	Unfiled  bool            // the thread is in no project
 }
 
 // Request is the argument of [Manager.Start].
@@ -102,6 +106,7 @@ type Manager struct {
 	hooks     chan struct{}              // see Webhooks
 	room      futureRoom                 // limits agents that are built ahead
 	decoded   messageCache
+	rested    restedThreads
 }
 
 // New returns a Manager. Call [Manager.Recover] before the first run and [Manager.Close] at the end.
@@ -137,9 +142,19 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 	if err != nil {
 		return store.Run{}, err
 	}
-	if base, err := e.req.Base(); err != nil {
+	base, err := e.req.Base()
+	if err != nil {
 		return store.Run{}, err
-	} else if base != "" {
+	}
+	if base == "" && m.cluster == nil && e.in.Given && !e.req.Hold && e.run.DueAt.IsZero() {
+		if row, ok := m.startAtOnce(ctx, e, told); ok {
+			return row, nil
+		}
+		if e, err = newEntry(req, m.db.Now()); err != nil { // the step by step way finds out why
+			return store.Run{}, err
+		}
+	}
+	if base != "" {
 		if _, err := m.db.Checkpoint(ctx, e.req.Thread, "", base); errors.Is(err, store.ErrNotFound) {
 			return store.Run{}, fmt.Errorf("checkpoint %s: %w", base, ErrNotFound)
 		} else if err != nil {
@@ -270,6 +285,12 @@ func newEntry(req Request, now time.Time) (*entry, error) {
 // threadFor returns the run's thread, or the row of a new one.
 func (m *Manager) threadFor(ctx context.Context, req *Request) (t store.Thread, isNew bool, err error) {
 	t, err = m.db.Thread(ctx, req.Thread)
+	return m.threadIn(ctx, req, t, err)
+}
+
+// threadIn is threadFor with the result of reading the thread's row.
+func (m *Manager) threadIn(ctx context.Context, req *Request, t store.Thread, err error) (_ store.Thread, isNew bool,
+	_ error) {
 	switch {
 	case err == nil && (req.Owner != "" && t.Owner != req.Owner || !t.DeletedAt.IsZero()):
 		return t, false, fmt.Errorf("thread %s: %w", req.Thread, ErrNotFound)

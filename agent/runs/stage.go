@@ -20,12 +20,12 @@ const (
 
 // stages lists the allowed transitions from each stage.
 var stages = map[stage][]stage{
-	stageNew:     {stageDelayed, stageHeld, stageQueued},
+	stageNew:     {stageDelayed, stageHeld, stageQueued, stageWorking},
 	stageDelayed: {stageQueued, stageDropped, stageErased, stageUnstored, stageReleased},
 	stageHeld:    {stageQueued, stageDropped, stageErased, stageUnstored, stageReleased},
 	stageQueued:  {stageWorking, stageDropped, stageErased, stageUnstored, stageReleased},
-	stageWorking: {stageUndoing, stageSettled},
-	stageUndoing: {stageSettled},
+	stageWorking: {stageUndoing, stageSettled, stageUnstored},
+	stageUndoing: {stageSettled, stageUnstored},
 	stageDropped: {stageErased, stageUnstored},
 	stageErased:  {stageUnstored},
 }

@@ -11,12 +11,12 @@ func TestStagesOfARun(t *testing.T) {
 		stageDropped, stageErased, stageUnstored}
 	waiting := []stage{stageDropped, stageErased, stageUnstored}
 	allowed := map[stage][]stage{
-		stageNew:     {stageDelayed, stageHeld, stageQueued},
+		stageNew:     {stageDelayed, stageHeld, stageQueued, stageWorking},
 		stageDelayed: append([]stage{stageQueued}, waiting...),
 		stageHeld:    append([]stage{stageQueued}, waiting...),
 		stageQueued:  append([]stage{stageWorking}, waiting...),
-		stageWorking: {stageUndoing, stageSettled},
-		stageUndoing: {stageSettled},
+		stageWorking: {stageUndoing, stageSettled, stageUnstored},
+		stageUndoing: {stageSettled, stageUnstored},
 		stageDropped: {stageErased, stageUnstored},
 		stageErased:  {stageUnstored},
 	}

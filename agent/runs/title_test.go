@@ -1,11 +1,13 @@
 package runs_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
 
+	"fawn/agent"
 	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
@@ -101,10 +103,10 @@ func TestAShortRunAsksForLittle(t *testing.T) {
 	run("other")
 	for _, c := range []struct {
 		what, thread string
-		most         store.Work // four commits, and some of deltas alone, as many as there is time for
+		most         store.Work // three commits, and some of deltas alone, as many as there is time for
 	}{
-		{"the first run of a new thread", "t", store.Work{Queries: 4, Statements: 37, Commits: 7}},
-		{"the next one", "t", store.Work{Queries: 11, Statements: 37, Commits: 7}},
+		{"the first run of a new thread", "t", store.Work{Queries: 3, Statements: 29, Commits: 6}},
+		{"the next one", "t", store.Work{Queries: 9, Statements: 29, Commits: 6}},
 	} {
 		got := run(c.thread)
 		if got.Queries > c.most.Queries || got.Statements > c.most.Statements || got.Commits > c.most.Commits {
@@ -112,4 +114,65 @@ func TestAShortRunAsksForLittle(t *testing.T) {
 		}
 		t.Logf("%s: %+v", c.what, got)
 	}
+}
+
+// TestATitleRightBehindARunReadsNothing: the server knows where its run left the thread, and the commit finds out whether
+// it is still there.
+func TestATitleRightBehindARunReadsNothing(t *testing.T) {
+	first := "first words"
+	a := parrotAgent()
+	a.Chain = []agent.Middleware{{Name: "title", BeforeModel: func(_ context.Context, t *agent.Turn) (agent.State, error) {
+		if t.State.Title != nil {
+			return agent.State{}, nil
+		}
+		return agent.State{Title: &first}, nil
+	}}}
+	w := suite{openSQLite}.open(t, t.TempDir(), a)
+	retitle := func(thread, from, to, want string) (queries uint64) {
+		t.Helper()
+		before := w.db.Work().Queries
+		if err := w.m.Retitle(t.Context(), thread, from, to, store.Spending{Thread: thread, Purpose: "title", Total: 1}); err != nil {
+			t.Fatal(err)
+		}
+		queries = w.db.Work().Queries - before
+		th, err := w.db.Thread(t.Context(), thread)
+		if err != nil || th.Title != want || *w.state(t, thread, "").Title != want {
+			t.Errorf("%s: %q, want %q; %v", thread, th.Title, want, err)
+		}
+		return queries
+	}
+	w.end(t, w.startAs(t, "t", "hello", ""), runs.Success)
+	before := w.head(t, "t")
+	if n := retitle("t", first, "Better", "Better"); n != 0 {
+		t.Errorf("a title right behind its run asked %d times", n)
+	}
+	if now := w.head(t, "t"); now.Parent != before.ID || now.Step != before.Step+1 || now.Source != "update" || len(now.Next) > 0 {
+		t.Errorf("%+v behind %+v", now, before)
+	}
+	retitle("t", "Better", "Best", "Best")
+	retitle("t", "other", "Wrong", "Best")
+	w.end(t, w.startAs(t, "t", "again", ""), runs.Success)
+
+	// Somebody else has moved the thread meanwhile, and changed the title.
+	for _, c := range []struct{ thread, title, want string }{{"moved", first, "Better"}, {"renamed", "Mine", "Mine"}} {
+		w.end(t, w.startAs(t, c.thread, "hello", ""), runs.Success)
+		head := w.head(t, c.thread)
+		field := head.Card.Fields["title"]
+		card := head.Card
+		card.Fields = map[string]int64{"title": field + 1}
+		id := head.ID[:len(head.ID)-1] + "g"
+		err := w.db.Commit(t.Context(), store.Batch{ThreadID: c.thread, Patch: &store.ThreadPatch{Head: &id, Title: &c.title},
+			Fields: []store.FieldRow{{Name: "title", Version: field + 1, Body: []byte(`"` + c.title + `"`)}},
+			Checkpoints: []store.Checkpoint{{ID: id, Parent: head.ID, Thread: c.thread, Step: head.Step + 1, Source: "update",
+				Card: card}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		retitle(c.thread, first, "Better", c.want)
+	}
+	calls, err := w.db.SideCalls(t.Context(), "renamed")
+	if err != nil || len(calls) != 1 || calls[0].Calls != 1 {
+		t.Errorf("accounts: %+v, %v", calls, err)
+	}
+	w.sound(t)
 }

@@ -97,8 +97,18 @@ func New(db *store.DB) *Service { return &Service{db: db} }
 
 // Off returns the tools switched off in a thread, which need not exist yet.
 func (s *Service) Off(ctx context.Context, thread string) (Off, error) {
-	o, _, err := s.OffIn(ctx, thread)
-	return o, err
+	body, err := s.db.KV(ctx, store.Global, space, thread)
+	if errors.Is(err, store.ErrNotFound) {
+		return Off{}.tidy(), nil
+	}
+	var o Off
+	if err == nil {
+		err = json.Unmarshal(body, &o)
+	}
+	if err != nil {
+		return Off{}, fmt.Errorf("read the tools that are off in thread %s: %w", thread, err)
+	}
+	return o.tidy(), nil
 }
 
 // OffIn is [Service.Off] with the metadata of the thread, as of one moment; empty without the thread.

@@ -117,6 +117,15 @@ func (r *Recorder) Head() string {
 	return r.at.Head
 }
 
+// At returns the position after the last step, and the number of the next event.
+func (r *Recorder) At() Base {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.at
+	at.Next = r.seq + 1
+	return at
+}
+
 // Span returns the number of the run's first event, 0 before it, and the greatest one in stored rows.
 func (r *Recorder) Span() (first, stored int64) {
 	r.mu.Lock()
@@ -129,6 +138,14 @@ func (r *Recorder) Spent(list []store.Spending) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.extra.Spending = list
+}
+
+// Unmoved makes the next commit fail with [store.ErrConflict] unless the thread's head is still where the recorder began.
+func (r *Recorder) Unmoved() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head := r.at.Head
+	r.extra.Patch = &store.ThreadPatch{From: &head}
 }
 
 // With adds a change of the thread's row to the next commit.

@@ -43,6 +43,19 @@ func (r *Recorder) Begin(run store.Run, thread string, goesOn bool) error {
 	return nil
 }
 
+// Create is Begin for a run whose row isn't stored yet. With the other rows of b it joins the first step, too, which
+// fails at once if the database can't be reached.
+func (r *Recorder) Create(run store.Run, b store.Batch) error {
+	if err := r.Begin(run, "", false); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b.Run, b.Events, b.NewRun = r.extra.Run, r.extra.Events, true
+	r.extra = b
+	return nil
+}
+
 // flush stores pending events before the next step. A run whose first step comes late, as it has no input, must be
 // known as running before it shows anything.
 func (r *Recorder) flush(ctx context.Context) error {
@@ -262,10 +275,17 @@ func (r *Recorder) commit(ctx context.Context, b store.Batch) error {
 			b.Patch.Status = p.Status
 		}
 		b.Patch.Touch = b.Patch.Touch || p.Touch
+		b.Patch.MergeNew, b.Patch.From = p.MergeNew, p.From
 	}
 	to := r.seq
 	// A cancelled wait would leave open whether the batch was written.
-	if err := r.lane.Commit(store.Patiently(ctx), b); err != nil {
+	if x := &r.extra; x.NewRun {
+		b.NewRun, b.Thread, b.NewThread, b.Line, b.Outbound = true, x.Thread, x.NewThread, x.Line, x.Outbound
+		if err := r.db.Commit(context.WithoutCancel(ctx), b); err != nil {
+			return fmt.Errorf("%w: %w", ErrStorage, err)
+		}
+		r.log.Mark(to)
+	} else if err := r.lane.Commit(store.Patiently(ctx), b); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
 	r.extra = store.Batch{}
