@@ -35,18 +35,19 @@ func (w *Writer) OpenLane(thread string, durable func(seq int64)) *Lane {
 
 // Append queues a delta for the tail under its number, which must exceed the previous one. It never blocks and copies
 // data; call Wait to keep the queue short. After a failed commit deltas are dropped until a job with events covers them; Wait
-// and Flush return the error.
-func (l *Lane) Append(seq int64, data []byte) {
+// and Flush return the error. The result is how many bytes of the lane aren't durable, or -1 where Wait would return an
+// error: whoever sees that few wait needn't call it.
+func (l *Lane) Append(seq int64, data []byte) (pending int) {
 	w := l.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if l.closed || w.closed {
 		l.late = true
-		return
+		return -1
 	}
 	if l.err != nil {
 		l.lost = max(l.lost, seq)
-		return
+		return -1
 	}
 	size := 0
 	if !w.noEvents {
@@ -75,6 +76,7 @@ func (l *Lane) Append(seq int64, data []byte) {
 		w.idle = false
 		w.nudge()
 	}
+	return l.pending
 }
 
 // Wait blocks while more than max bytes of this lane are not durable. It

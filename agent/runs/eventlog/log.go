@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"errors"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -28,10 +29,9 @@ type Log struct {
 	folded  int64 // greatest To that is in stored rows
 	durable int64
 	bytes   int
-	ended   bool  // the terminal event is in events
-	gone    error // no more events here, although the run hasn't ended: errAway or ErrClosed
-	wake    chan struct{}
-	waiting bool
+	ended   bool            // the terminal event is in events
+	gone    error           // no more events here, although the run hasn't ended: errAway or ErrClosed
+	waiters []chan struct{} // of readers that wait, each with room for one token
 
 	// Of a log of NewElsewhere only.
 	elsewhere bool
@@ -41,7 +41,7 @@ type Log struct {
 
 // New returns a log for events after a number.
 func New(after int64) *Log {
-	return &Log{dropped: after, folded: after, durable: after, wake: make(chan struct{})}
+	return &Log{dropped: after, folded: after, durable: after}
 }
 
 // NewElsewhere is New for a run that another server works on.
@@ -83,10 +83,14 @@ func (l *Log) Mark(seq int64) {
 
 // rouse wakes waiting readers. mu is held.
 func (l *Log) rouse() {
-	if l.waiting {
-		close(l.wake)
-		l.wake, l.waiting = make(chan struct{}), false
+	for i, w := range l.waiters {
+		select {
+		case w <- struct{}{}:
+		default: // it was woken before and gave up
+		}
+		l.waiters[i] = nil
 	}
+	l.waiters = l.waiters[:0]
 }
 
 // Over reports whether readers can see the end of the run.
@@ -120,11 +124,13 @@ func (l *Log) Fold(seq int64) {
 }
 
 // next returns durable events past after. If they are no longer in memory, stored is the cursor up to which the caller
-// reads rows. ended is true past the terminal event. The error may be errAway or ErrClosed.
-func (l *Log) next(ctx context.Context, after int64) (evs []runevent.Event, stored int64, ended bool, err error) {
+// reads rows. ended is true past the terminal event. The error may be errAway or ErrClosed. wake is the reader's own
+// channel, with room for one token.
+func (l *Log) next(ctx context.Context, after int64, wake chan struct{}) (evs []runevent.Event, stored int64, ended bool,
+	err error) {
 	for {
-		evs, stored, ended, wake, gone := l.take(after, true)
-		if wake == nil {
+		evs, stored, ended, empty, gone := l.take(after, wake)
+		if !empty {
 			return evs, stored, ended, gone
 		}
 		if err := l.wait(ctx, wake); err != nil {
@@ -133,7 +139,7 @@ func (l *Log) next(ctx context.Context, after int64) (evs []runevent.Event, stor
 	}
 }
 
-func (l *Log) wait(ctx context.Context, wake <-chan struct{}) error {
+func (l *Log) wait(ctx context.Context, wake chan struct{}) error {
 	if l.elsewhere {
 		l.count(1)
 		defer l.count(-1)
@@ -142,6 +148,9 @@ func (l *Log) wait(ctx context.Context, wake <-chan struct{}) error {
 	case <-wake:
 		return nil
 	case <-ctx.Done():
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.waiters = slices.DeleteFunc(l.waiters, func(w chan struct{}) bool { return w == wake })
 		return context.Cause(ctx)
 	}
 }
@@ -160,27 +169,28 @@ func (l *Log) count(readers int) {
 	l.left = time.Now()
 }
 
-// take is next without waiting: without events after the cursor, it returns only a channel that is closed when there
-// may be more, or the reason why nothing more comes. wait means that the caller will wait for it.
-func (l *Log) take(after int64, wait bool) (evs []runevent.Event, stored int64, ended bool, wake <-chan struct{},
-	gone error) {
+// take is next without waiting: empty means that there is nothing past the cursor yet. Then wake, unless it is nil, gets
+// a token when there may be more, or a reason why nothing more comes.
+func (l *Log) take(after int64, wake chan struct{}) (evs []runevent.Event, stored int64, ended, empty bool, gone error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if after < l.dropped {
-		return nil, l.dropped, false, nil, nil
+		return nil, l.dropped, false, false, nil
 	}
 	more := l.events.after(after)
 	if n := sort.Search(len(more), func(i int) bool { return more[i].To > l.durable }); n > 0 {
-		return more[:n:n], 0, false, nil, nil
+		return more[:n:n], 0, false, false, nil
 	}
 	if l.ended && len(more) == 0 {
-		return nil, 0, true, nil, nil
+		return nil, 0, true, false, nil
 	}
 	if l.gone != nil {
-		return nil, 0, false, nil, l.gone
+		return nil, 0, false, false, l.gone
 	}
-	l.waiting = l.waiting || wait
-	return nil, 0, false, l.wake, nil
+	if wake != nil {
+		l.waiters = append(l.waiters, wake)
+	}
+	return nil, 0, false, true, nil
 }
 
 func eventSize(ev *runevent.Event) int {

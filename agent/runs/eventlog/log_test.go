@@ -34,7 +34,7 @@ func waiting(t *testing.T, r *Reader, l *Log, f func()) ([]runevent.Event, error
 	}()
 	for is := false; !is; time.Sleep(time.Millisecond) {
 		l.mu.Lock()
-		is = l.waiting
+		is = len(l.waiters) > 0
 		l.mu.Unlock()
 	}
 	f()

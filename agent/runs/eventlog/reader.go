@@ -22,7 +22,8 @@ type Reader struct {
 	log *Log // nil when the run had ended
 	// reopens a closed log; nil if the log is never closed
 	open Opener
-	over bool // the end was returned
+	over bool          // the end was returned
+	wake chan struct{} // gets a token when the log has more; nil before the first wait
 }
 
 // Opener returns a run's row and its live log, nil if the run has ended.
@@ -65,7 +66,10 @@ func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error
 			r.over = r.over || evs[len(evs)-1].Kind == runevent.KindEnd
 			return evs, nil
 		}
-		evs, until, ended, err := r.log.next(ctx, after)
+		if r.wake == nil {
+			r.wake = make(chan struct{}, 1)
+		}
+		evs, until, ended, err := r.log.next(ctx, after, r.wake)
 		switch {
 		case errors.Is(err, errAway):
 			if err := r.reopen(ctx); err != nil {
@@ -119,9 +123,9 @@ func (r *Reader) Ready(ctx context.Context, after int64) ([]runevent.Event, erro
 		return r.Next(ctx, after)
 	}
 	after = max(after, 0)
-	evs, until, ended, wake, gone := r.log.take(after, false)
+	evs, until, ended, empty, gone := r.log.take(after, nil)
 	switch {
-	case len(evs) > 0 || ended || wake != nil || errors.Is(gone, ErrClosed):
+	case len(evs) > 0 || ended || empty || errors.Is(gone, ErrClosed):
 		return evs, nil
 	case gone != nil:
 		if err := r.reopen(ctx); err != nil {

@@ -62,6 +62,7 @@ type Recorder struct {
 	slots   map[string]*slot // slots of the open step, by message id
 	frames  runevent.Frames  // frames of the open step
 	opened  int64            // number of the first of them
+	behind  bool             // the last event found more unstored than it may, or a failed store
 	extra   store.Batch      // joins the next commit
 	plan    []agent.Todo     // as of the last step
 	edited  []agent.Todo     // as edited by a person since; nil without edits

@@ -66,8 +66,12 @@ func (r *Recorder) flush(ctx context.Context) error {
 
 // Emit implements agent.Sink.
 func (r *Recorder) Emit(ev agent.Event) {
-	if err := r.put(ev); err != nil {
+	waits, err := r.put(ev)
+	if err != nil {
 		r.cancel(fmt.Errorf("record event: %w", err))
+		return
+	}
+	if !waits {
 		return
 	}
 	if err := r.lane.Wait(r.ctx, maxUnstored); err != nil && r.ctx.Err() == nil {
@@ -84,7 +88,7 @@ func (r *Recorder) Record(ctx context.Context, ev agent.Event) error {
 	if ev.Kind == agent.EventToolResult && r.noted != nil {
 		r.noted(ctx, ev.Call)
 	}
-	if err := r.put(ev); err != nil {
+	if _, err := r.put(ev); err != nil {
 		return fmt.Errorf("record event: %w", err)
 	}
 	if err := r.lane.Flush(ctx); err != nil {
@@ -109,13 +113,20 @@ func (r *Recorder) left() error {
 	return nil
 }
 
-// put writes the frames of one agent event.
-func (r *Recorder) put(ev agent.Event) error {
+// put writes the frames of one agent event. waits means that too much of the run isn't stored yet, or that storing failed.
+func (r *Recorder) put(ev agent.Event) (waits bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.left(); err != nil {
-		return err
+		return false, err
 	}
+	r.behind = false
+	err = r.write(ev)
+	return r.behind, err
+}
+
+// write is put with mu held.
+func (r *Recorder) write(ev agent.Event) error {
 	switch ev.Kind {
 	case agent.EventChunk:
 		return r.putChunk(ev)
@@ -203,7 +214,8 @@ func (r *Recorder) append(frame []byte, ev *runevent.Event) {
 		r.opened = ev.Seq
 	}
 	r.log.Add(ev)
-	r.lane.Append(r.seq, frame)
+	pending := r.lane.Append(r.seq, frame)
+	r.behind = r.behind || pending < 0 || pending > maxUnstored
 }
 
 // foldStep packs the open step's frames, with references to the step's stored messages.
