@@ -107,6 +107,42 @@ func (s suite) RowsOfADeletedThreadAreForgotten(t *testing.T) {
 	}
 }
 
+// A reader of several checkpoints has what readers of each have, also when another thread takes the place of its own.
+func (s suite) AHistoryIsItsSnapshots(t *testing.T) {
+	db := s.open(t)
+	h := db.History()
+	for _, body := range []string{`"one"`, `"two"`} {
+		newThread(t, db, "t")
+		for n := range int64(3) {
+			title, head := max(n, 1), fmt.Sprint("c", n)
+			b := store.Batch{ThreadID: "t", Messages: []store.MessageRow{{n + 1, fmt.Sprint("m", n), []byte(body)}},
+				Patch: &store.ThreadPatch{Head: &head}, Checkpoints: []store.Checkpoint{{ID: head, Step: int(n), Source: "loop",
+					At: at, Card: store.Card{Messages: []store.Range{{From: 1, To: n + 1}},
+						Fields: map[string]int64{"title": title, "goal": 1}}}}}
+			if n == 0 {
+				b.Fields = append(b.Fields, store.FieldRow{Name: "goal", Version: 1, Body: []byte(body)})
+			}
+			if n == 0 || n == 2 {
+				b.Fields = append(b.Fields, store.FieldRow{Name: "title", Version: title, Body: []byte(body)})
+			}
+			commit(t, db, b)
+		}
+		list := must(db.Checkpoints(t.Context(), "t", "", "", 0, nil))(t)
+		same(t, "checkpoints", len(list), 3)
+		for _, cp := range list {
+			same(t, "snapshot "+cp.ID, must(h.SnapshotOf(t.Context(), cp))(t), must(db.SnapshotOf(t.Context(), cp))(t))
+			for name, version := range cp.Card.Fields {
+				same(t, name, string(must(h.Field(t.Context(), "t", name, version))(t)), body)
+			}
+			same(t, "message", must(h.Message(t.Context(), "t", 1))(t), store.MessageRow{1, "m0", []byte(body)})
+		}
+		if _, err := h.Field(t.Context(), "t", "title", 9); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("no such version: %v", err)
+		}
+		commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}})
+	}
+}
+
 // TestMessageNumbersAreNeverGivenTwice, also after a rollback, with and without a patch, in a
 // copy, and in a database from before they were counted.
 func TestMessageNumbersAreNeverGivenTwice(t *testing.T) {

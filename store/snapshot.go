@@ -24,7 +24,7 @@ type Snapshot struct {
 func (db *DB) Snapshot(ctx context.Context, thread, checkpoint string) (Snapshot, error) {
 	thread = clean(thread)
 	query, args := checkpointQuery(thread, "", checkpoint)
-	return db.snapshot(ctx, thread, []string{query}, func(v view) (Checkpoint, error) {
+	return db.snapshot(ctx, thread, nil, []string{query}, func(v view) (Checkpoint, error) {
 		return scanCheckpoint(v.stmts[4].QueryRowContext(v.ctx, args...))
 	})
 }
@@ -32,11 +32,64 @@ func (db *DB) Snapshot(ctx context.Context, thread, checkpoint string) (Snapshot
 // SnapshotOf reads the rows of a checkpoint at hand. ErrNotFound if one of
 // them is gone.
 func (db *DB) SnapshotOf(ctx context.Context, cp Checkpoint) (Snapshot, error) {
-	return db.snapshot(ctx, cp.Thread, nil, func(view) (Checkpoint, error) { return cp, nil })
+	return db.snapshot(ctx, cp.Thread, nil, nil, func(view) (Checkpoint, error) { return cp, nil })
 }
 
-// snapshot calls load in a view with the queries more after its own four. Cached messages aren't read again.
-func (db *DB) snapshot(ctx context.Context, thread string, more []string,
+// History reads several checkpoints of one thread, one after the other, and what they have in common only once. It
+// belongs to one goroutine and one list of checkpoints: afterwards, rolled back versions of fields may be given again.
+type History struct {
+	db          *DB
+	incarnation int64 // of what is in fields
+	fields      map[FieldVersion][]byte
+}
+
+// FieldVersion names a version of a thread's field.
+type FieldVersion struct {
+	Name    string
+	Version int64
+}
+
+// History returns a reader of checkpoints.
+func (db *DB) History() *History { return &History{db: db, fields: map[FieldVersion][]byte{}} }
+
+// SnapshotOf is [DB.SnapshotOf].
+func (h *History) SnapshotOf(ctx context.Context, cp Checkpoint) (Snapshot, error) {
+	return h.db.snapshot(ctx, cp.Thread, h, nil, func(view) (Checkpoint, error) { return cp, nil })
+}
+
+// Message is [DB.Message].
+func (h *History) Message(ctx context.Context, thread string, n int64) (MessageRow, error) {
+	if known := h.db.rows.of(thread, h.incarnation); known != nil {
+		if row, gap := known.take(nil, n, n); gap.From > gap.To {
+			return row[0], nil
+		}
+	}
+	return h.db.Message(ctx, thread, n)
+}
+
+// Field is [DB.Field].
+func (h *History) Field(ctx context.Context, thread, name string, version int64) ([]byte, error) {
+	if body, ok := h.fields[FieldVersion{name, version}]; ok {
+		return body, nil
+	}
+	return h.db.Field(ctx, thread, name, version)
+}
+
+// at forgets the fields of another incarnation.
+func (h *History) at(incarnation int64) map[FieldVersion][]byte {
+	if h == nil {
+		return nil
+	}
+	if h.incarnation != incarnation {
+		clear(h.fields)
+		h.incarnation = incarnation
+	}
+	return h.fields
+}
+
+// snapshot calls load in a view with the queries more after its own four. Cached messages aren't read again, nor are
+// fields that h has; it may be nil.
+func (db *DB) snapshot(ctx context.Context, thread string, h *History, more []string,
 	load func(view) (Checkpoint, error)) (Snapshot, error) {
 	queries := append([]string{
 		`SELECT n, id, body FROM message WHERE thread = ? AND n BETWEEN ? AND ? ORDER BY n`,
@@ -57,7 +110,7 @@ func (db *DB) snapshot(ctx context.Context, thread string, more []string,
 		if snap.Messages, fresh, err = cardMessages(v, snap.Checkpoint, recent); err != nil {
 			return err
 		}
-		snap.Fields, err = cardFields(v, snap.Checkpoint)
+		snap.Fields, err = cardFields(v, snap.Checkpoint, h.at(snap.Incarnation))
 		return err
 	})
 	if err != nil {
@@ -67,9 +120,16 @@ func (db *DB) snapshot(ctx context.Context, thread string, more []string,
 	return snap, nil
 }
 
+// mostAhead limits the messages for which there is room before they are read: the card may be damaged.
+const mostAhead = 1 << 14
+
 // cardMessages returns the messages of a checkpoint, and those missing from recent.
 func cardMessages(v view, cp Checkpoint, recent *recent) (all, fresh []MessageRow, err error) {
-	all = []MessageRow{}
+	total := int64(0)
+	for _, r := range cp.Card.Messages {
+		total += max(0, r.To-r.From+1)
+	}
+	all = make([]MessageRow, 0, min(total, mostAhead))
 	for _, r := range cp.Card.Messages {
 		for n := r.From; n <= r.To; {
 			var gap Range
@@ -102,10 +162,15 @@ func cardMessages(v view, cp Checkpoint, recent *recent) (all, fresh []MessageRo
 	return all, fresh, nil
 }
 
-func cardFields(v view, cp Checkpoint) (map[string][]byte, error) {
+// cardFields returns the fields of a checkpoint; known has some of them, and gets the others unless it is nil.
+func cardFields(v view, cp Checkpoint, known map[FieldVersion][]byte) (map[string][]byte, error) {
 	fields := make(map[string][]byte, len(cp.Card.Fields))
 	for name, version := range cp.Card.Fields {
-		var body []byte
+		body, ok := known[FieldVersion{name, version}]
+		if ok {
+			fields[name] = body
+			continue
+		}
 		err := translate(v.stmts[1].QueryRowContext(v.ctx, cp.Thread, name, version).Scan(&body))
 		if err == nil {
 			body, err = filled(v.ctx, v.stmts[2], cp.Thread, body)
@@ -114,6 +179,9 @@ func cardFields(v view, cp Checkpoint) (map[string][]byte, error) {
 			return nil, fmt.Errorf("checkpoint %s: field %s version %d: %w", cp.ID, name, version, err)
 		}
 		fields[name] = body
+		if known != nil {
+			known[FieldVersion{name, version}] = body
+		}
 	}
 	return fields, nil
 }

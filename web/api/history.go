@@ -85,9 +85,9 @@ func (m mount) answerHistory(c echo.Context, t store.Thread, q historyQuery, lim
 		return err
 	}
 	behind := children(list)
-	done := aliases{}
+	done, rows := aliases{}, m.DB.History()
 	return arrayOf(c, len(list), func(dst []byte, i int) ([]byte, error) {
-		snap, err := m.DB.SnapshotOf(ctx, list[i])
+		snap, err := rows.SnapshotOf(ctx, list[i])
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func (m mount) answerHistory(c echo.Context, t store.Thread, q historyQuery, lim
 		if list[i].ID == t.Head {
 			f = failed
 		}
-		result, err := m.written(ctx, list[i], behind[list[i].ID])
+		result, err := written(ctx, rows, list[i], behind[list[i].ID])
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func children(list []store.Checkpoint) map[string]store.Checkpoint {
 }
 
 // written returns the output of the node between a checkpoint and the next: null if it wasn't a node.
-func (a *API) written(ctx context.Context, from, to store.Checkpoint) (json.RawMessage, error) {
+func written(ctx context.Context, rows *store.History, from, to store.Checkpoint) (json.RawMessage, error) {
 	began := len(from.Next) > 0 && from.Next[0] == agent.NodeStart && to.Source == "input"
 	if to.ID == "" || len(from.Next) == 0 || to.Source != "loop" && !began {
 		return nil, nil
@@ -130,7 +130,7 @@ func (a *API) written(ctx context.Context, from, to store.Checkpoint) (json.RawM
 			if had(n) {
 				continue
 			}
-			row, err := a.DB.Message(ctx, to.Thread, n)
+			row, err := rows.Message(ctx, to.Thread, n)
 			if errors.Is(err, store.ErrNotFound) { // pruned meanwhile
 				return nil, nil
 			}
@@ -151,7 +151,7 @@ func (a *API) written(ctx context.Context, from, to store.Checkpoint) (json.RawM
 		if f, ok := agent.FieldByName(name); !ok || f.Hidden || from.Card.Fields[name] == version {
 			continue
 		}
-		body, err := a.DB.Field(ctx, to.Thread, name, version)
+		body, err := rows.Field(ctx, to.Thread, name, version)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, nil
 		}

@@ -61,7 +61,7 @@ func serve(d route.Deps, g *echo.Group, native bool) *api.API {
 	return a
 }
 
-func open(t *testing.T, a *agent.Agent, opts ...option) *world {
+func open(t testing.TB, a *agent.Agent, opts ...option) *world {
 	t.Helper()
 	dir := t.TempDir()
 	log := slog.New(slog.DiscardHandler)
