@@ -165,7 +165,7 @@ type Standing struct {
 // Standing reads it all as of one moment. ErrNotFound if the thread doesn't exist.
 func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	var s Standing
-	last, _, all := db.seqHere(thread)
+	last, _, all := db.w.Known(thread, !db.Shared())
 	var fields []byte
 	var folded int64
 	err := db.queryRow(db.brief(ctx), `SELECT head, `+standingColumns+` FROM thread t WHERE id = ?`, []any{thread},
@@ -204,7 +204,7 @@ type Opening struct {
 
 // Opening reads it all as of one moment. A missing thread is no error.
 func (db *DB) Opening(ctx context.Context, thread, owner string) (o Opening, err error) {
-	last, _, all := db.seqHere(thread)
+	last, _, all := db.w.Known(thread, !db.Shared())
 	var fields []byte
 	var folded int64
 	o.Thread, err = scanThread(db.one(db.brief(ctx), `SELECT `+threadColumns+`, `+standingColumns+`,
