@@ -57,7 +57,7 @@ func TestMigrationCopiesFirstAndIsAllOrNothing(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	sql := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	files := fstest.MapFS{"sqlite/0001_a.sql": sql("CREATE TABLE a(x); INSERT INTO a VALUES (1);")}
-	copies := func() int { return len(must(filepath.Glob(filepath.Join(dir, "fawn-v*.db")))(t)) }
+	copies := func() int { return len(must.Get(filepath.Glob(filepath.Join(dir, "fawn-v*.db")))(t)) }
 	if err := store.Migrate(ctx, dir, files); err != nil {
 		t.Fatal(err)
 	}

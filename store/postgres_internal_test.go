@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/commit"
 	"fawn/store/pgtest"
 	"fawn/store/sqlite"

@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/migrations"
 	"fawn/store/pgtest"
 	"fawn/store/postgres"

@@ -127,14 +127,14 @@ func (s suite) AHistoryIsItsSnapshots(t *testing.T) {
 			}
 			commit(t, db, b)
 		}
-		list := must(db.Checkpoints(t.Context(), "t", "", "", 0, nil))(t)
+		list := must.Get(db.Checkpoints(t.Context(), "t", "", "", 0, nil))(t)
 		same(t, "checkpoints", len(list), 3)
 		for _, cp := range list {
-			same(t, "snapshot "+cp.ID, must(h.SnapshotOf(t.Context(), cp))(t), must(db.SnapshotOf(t.Context(), cp))(t))
+			same(t, "snapshot "+cp.ID, must.Get(h.SnapshotOf(t.Context(), cp))(t), must.Get(db.SnapshotOf(t.Context(), cp))(t))
 			for name, version := range cp.Card.Fields {
-				same(t, name, string(must(h.Field(t.Context(), "t", name, version))(t)), body)
+				same(t, name, string(must.Get(h.Field(t.Context(), "t", name, version))(t)), body)
 			}
-			same(t, "message", must(h.Message(t.Context(), "t", 1))(t), store.MessageRow{1, "m0", []byte(body)})
+			same(t, "message", must.Get(h.Message(t.Context(), "t", 1))(t), store.MessageRow{1, "m0", []byte(body)})
 		}
 		if _, err := h.Field(t.Context(), "t", "title", 9); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("no such version: %v", err)

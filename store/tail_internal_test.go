@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/commit"
 	"fawn/store/pgtest"
 	"fawn/store/postgres"

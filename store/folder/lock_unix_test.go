@@ -5,8 +5,6 @@ package folder
 import (
 	"syscall"
 	"testing"
-
-	"fawn/agent/agenttest/must"
 )
 
 // A program that is being started at that moment has the file open, too.

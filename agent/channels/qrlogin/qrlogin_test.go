@@ -106,7 +106,7 @@ func TestASignInGoesOnAtAnyServer(t *testing.T) {
 	var states []chat.ScanState
 	kept := 0
 	for i, digits := range []string{"", "", chattest.WeChatDigits, "", ""} {
-		now, err := servers[(i+1)%2].Poll(ctx, "ada", s.ID, digits, goesOn(t, fake), func(map[string]string) error {
+		now := must.Get(servers[(i+1)%2].Poll(ctx, "ada", s.ID, digits, goesOn(t, fake), func(map[string]string) error {
 			kept++
 			return nil
 		}))(t)
