@@ -93,8 +93,7 @@ type args = map[string]any
 
 // TestAgentsUseABrowser through chats: a login, a file that is downloaded, pictures, and the same after a restart of the
 // server, whose data folder has the cookies in no form that can be read.
-func TestAgentsUseABrowser(t *testing.T) {
-	t.Parallel()
+func TestAgentsUseABrowser(t *testing.T) { // not beside others: the browser needs the processor
 	site := shop(t)
 	conf := scripted(t) + fmt.Sprintf("\nweb: {allow_private: [127.0.0.1], ports: [%d], browser: %q}\n",
 		site.Listener.Addr().(*net.TCPAddr).Port, chromium(t))
@@ -156,8 +155,7 @@ func TestAgentsUseABrowser(t *testing.T) {
 
 // TestAPersonWatchesAndTakesOver through the pages: pictures come while somebody watches, the agent waits, and what is
 // typed is in the page. Nobody else may.
-func TestAPersonWatchesAndTakesOver(t *testing.T) {
-	t.Parallel()
+func TestAPersonWatchesAndTakesOver(t *testing.T) { // not beside others: the browser needs the processor
 	site := shop(t)
 	s := start(t, scripted(t)+fmt.Sprintf("\nweb: {allow_private: [127.0.0.1], ports: [%d], browser: %q}\n",
 		site.Listener.Addr().(*net.TCPAddr).Port, chromium(t)))

@@ -163,13 +163,13 @@ func TestNobodyGetsWhatIsNotTheirs(t *testing.T) {
 		"a disabled user":      mallory.headers(),
 		"a made-up token":      {"Authorization", "Bearer fawn_x"},
 	} {
-		for _, r := range routes {
+		webtest.Each(routes, func(r route) {
 			a := h.ask(t, r, headers...)
 			toLogin := a.status == http.StatusSeeOther && strings.HasPrefix(a.header.Get("Location"), "/login")
 			if strings.Contains(a.body, secretWord) || a.status != http.StatusUnauthorized && !toLogin && !open(r) {
 				t.Errorf("%s %s as %s: %d %.200s", r.method, r.pattern, who, a.status, a.body)
 			}
-		}
+		})
 	}
 
 	read := h.ann.token(t, "read")

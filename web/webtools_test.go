@@ -94,8 +94,7 @@ tools:
 
 // TestAPageOfScriptsIsShownInABrowser: where the page as it is sent says too little, and a browser is
 // there; without one the result says so.
-func TestAPageOfScriptsIsShownInABrowser(t *testing.T) {
-	t.Parallel()
+func TestAPageOfScriptsIsShownInABrowser(t *testing.T) { // not beside others: the browser needs the processor
 	at, err := exec.LookPath("chromium")
 	if err != nil {
 		if os.Getenv("FAWN_CI") == "1" {

@@ -12,6 +12,7 @@ import (
 	"fawn/store"
 	"fawn/web/account"
 	"fawn/web/principal"
+	"fawn/web/webtest"
 )
 
 // world is a service on a database of its own, with a clock that stands.
@@ -24,9 +25,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -41,9 +40,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) create(t *testing.T, email, role, password string) store.User {
 	t.Helper()
 	u, err := w.Create(t.Context(), account.NewUser{Email: email, Role: role, Password: password})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return u
 }
 
@@ -102,9 +99,7 @@ func TestPasswordsAreCheckedAndNeverKept(t *testing.T) {
 	if err := w.SetPassword(t.Context(), u.ID, "short", ""); !errors.Is(err, account.ErrPassword) {
 		t.Errorf("a short one: %v", err)
 	}
-	if err := w.SetDisabled(t.Context(), other.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.SetDisabled(t.Context(), other.ID, true))
 	_, err := w.CheckPassword(t.Context(), "192.0.2.1", "b@x.org", "correct horse")
 	if !errors.Is(err, account.ErrDisabled) {
 		t.Errorf("a disabled account: %v", err)
@@ -203,9 +198,7 @@ func TestSessionsSlideEndAndAreRevoked(t *testing.T) {
 	u := w.create(t, "ann@x.org", account.RoleOwner, "correct horse")
 	value, first, err := w.Start(t.Context(), u.ID, account.Visit{Device: "Firefox\n" + string(make([]byte, 999)),
 		IP: "192.0.2.1", Remember: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	if first.Device != "Firefox" || string(first.Hash) == value {
 		t.Errorf("%+v", first)
 	}
@@ -227,15 +220,11 @@ func TestSessionsSlideEndAndAreRevoked(t *testing.T) {
 	if err := w.Revoke(t.Context(), "somebody", x2.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("somebody else's session: %v", err)
 	}
-	if err := w.RevokeOthers(t.Context(), u.ID, x3.ID); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.RevokeOthers(t.Context(), u.ID, x3.ID))
 	if _, _, err := w.Find(t.Context(), second); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("another session: %v", err)
 	}
-	if err := w.SetPassword(t.Context(), u.ID, "another horse", x3.ID); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, w.SetPassword(t.Context(), u.ID, "another horse", x3.ID))
 	if _, _, err := w.Find(t.Context(), third); err != nil {
 		t.Errorf("the session that changed the password: %v", err)
 	}
@@ -245,9 +234,7 @@ func TestTokensHaveAScopeAndAnEnd(t *testing.T) {
 	w := newWorld(t)
 	u := w.create(t, "ann@x.org", account.RoleOwner, "correct horse")
 	value, x, err := w.CreateToken(t.Context(), u.ID, account.NewToken{Name: "ci", Scope: "read", Expires: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	if got, who, err := w.FindToken(t.Context(), value); err != nil || got.Scope != "read" || who.ID != u.ID {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -267,13 +254,9 @@ func TestTokensHaveAScopeAndAnEnd(t *testing.T) {
 func TestLinksAreUsedOnce(t *testing.T) {
 	w := newWorld(t)
 	before, err := w.SetupLink(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	link, err := w.SetupLink(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	n := account.NewUser{Email: "ann@x.org", Password: "correct horse"}
 	if _, err := w.UseLink(t.Context(), before, n); !errors.Is(err, account.ErrLink) {
 		t.Errorf("a replaced link: %v", err)
@@ -290,22 +273,16 @@ func TestLinksAreUsedOnce(t *testing.T) {
 		t.Errorf("twice: %v", err)
 	}
 	invite, err := w.InviteLink(t.Context(), "b@x.org", account.RoleAdmin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	admin, err := w.UseLink(t.Context(), invite, account.NewUser{Email: "other@x.org", Role: account.RoleOwner,
 		Password: "correct horse"})
 	if err != nil || admin.Email != "b@x.org" || admin.Role != account.RoleAdmin {
 		t.Errorf("%+v %v", admin, err)
 	}
 	cookie, _, err := w.Start(t.Context(), admin.ID, account.Visit{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	reset, err := w.ResetLink(t.Context(), admin.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	if _, err := w.UseLink(t.Context(), reset, account.NewUser{Password: "battery staple"}); err != nil {
 		t.Fatal(err)
 	}
@@ -316,9 +293,7 @@ func TestLinksAreUsedOnce(t *testing.T) {
 		t.Errorf("a session from before the reset: %v", err)
 	}
 	old, err := w.ResetLink(t.Context(), admin.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	w.now = w.now.Add(25 * time.Hour)
 	if _, err := w.Link(t.Context(), old); !errors.Is(err, account.ErrLink) {
 		t.Errorf("an old link: %v", err)

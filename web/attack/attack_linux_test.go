@@ -14,6 +14,7 @@ import (
 	"fawn/sandbox"
 	"fawn/sandbox/ns"
 	"fawn/web/e2e/gate"
+	"fawn/web/webtest"
 )
 
 // TestMain lets the test binary stand in for the small program that sandboxes start.
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	webtest.Wide(6)
 	os.Exit(m.Run())
 }
 

@@ -1,6 +1,7 @@
 package attack_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fawn/web/webtest"
 )
 
 // TestTheSameChecksFireWithoutASandbox makes attacks where nothing stops them: what the
@@ -40,9 +43,7 @@ func TestTheSameChecksFireWithoutASandbox(t *testing.T) {
 			thread := id(c.name)
 			told := w.try(t, thread, attack{shell: c.shell})
 			damage := strings.Join(w.damage(t, thread, told), "\n")
-			if !strings.Contains(damage, c.damage) {
-				t.Errorf("told %q, damage %q, want %q", told, damage, c.damage)
-			}
+			webtest.Holds(t, fmt.Sprintf("the damage when told %q", told), damage, c.damage)
 		})
 	}
 	t.Run("a writer in the background", func(t *testing.T) {
@@ -82,9 +83,7 @@ func TestTheSameChecksFireWithoutASandbox(t *testing.T) {
 func endMarked(t *testing.T) {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	for _, name := range lines {
 		if b, err := os.ReadFile(name); err != nil || !strings.HasPrefix(string(b), mark) {
 			continue

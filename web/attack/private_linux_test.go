@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fawn/sandbox"
+	"fawn/web/webtest"
 )
 
 // programsVariable names a folder below /opt that belongs to an ordinary user, who cannot
@@ -20,9 +21,7 @@ func programFolder(t *testing.T) string {
 	if dir := os.Getenv(programsVariable); dir != "" {
 		return dir
 	}
-	if err := os.MkdirAll("/opt", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.MkdirAll("/opt", 0o755))
 	dir, err := os.MkdirTemp("/opt", "fawn-attack-")
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
@@ -46,15 +45,9 @@ func TestPrivateFilesAmongPrograms(t *testing.T) {
 	lay := func(name string, mode fs.FileMode, content string) {
 		t.Helper()
 		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(content), mode); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(name, mode); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		webtest.OK(t, os.WriteFile(name, []byte(content), mode))
+		webtest.OK(t, os.Chmod(name, mode))
 	}
 	lay("app/closed.txt", 0o600, secret+"closed")
 	lay("app/.env", 0o644, secret+"env")
@@ -75,9 +68,7 @@ func TestPrivateFilesAmongPrograms(t *testing.T) {
 	lay("app/ca.pem", 0o644, "-----BEGIN CERTIFICATE-----\nfor everybody\n")
 	lay("app/secrets.py", 0o644, "code for everybody\n")
 	lay("app/.env.example", 0o644, "an example for everybody\n")
-	if err := os.Chmod(filepath.Join(dir, "private"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.Chmod(filepath.Join(dir, "private"), 0o700))
 	for _, provider := range []string{sandbox.ProviderNamespace, sandbox.ProviderLandlock} {
 		t.Run(provider, func(t *testing.T) {
 			w := newWorld(t, "sandbox: {provider: "+provider+"}\n")
@@ -87,18 +78,9 @@ func TestPrivateFilesAmongPrograms(t *testing.T) {
 					`; for f in app/* app/.env* private/* home/.aws/*; do [ -f $f ] && cat $f; done
 cat app/closed.txt app/server.key app/server.pem app/.env app/.env.production app/id_ed25519 app/credentials.json app/secrets.yaml app/db.conf app/deploy app/old.bak private/notes home/.aws/config
 cp -r . ~/copy; grep -rh CANARY ~/copy; ls private home/.aws; app/program; app/start.sh`})
-			if strings.Contains(told, secret) {
-				t.Errorf("private files are shown: %s", told)
-			}
-			for _, want := range []string{"the program runs", "\nfor everybody", "code for everybody", "the script for everybody",
-				"an example for everybody"} {
-				if !strings.Contains(told, want) {
-					t.Errorf("%q is not shown: %s", want, told)
-				}
-			}
-			if strings.Contains(told, "notes\n") || strings.Contains(told, "config\n") {
-				t.Errorf("names in closed folders are shown: %s", told)
-			}
+			webtest.Holds(t, "private files are shown", told, "!"+secret)
+			webtest.Holds(t, "is not shown", told, "the program runs", "\nfor everybody", "code for everybody", "the script for everybody", "an example for everybody")
+			webtest.Holds(t, "names in closed folders are shown", told, "!notes\n", "!config\n")
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"fawn/sandbox"
 	"fawn/web/e2e/gate"
+	"fawn/web/webtest"
 )
 
 // hog is a command that takes more than it may have. want is what the model is told in
@@ -386,8 +387,6 @@ func (w *world) holds(name, thread string) bool {
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return names
 }

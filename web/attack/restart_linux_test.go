@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fawn/sandbox"
+	"fawn/web/webtest"
 )
 
 // TestRestartOfTheSandboxFromTheMenu is what a person does without script about processes
@@ -25,20 +26,14 @@ func TestRestartOfTheSandboxFromTheMenu(t *testing.T) {
 				t.Fatal(told)
 			}
 			_, page := w.send(t, "GET", "/workspace/chats/"+thread, "", "")
-			if !strings.Contains(page, `action="/ui/threads/`+thread+`/sandbox"`) {
-				t.Error("the menu of the chat has no restart")
-			}
-			if page := w.restart(t, thread); !strings.Contains(page, "Sandbox restarted.") {
-				t.Error("the page does not say that the sandbox was restarted")
-			}
+			webtest.Holds(t, "the menu of the chat has no restart", page, `action="/ui/threads/`+thread+`/sandbox"`)
+			webtest.Holds(t, "the page does not say that the sandbox was restarted", w.restart(t, thread), "Sandbox restarted.")
 			for _, name := range glob(t, "/proc/[0-9]*/environ") {
 				if w.holds(name, thread) {
 					t.Error(name, "lives on")
 				}
 			}
-			if page := w.restart(t, thread); !strings.Contains(page, "Nothing was running in the sandbox.") {
-				t.Error("the page does not say that nothing was running")
-			}
+			webtest.Holds(t, "the page does not say that nothing was running", w.restart(t, thread), "Nothing was running in the sandbox.")
 			after := w.chat(t, thread, []use{tool("bash", "command", "pgrep -u $UID sleep; cat kept")})[0]
 			if !strings.HasPrefix(after, "kept\n") ||
 				!strings.Contains(after, "The sandbox was restarted (by the user). Files are intact;") {
@@ -57,12 +52,8 @@ func TestRestartOfTheSandboxFromTheMenu(t *testing.T) {
 				}
 			}
 			w.restart(t, thread)
-			if told := <-ended; !strings.Contains(told, "The sandbox was restarted (by the user).") {
-				t.Errorf("the command is told %q", told)
-			}
-			if after := w.chat(t, thread, []use{tool("bash", "command", "cat kept")})[0]; after != "kept" {
-				t.Errorf("the command after that: %q", after)
-			}
+			webtest.Holds(t, "the command is told", <-ended, "The sandbox was restarted (by the user).")
+			webtest.Same(t, "the command after that", w.chat(t, thread, []use{tool("bash", "command", "cat kept")})[0], "kept")
 		})
 	}
 }

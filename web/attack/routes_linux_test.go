@@ -8,6 +8,8 @@ import (
 	"net/textproto"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // upload sends one file as a browser does.
@@ -24,9 +26,7 @@ func (w *world) upload(t *testing.T, thread, name, content string) (status int, 
 	if err == nil {
 		err = form.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return w.send(t, "POST", "/api/threads/"+thread+"/uploads", form.FormDataContentType(), b.String())
 }
 
@@ -139,17 +139,13 @@ z.close()`) + `ln -s "$SECRET" b.skill; echo made`,
 				{"Sec-Fetch-Site", "cross-site"}, {"Host", "rebound.example"}} {
 				req, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/api/threads/"+thread+"/runs/wait",
 					strings.NewReader("{}"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				webtest.OK(t, err)
 				req.Header.Set(h[0], h[1])
 				if h[0] == "Host" {
 					req.Host = h[1]
 				}
 				res, err := w.client.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				webtest.OK(t, err)
 				res.Body.Close()
 				fmt.Fprintln(&b, res.StatusCode)
 			}

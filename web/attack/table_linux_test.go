@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestTheTableNamesItsTests: each row of the table of docs/sandbox.md says what holds in each mode, and names tests
@@ -14,9 +16,7 @@ import (
 func TestTheTableNamesItsTests(t *testing.T) {
 	root := filepath.Join("..", "..")
 	doc, err := os.ReadFile(filepath.Join(root, "docs", "sandbox.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	var tests strings.Builder
 	for _, dir := range []string{"web", "sandbox", "store"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(name string, _ fs.DirEntry, err error) error {
@@ -27,9 +27,7 @@ func TestTheTableNamesItsTests(t *testing.T) {
 			tests.Write(b)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 	}
 	_, table, _ := strings.Cut(string(doc), "\n## What holds where\n")
 	table, _, _ = strings.Cut(table, "\n## ")

@@ -1,12 +1,14 @@
 package attack_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"fawn/sandbox"
+	"fawn/web/webtest"
 )
 
 // TestCommandsToATerminalAreOnlyText looks at what reaches models and clients of output that
@@ -22,9 +24,7 @@ func TestCommandsToATerminalAreOnlyText(t *testing.T) {
 		if i := strings.IndexAny(s, "\x1b\x07\b\x7f\u009b"); i >= 0 {
 			t.Errorf("%q is left in %q", s[i], s)
 		}
-		if !strings.Contains(s, "\u241b]0;title\u2407\u241b[31mred") || !strings.Contains(s, "tab\t.") {
-			t.Errorf("told %q", s)
-		}
+		webtest.Holds(t, "told", s, "\u241b]0;title\u2407\u241b[31mred", "tab\t.")
 	}
 }
 
@@ -42,24 +42,15 @@ func TestLinksOfCommandsLeadToTheSameFiles(t *testing.T) {
 					tool("write_file", "path", "e/g", "content", "written")},
 				[]use{tool("bash", "command", "cat /mnt/user-data/outputs/d/g e/g")})
 			for i, want := range []string{"words", "words", "more", "", "written"} {
-				if !strings.Contains(told[i], want) {
-					t.Errorf("%d: told %q, want %s", i, told[i], want)
-				}
+				webtest.Holds(t, fmt.Sprint("told ", i), told[i], want)
 			}
 			_, body := w.send(t, "GET", "/api/threads/linked/artifacts/mnt/user-data/workspace/b", "", "")
-			if body != "words\n" {
-				t.Errorf("served %q", body)
-			}
+			webtest.Same(t, "served", body, "words\n")
 			// The same way into another thread stays closed.
 			at := filepath.Join(w.data, "threads", "linked", "user-data", "workspace", "x")
 			err := os.Symlink(filepath.Join(w.data, "threads", "victim", "user-data", "workspace", "private"), at)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if told := w.chat(t, "linked", []use{tool("read_file", "path", "x")})[0]; !strings.Contains(told,
-				"Access denied") || strings.Contains(told, secret) {
-				t.Errorf("told %q", told)
-			}
+			webtest.OK(t, err)
+			webtest.Holds(t, "told", w.chat(t, "linked", []use{tool("read_file", "path", "x")})[0], "Access denied", "!"+secret)
 		})
 	}
 }

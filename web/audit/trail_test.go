@@ -12,18 +12,15 @@ import (
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/web/audit"
+	"fawn/web/webtest"
 )
 
 func auditStore(t *testing.T) *store.DB {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(func() { db.Close() })
-	if err := db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "t"}, NewThread: true}); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "t"}, NewThread: true}))
 	return db
 }
 
@@ -58,14 +55,10 @@ func TestACommandIsOneRowHoweverItsHalvesArrive(t *testing.T) {
 	for _, r := range rows {
 		all += string(r.Body) + "\n"
 	}
-	if len(rows) != 404 {
-		t.Errorf("%d rows", len(rows))
-	}
+	webtest.Same(t, "rows", len(rows), 404)
 	for what, n := range map[string]int{`"command":"cmd both"`: 1, `"verdict":"warn"`: 1, `"verdict":"block"`: 1,
 		`"command":"raw"`: 1, `"command":"cmd alone"`: 1, `"command":"no call"`: 1, `"exit":3`: 402} {
-		if got := strings.Count(all, what); got != n {
-			t.Errorf("%s is there %d times, want %d", what, got, n)
-		}
+		webtest.Same(t, fmt.Sprintf("%s is there times", what), strings.Count(all, what), n)
 	}
 }
 
@@ -73,9 +66,7 @@ func TestACommandIsOneRowHoweverItsHalvesArrive(t *testing.T) {
 // and after the end.
 func TestAuditRowsThatCannotBeStoredAreCountedAndStopNobody(t *testing.T) {
 	db := auditStore(t)
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, db.Close())
 	var log strings.Builder // handlers write one after the other
 	trail := audit.New(db, slog.New(slog.NewTextHandler(&log, nil)))
 	for i := range 1000 {
@@ -86,10 +77,6 @@ func TestAuditRowsThatCannotBeStoredAreCountedAndStopNobody(t *testing.T) {
 	}
 	trail.Close()
 	trail.Judged(middleware.AuditRecord{Thread: "t", Path: "/etc"})
-	if trail.Lost() != 1001 {
-		t.Errorf("%d are counted", trail.Lost())
-	}
-	if n := strings.Count(log.String(), "audit rows lost"); n != 1 {
-		t.Errorf("said %d times", n)
-	}
+	webtest.Same(t, "are counted", trail.Lost(), 1001)
+	webtest.Same(t, "said … times", strings.Count(log.String(), "audit rows lost"), 1)
 }

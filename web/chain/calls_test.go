@@ -12,6 +12,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/sandbox"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // TestCallsOnOneFileKeepTheOrderOfTheAnswer, while calls on other files run beside them.
@@ -64,9 +65,7 @@ func TestTheFileOfALongOutputHasAllOfIt(t *testing.T) {
 	result := w.request(t, 1)
 	holds(t, "the result", result.lines(), "too long to show: 680016 bytes",
 		"[All 680016 bytes of the output are in /mnt/user-data/outputs/.tool-results/bash-", "in 40001 lines")
-	if n := strings.Count(result.lines(), "[All "); n != 1 {
-		t.Errorf("the note is there %d times", n)
-	}
+	webtest.Same(t, "the note is there … times", strings.Count(result.lines(), "[All "), 1)
 	_, at, _ := strings.Cut(result.lines(), "of the output are in /")
 	at, _, _ = strings.Cut(at, "]")
 	file := w.send(t, "GET", "/api/threads/t1/artifacts/"+at, "")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fawn/sandbox/changes"
+	"fawn/web/webtest"
 )
 
 // TestARunTellsItsChanges: the files a run wrote are known by themselves, with their lines, also
@@ -38,9 +39,7 @@ func TestARunTellsItsChanges(t *testing.T) {
 	get := func(run, query string) (a answer) {
 		t.Helper()
 		err := json.Unmarshal([]byte(w.send(t, "GET", "/api/threads/t1/runs/"+run+"/workspace-changes"+query, "")), &a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		return a
 	}
 	first := get(list[2].ID, "?include_diff=true")

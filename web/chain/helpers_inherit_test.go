@@ -3,7 +3,6 @@ package chain_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"mime/multipart"
 	"strings"
@@ -38,10 +37,7 @@ func (w *world) bodies(t *testing.T, prompt string) (list []map[string]any) {
 		if !strings.Contains(strings.SplitN(w.request(t, i).lines(), "assistant:", 2)[0], prompt) {
 			continue
 		}
-		var body map[string]any
-		if err := json.Unmarshal(r.Body, &body); err != nil {
-			t.Fatal(err)
-		}
+		body := webtest.Decode[map[string]any](t, string(r.Body))
 		list = append(list, body)
 	}
 	return list
@@ -79,9 +75,7 @@ func TestAHelperIsInTheZoneOfItsRun(t *testing.T) {
 	w.when("Date", sends("small job"), say("Good."))
 	w.when("small job", say("Done."))
 	zone, err := time.LoadLocation("Pacific/Kiritimati") // where it is another day than in Pago Pago at all times
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	today := func() string { return time.Now().In(zone).Format("<current_date>2006-01-02") }
 	before := today()
 	w.run(t, "Date it", `{"subagent_enabled":true,"timezone":"Pacific/Kiritimati"}`)
@@ -118,15 +112,11 @@ func TestAHelperHasNothingOfTheConversation(t *testing.T) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile("files", "colours.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	if _, err := part.Write([]byte("red")); err != nil {
 		t.Fatal(err)
 	}
-	if err := form.Close(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, form.Close())
 	w.send(t, "POST", "/api/threads/t1/uploads", body.String(), "Content-Type", form.FormDataContentType())
 	w.run(t, "Paint it", ultra)
 	webtest.Until(t, "the title", func() bool { return string(w.values(t)["title"]) == `"Red paint"` })
@@ -137,8 +127,6 @@ func TestAHelperHasNothingOfTheConversation(t *testing.T) {
 		holds(t, "the helper", w.asked(t, "small job")[0].lines(), "!"+words)
 	}
 	for _, job := range []string{"Name this conversation", "A user set a goal"} {
-		if n := len(w.asked(t, job)); n != 1 {
-			t.Errorf("%q was asked %d times", job, n)
-		}
+		webtest.Same(t, fmt.Sprintf("%q was asked … times", job), len(w.asked(t, job)), 1)
 	}
 }

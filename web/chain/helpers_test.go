@@ -41,10 +41,7 @@ func told(t *testing.T, stream string) (list []map[string]any) {
 		}
 		_, data, _ := strings.Cut(frame, "data: ")
 		data, _, _ = strings.Cut(data, "\n")
-		var ev map[string]any
-		if err := json.Unmarshal([]byte(data), &ev); err != nil {
-			t.Fatal(err)
-		}
+		ev := webtest.Decode[map[string]any](t, data)
 		if name, _ := ev["type"].(string); strings.HasPrefix(name, "task_") {
 			list = append(list, ev)
 		}
@@ -60,14 +57,10 @@ func (w *world) kids(t *testing.T) (list []store.Run) {
 		t.Fatal(err)
 	}
 	ids, err := w.db.ChildRuns(t.Context(), all[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	for _, id := range ids {
 		run, err := w.db.Run(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		list = append(list, run)
 	}
 	return list
@@ -80,9 +73,7 @@ func (w *world) tools(t *testing.T) (list []struct {
 	Kwargs  map[string]any `json:"additional_kwargs"`
 }) {
 	t.Helper()
-	if err := json.Unmarshal(w.values(t)["messages"], &list); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, json.Unmarshal(w.values(t)["messages"], &list))
 	kept := list[:0]
 	for _, m := range list {
 		if m.Type == "tool" {
@@ -136,9 +127,7 @@ func TestAHelperWorksAndReports(t *testing.T) {
 			t.Errorf("event %v", ev)
 		}
 	}
-	if got := strings.Join(names, " "); got != "task_started task_running task_running task_running task_completed" {
-		t.Errorf("events %s", got)
-	}
+	webtest.Same(t, "events", strings.Join(names, " "), "task_started task_running task_running task_running task_completed")
 	evs := told(t, stream)
 	usage := evs[len(evs)-1]["usage"].(map[string]any)
 	if evs[len(evs)-1]["result"] != "One is cheaper." || evs[0]["description"] != "Do job one" ||
@@ -218,9 +207,7 @@ func TestAHelperWhoseTimeIsOverLeavesWhatItHad(t *testing.T) {
 	w := open(t, helping, func(f *config.File, o *lead.Options) {
 		f.Subagents.Timeout = 90 * time.Second
 		o.After = func(d time.Duration, f func()) func() bool {
-			if d != 90*time.Second {
-				t.Errorf("the limit is %s", d)
-			}
+			webtest.Same(t, "the limit", d, 90*time.Second)
 			over <- f
 			return func() bool { return true }
 		}
@@ -274,17 +261,13 @@ func TestACancelEndsAllHelpers(t *testing.T) {
 	go func() { done <- w.run(t, "Send two", ultra) }()
 	webtest.Until(t, "the work of both", func() bool { return len(w.model.Requests()) == 3 })
 	list, err := w.db.Runs(t.Context(), "t1", "", 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	begin := time.Now()
 	w.send(t, "POST", "/api/threads/t1/runs/"+list[0].ID+"/cancel?wait=1", "")
 	t.Logf("the end of all was stored %s after the cancel", time.Since(begin).Round(time.Millisecond))
 	kids := w.kids(t) // as they are when the cancel has been answered
 	parent, err := w.db.Run(t.Context(), list[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	ends := strings.Count(fmt.Sprint(told(t, <-done)), "task_cancelled")
 	for _, kid := range kids {
 		if kid.Status != runs.Interrupted || kid.UpdatedAt.After(parent.UpdatedAt) {
@@ -329,17 +312,11 @@ func TestOneHelperIsStoppedAlone(t *testing.T) {
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
 		w.url+"/threads/t1/tasks/call_1-0_0/cancel", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	res.Body.Close()
-	if res.StatusCode != http.StatusNotFound {
-		t.Errorf("a helper that has ended is cancelled: %d", res.StatusCode)
-	}
+	webtest.Same(t, "a helper that has ended is cancelled", res.StatusCode, http.StatusNotFound)
 }
 
 // TestTwoHelpersCannotOverwriteEachOther: the second one's change of a file that the first has
@@ -364,13 +341,9 @@ func TestTwoHelpersCannotOverwriteEachOther(t *testing.T) {
 	open := func(gate string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, w.model.URL+"/script/gates/"+gate, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		res.Body.Close()
 	}
 	webtest.Until(t, "both have read", func() bool {

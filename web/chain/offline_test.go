@@ -9,6 +9,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
+	"fawn/web/webtest"
 )
 
 // TestWithoutAModelTheStagesCanBeSeen: the built-in model keeps a plan, asks which file is
@@ -46,9 +47,7 @@ func TestWithoutAModelTheStagesCanBeSeen(t *testing.T) {
 	messages := string(w.values(t)["messages"])
 	holds(t, "answer", messages[strings.LastIndex(messages, "Which file do you mean?"):], "report-2.md", "south.csv",
 		"!Distribution of north")
-	if title := string(w.values(t)["title"]); title != `"Please analyse my csv file"` {
-		t.Errorf("title %s", title)
-	}
+	webtest.Same(t, "title", string(w.values(t)["title"]), `"Please analyse my csv file"`)
 	holds(t, "suggestions",
 		w.send(t, "POST", "/api/threads/t1/suggestions", `{"messages":[{"role":"user","content":"make a report"}]}`),
 		"Show the distribution as a histogram.")
@@ -61,23 +60,18 @@ func TestWithoutAModelTheStagesCanBeSeen(t *testing.T) {
 	if r := w.last(t); r.Status != runs.Success {
 		t.Errorf("%+v", r)
 	}
-	if next := w.send(t, "GET", "/threads/t1/state", ""); strings.Contains(next, `"next":["__interrupt__"]`) {
-		t.Error("it asked although nobody answers")
-	}
+	webtest.Holds(t, "it asked although nobody answers", w.send(t, "GET", "/threads/t1/state", ""), `!"next":["__interrupt__"]`)
 }
 
 // asks fails the test unless the thread waits with a question of these words.
 func (w *world) asks(t *testing.T, words ...string) {
 	t.Helper()
-	var s struct {
+	s := webtest.Decode[struct {
 		Next   []string
 		Values struct {
 			Messages []struct{ Content any }
 		}
-	}
-	if err := json.Unmarshal([]byte(w.send(t, "GET", "/threads/t1/state", "")), &s); err != nil {
-		t.Fatal(err)
-	}
+	}](t, w.send(t, "GET", "/threads/t1/state", ""))
 	if len(s.Next) != 1 || s.Next[0] != "__interrupt__" {
 		t.Errorf("next %v", s.Next)
 	}
@@ -95,14 +89,11 @@ func TestWithoutAModelFilesAreSplitAmongHelpers(t *testing.T) {
 	stream := w.run(t, "Please analyse north.csv, south.csv, east.csv and west.csv",
 		`{"subagent_enabled":true,"is_plan_mode":true}`)
 	values := w.values(t)
-	var messages []struct {
+	messages := webtest.Decode[[]struct {
 		Type, Content string
 		ToolCalls     []struct{ Name string } `json:"tool_calls"`
 		Kwargs        map[string]any          `json:"additional_kwargs"`
-	}
-	if err := json.Unmarshal(values["messages"], &messages); err != nil {
-		t.Fatal(err)
-	}
+	}](t, string(values["messages"]))
 	var batches []string
 	for _, m := range messages {
 		sent := ""
@@ -117,9 +108,7 @@ func TestWithoutAModelFilesAreSplitAmongHelpers(t *testing.T) {
 		}
 	}
 	got := strings.Join(batches, ", ")
-	if got != "task task task write_todos, task write_todos, present_files write_todos, write_todos" {
-		t.Errorf("calls: %s", got)
-	}
+	webtest.Same(t, "calls", got, "task task task write_todos, task write_todos, present_files write_todos, write_todos")
 	answer := messages[len(messages)-1].Content
 	for _, name := range []string{"north", "south", "east", "west"} {
 		holds(t, "answer", answer, "## `"+name+".csv`", "`report-"+name+".md`")

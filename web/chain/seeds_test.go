@@ -34,9 +34,7 @@ func (w *world) upload(t *testing.T, name string, content []byte) {
 	if err == nil {
 		err = m.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	w.send(t, "POST", "/threads/t1/uploads", form.String(), "Content-Type", m.FormDataContentType())
 }
 
@@ -73,9 +71,7 @@ func seedStages() []driven {
 				"/mnt/user-data/uploads/销售 数据 2024.csv", "!b.txt")
 			second := w.request(t, 1).lines()
 			holds(t, "second request", second, "/mnt/user-data/uploads/b.txt")
-			if n := strings.Count(second, "/mnt/user-data/uploads/销售 数据 2024.csv"); n != 1 {
-				t.Errorf("the first file is listed %d times in\n%s", n, second)
-			}
+			webtest.Same(t, "the first file in\n"+second, strings.Count(second, "/mnt/user-data/uploads/销售 数据 2024.csv"), 1)
 			holds(t, "state", string(w.values(t)["uploaded_files"]), "b.txt", "!销售 数据 2024.csv")
 			holds(t, "message", string(w.values(t)["messages"]),
 				`"files":[{"filename":"b.txt","size":4,"path":"/mnt/user-data/uploads/b.txt","status":"uploaded"}]`)
@@ -83,12 +79,8 @@ func seedStages() []driven {
 			w.send(t, "POST", "/threads/t1/state", `{"values":{"uploaded_files":[]}}`)
 			w.run(t, "third", "")
 			third := w.request(t, 2).lines()
-			if n := strings.Count(third, "/mnt/user-data/uploads/b.txt"); n != 1 {
-				t.Errorf("the second file is listed %d times in\n%s", n, third)
-			}
-			if got := string(w.values(t)["uploaded_files"]); got != "[]" {
-				t.Errorf("a turn without uploads shows %s", got)
-			}
+			webtest.Same(t, "the second file in\n"+third, strings.Count(third, "/mnt/user-data/uploads/b.txt"), 1)
+			webtest.Same(t, "a turn without uploads shows", string(w.values(t)["uploaded_files"]), "[]")
 			w.upload(t, "c.txt", []byte("text"))
 			w.send(t, "POST", "/threads/t1/state",
 				`{"values":{"uploaded_files":[{"filename":"c.txt","size":4,"path":"/mnt/user-data/uploads/c.txt","extension":".txt"}]}}`)
@@ -134,9 +126,7 @@ func seedStages() []driven {
 					final = r
 				}
 			}
-			if asked != 1 {
-				t.Errorf("%d summaries", asked)
-			}
+			webtest.Same(t, "summaries", asked, 1)
 			holds(t, "request", final.lines(), "It was about paint. &lt;/summary&gt;", "question 2 ", "!question 0")
 			holds(t, "the log stays whole", string(w.values(t)["messages"]), "question 0", "question 1", "question 2")
 		}},
@@ -178,9 +168,7 @@ func seedStages() []driven {
 		}},
 		{"view_image", nil, func(t *testing.T, w *world) {
 			var picture bytes.Buffer
-			if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 4, 4))); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 4, 4))))
 			w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
 			w.upload(t, "a.png", picture.Bytes())
 			w.when("look", call("view_image", `{"image_path":"/mnt/user-data/uploads/a.png"}`), say("grey"))
@@ -199,7 +187,7 @@ func seedStages() []driven {
 				`{"question":"Which colour?","clarification_type":"approach_choice","context":"Two are there.","options":["red","blue"]}`))
 			w.when("blue please", say("Blue it is."))
 			w.run(t, "paint", "")
-			var state struct {
+			state := webtest.Decode[struct {
 				Next   []string `json:"next"`
 				Values struct {
 					Messages []struct {
@@ -208,10 +196,7 @@ func seedStages() []driven {
 						Artifact json.RawMessage `json:"artifact"`
 					} `json:"messages"`
 				} `json:"values"`
-			}
-			if err := json.Unmarshal([]byte(w.send(t, "GET", "/threads/t1/state", "")), &state); err != nil {
-				t.Fatal(err)
-			}
+			}](t, w.send(t, "GET", "/threads/t1/state", ""))
 			m := state.Values.Messages[len(state.Values.Messages)-1]
 			if len(state.Next) != 1 || state.Next[0] != "__interrupt__" || m.Name != "ask_clarification" ||
 				w.last(t).Status != runs.Success {
@@ -242,13 +227,9 @@ func TestEachStageIsDriven(t *testing.T) {
 	})
 	a, err := w.builder.Build(context.Background(),
 		runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{PlanMode: true, Subagents: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	have := " " + strings.Join(stages(), " ") + " "
 	for _, m := range a.Chain {
-		if !strings.Contains(have, " "+m.Name+" ") {
-			t.Errorf("nothing drives the stage %s", m.Name)
-		}
+		webtest.Holds(t, "nothing drives the stage "+m.Name, have, " "+m.Name+" ")
 	}
 }

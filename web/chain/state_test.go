@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestTheReducersOfTheSeeds passes the examples of the seeds through the API.
@@ -28,13 +30,9 @@ func TestTheReducersOfTheSeeds(t *testing.T) {
 			}
 			var got, want any
 			if raw := w.valuesAt(t, "/threads/t1/state?include=images")[c.field]; len(raw) > 0 {
-				if err := json.Unmarshal(raw, &got); err != nil {
-					t.Fatal(err)
-				}
+				webtest.OK(t, json.Unmarshal(raw, &got))
 			}
-			if err := json.Unmarshal([]byte(c.want), &want); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, json.Unmarshal([]byte(c.want), &want))
 			if m, ok := got.(map[string]any); ok && len(m) == 0 {
 				got = nil
 			}

@@ -16,6 +16,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
+	"fawn/web/webtest"
 )
 
 // limited stands before the scripted model: it answers these addresses, and refuses requests
@@ -25,9 +26,7 @@ func limited(t *testing.T, limit int, answers map[string]string) setup {
 		// A busy machine may need more than a run waits for.
 		o.After = func(_ time.Duration, f func()) func() bool { return time.AfterFunc(patience, f).Stop }
 		target, err := url.Parse(strings.TrimSuffix(f.Models[0].BaseURL, "/v1"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		model := httputil.NewSingleHostReverseProxy(target)
 		model.FlushInterval = -1
 		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -136,12 +135,8 @@ func TestARefusalTeachesTheWindow(t *testing.T) {
 			t.Errorf("the first answered request has %d tokens before its messages", n)
 		}
 	})
-	if v := string(w.values(t)["messages"]); !strings.Contains(v, "answer 0.") || strings.Contains(v, "longer than") {
-		t.Error(v)
-	}
-	if n := w.builder.WindowOf("main", ""); n != 2048 {
-		t.Errorf("the window is %d", n)
-	}
+	webtest.Holds(t, "the answer", string(w.values(t)["messages"]), "answer 0.", "!longer than")
+	webtest.Same(t, "the window", w.builder.WindowOf("main", ""), 2048)
 	if got := w.remark(t, lead.SmallKey); !strings.HasPrefix(got, "2048 ") {
 		t.Errorf("the run that learned it says %q", got)
 	}

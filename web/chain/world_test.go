@@ -81,9 +81,7 @@ func open(t *testing.T, change ...setup) *world {
 	}
 	dir := t.TempDir()
 	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	w.db = db
 	dirs := files.Dirs{Root: dir}
 	snapshot := config.Fixed(&config.Snapshot{File: file}).Current
@@ -183,9 +181,7 @@ func (w *world) send(t *testing.T, method, path, body string, headers ...string)
 func (w *world) run(t *testing.T, text, options string) string {
 	t.Helper()
 	quoted, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return w.runInput(t, `{"messages":[{"type":"human","content":`+string(quoted)+`}]}`, options)
 }
 
@@ -209,9 +205,7 @@ func (w *world) last(t *testing.T) (r struct {
 	if err := json.Unmarshal([]byte(w.send(t, "GET", "/threads/t1/runs", "")), &list); err != nil || len(list) == 0 {
 		t.Fatal(err, len(list))
 	}
-	if err := json.Unmarshal(list[0], &r); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, json.Unmarshal(list[0], &r))
 	return r
 }
 
@@ -223,12 +217,9 @@ func (w *world) values(t *testing.T) map[string]json.RawMessage {
 
 func (w *world) valuesAt(t *testing.T, path string) map[string]json.RawMessage {
 	t.Helper()
-	var s struct {
+	s := webtest.Decode[struct {
 		Values map[string]json.RawMessage `json:"values"`
-	}
-	if err := json.Unmarshal([]byte(w.send(t, "GET", path, "")), &s); err != nil {
-		t.Fatal(err)
-	}
+	}](t, w.send(t, "GET", path, ""))
 	return s.Values
 }
 
@@ -261,10 +252,7 @@ func (w *world) request(t *testing.T, n int) request {
 	if n >= len(all) {
 		t.Fatalf("the model got %d requests, not %d", len(all), n+1)
 	}
-	var r request
-	if err := json.Unmarshal(all[n].Body, &r); err != nil {
-		t.Fatal(err)
-	}
+	r := webtest.Decode[request](t, string(all[n].Body))
 	return r
 }
 

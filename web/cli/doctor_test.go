@@ -2,14 +2,15 @@ package cli_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"fawn/sandbox/ns"
 	"fawn/web"
 	"fawn/web/cli"
+	"fawn/web/webtest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,16 +28,12 @@ func TestDoctorSaysWhoMayUseTheServer(t *testing.T) {
 		{"0.0.0.0:0", "auth: {required: never}\n", "has the owner's rights"},
 	} {
 		conf := filepath.Join(t.TempDir(), "config.yaml")
-		if err := os.WriteFile(conf, []byte(c.conf), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(conf, []byte(c.conf), 0o600))
 		var out bytes.Buffer
 		_, err := cli.Doctor(t.Context(), web.Options{Addr: c.addr, Data: t.TempDir(), Config: conf, Out: &out})
 		if err != nil {
 			t.Error(err)
 		}
-		if !strings.Contains(out.String(), c.says) {
-			t.Errorf("%s with %q says no %q:\n%s", c.addr, c.conf, c.says, out.String())
-		}
+		webtest.Holds(t, fmt.Sprintf("%s with %q says no %q", c.addr, c.conf, c.says), out.String(), c.says)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"fawn/store/pgtest"
 	"fawn/web"
 	"fawn/web/cli"
+	"fawn/web/webtest"
 )
 
 // TestDoctorLooksAtPostgreSQL: whether it can be reached, what the user may, and who has the rows.
@@ -24,9 +25,7 @@ func TestDoctorLooksAtPostgreSQL(t *testing.T) {
 	}
 	says(doctor(url), "ok    postgresql", "may create the schema fawn", "no server has", "all references are intact")
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer db.Close()
 	says(doctor(url), "the schema fawn is fawn's", "has the database; its lease is for", "not checked")
 	says(doctor("postgres://fawn@127.0.0.1:1/none"), "FAIL  postgresql")
@@ -44,9 +43,7 @@ func TestDoctorKnowsPoolers(t *testing.T) {
 func doctorSays(t *testing.T, config string) string {
 	t.Helper()
 	conf := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(conf, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, os.WriteFile(conf, []byte(config), 0o600))
 	var out bytes.Buffer
 	_, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: &out,
 		Log: slog.New(slog.DiscardHandler)})
@@ -58,11 +55,7 @@ func doctorSays(t *testing.T, config string) string {
 
 func saysAll(t *testing.T, out string, all ...string) {
 	t.Helper()
-	for _, s := range all {
-		if !strings.Contains(out, s) {
-			t.Errorf("no %q in:\n%s", s, out)
-		}
-	}
+	webtest.Holds(t, "out", out, all...)
 }
 
 // TestDoctorComparesServers that share a database: all are to have the same configuration.
@@ -71,9 +64,7 @@ func TestDoctorComparesServers(t *testing.T) {
 	for _, sum := range []string{"one", "one", "two"} {
 		db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Cluster: true, Settings: sum,
 			Version: "1.0", Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		defer db.Close()
 	}
 	conf := "database: {url: " + url + "}\nfiles: {dir: " + shared + "}\ncluster: {enabled: true}\n"

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fawn/agent/community"
+	"fawn/web/webtest"
 )
 
 // webOf makes a fixed web of files.
@@ -20,14 +21,10 @@ func webOf(t *testing.T, files map[string]string) *Web {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := put(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, put(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)))
 	}
 	w, err := OpenWeb(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return w
 }
 
@@ -61,9 +58,7 @@ func TestSentences(t *testing.T) {
 		"Dr. Who came, e.g. at 5 p.m. today": "Dr. Who came, e.g. at 5 p.m. today",
 		"第一。第二！third":                        "第一。|第二！|third",
 	} {
-		if got := strings.Join(sentences(text), "|"); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		webtest.Same(t, text, strings.Join(sentences(text), "|"), want)
 	}
 }
 
@@ -192,9 +187,7 @@ func TestPagesOfThisMachineMayChange(t *testing.T) {
 	t.Parallel()
 	docs := t.TempDir()
 	now := func(text string) *Web {
-		if err := put(filepath.Join(docs, "README"), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, put(filepath.Join(docs, "README"), []byte(text)))
 		return webOf(t, map[string]string{"a.example/index.html": "<p>A", "web.yaml": "folders: {https://docs.example: " + docs + "}\n"})
 	}
 	a, b := now("one"), now("two")
@@ -237,9 +230,7 @@ func TestSampleCanBeAnswered(t *testing.T) {
 	}
 	withoutFolders(t, dir)
 	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	again, other := t.TempDir(), t.TempDir()
 	for seed, at := range map[uint64]string{1: again, 2: other} {
 		if _, err := WriteSample(at, seed); err != nil {
@@ -264,9 +255,7 @@ func TestSampleCanBeAnswered(t *testing.T) {
 	for at, want := range map[string]int{"https://www.hallam.example/": 200, "https://www.hallam.example/harbour.html": 301,
 		"https://www.brevik.example/council/2024-03-quay.html": 410, "https://www.hallam.example/none": 404} {
 		req, err := http.NewRequest(http.MethodGet, at, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		res, err := s.Web.RoundTrip(req)
 		if err != nil || res.StatusCode != want {
 			t.Errorf("%s: %v %v, want %d", at, res.StatusCode, err, want)
@@ -275,9 +264,7 @@ func TestSampleCanBeAnswered(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if at := s.Web.Resolve("http://ministry.varland.example/harbour-fees/"); at != "https://ministry.varland.example/fees/2024.html" {
-		t.Error(at)
-	}
+	webtest.Same(t, "http://ministry.varland.example/harbour-fees/", s.Web.Resolve("http://ministry.varland.example/harbour-fees/"), "https://ministry.varland.example/fees/2024.html")
 }
 
 func TestMistakesOfSuitesAreNamed(t *testing.T) {
@@ -290,12 +277,8 @@ func TestMistakesOfSuitesAreNamed(t *testing.T) {
 		"question: [":                                    "a.yaml",
 	} {
 		dir := t.TempDir()
-		if err := put(filepath.Join(dir, "questions", "a.yaml"), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if err := put(filepath.Join(dir, "web", "a.example", "index.html"), []byte("x")); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, put(filepath.Join(dir, "questions", "a.yaml"), []byte(text)))
+		webtest.OK(t, put(filepath.Join(dir, "web", "a.example", "index.html"), []byte("x")))
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}

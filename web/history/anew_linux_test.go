@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fawn/web/e2e/gate"
+	"fawn/web/webtest"
 )
 
 // TestAnEvictedServerBeginsAnew as the same process at the same address, soon after it goes on, while another goes on
@@ -39,9 +40,7 @@ func TestAnEvictedServerBeginsAnew(t *testing.T) {
 	s.signal(syscall.SIGCONT, 0)
 	c.wait("it is there again", func() bool { return rows() == 1 })
 	resp, err := http.Get(at + "/health") // which waits, if it must, and is not refused
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	resp.Body.Close()
 	took := time.Since(began)
 	t.Logf("it serves again after %v", took)

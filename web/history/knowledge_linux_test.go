@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fawn/web/e2e/gate"
+	"fawn/web/webtest"
 )
 
 // TestACollectionIsReadByTheServersThatLive: the one that reads a folder is killed again and again, or stands still until
@@ -24,18 +25,14 @@ func TestACollectionIsReadByTheServersThatLive(t *testing.T) {
 	const documents = 1500
 	for i := range documents {
 		text := fmt.Sprintf("# Sheet\n\nThe alpha%d is described here.\n", i)
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("d%04d.md", i)), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("d%04d.md", i)), []byte(text), 0o600))
 	}
 	c := newClusterWith(t, "notify", lease, fmt.Sprintf("knowledge: {folders: [%q]}\n", folder))
 	ask := func(base, method, path, body string, into any) {
 		t.Helper()
 		c.wait(method+" "+path, func() bool { // servers are killed meanwhile
 			req, err := http.NewRequest(method, base+path, strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, err)
 			req.Header.Set("Content-Type", "application/json")
 			res, err := http.DefaultClient.Do(req)
 			if err != nil {
@@ -87,9 +84,7 @@ func TestACollectionIsReadByTheServersThatLive(t *testing.T) {
 	})
 	time.Sleep(lease) // the one that stood still may go on
 	c.up()
-	if state != "ready" {
-		t.Errorf("the source is %s", state)
-	}
+	webtest.Same(t, "the source", state, "ready")
 	for what, got := range map[string]int64{
 		"documents": read(),
 		"passages":  count(`SELECT count(*) FROM passage WHERE thread LIKE 'project.knowledge-%'`),
@@ -98,9 +93,7 @@ func TestACollectionIsReadByTheServersThatLive(t *testing.T) {
 		"passages of documents": count(`SELECT count(DISTINCT p.id) FROM passage p JOIN knowledge_doc d ON p.file = d.id::text
 			WHERE p.thread LIKE 'project.knowledge-%'`),
 	} {
-		if got != documents {
-			t.Errorf("%d %s of %d", got, what, documents)
-		}
+		webtest.Same(t, fmt.Sprintf("%s of", what), got, documents)
 	}
 	for _, s := range c.servers {
 		for i := 0; i < documents; i += 149 {

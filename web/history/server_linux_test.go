@@ -22,6 +22,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/store/pgtest"
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // serverDir names the folder to a child, which is a server.
@@ -78,9 +79,7 @@ func startServer(t *testing.T, s *server, config, extensions string) *server {
 	err := errors.Join(os.MkdirAll(data, 0o700),
 		os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(config), 0o600),
 		os.WriteFile(filepath.Join(data, "extensions_config.json"), []byte(extensions), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	if s.log, err = os.Create(filepath.Join(s.dir, "log")); err != nil {
 		t.Fatal(err)
 	}

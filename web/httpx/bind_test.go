@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fawn/web/httpx"
+	"fawn/web/webtest"
 )
 
 type listOrOne []string
@@ -67,9 +68,7 @@ func TestBindReadsWhatClientsSend(t *testing.T) {
 				var b body
 				err := httpx.Bind(r, httpx.Limit{Bytes: 256, Key: "server.max_body_bytes"}, &b)
 				if c.status == 0 {
-					if err != nil {
-						t.Fatal(err)
-					}
+					webtest.OK(t, err)
 					continue
 				}
 				var d *httpx.Detail
@@ -78,14 +77,10 @@ func TestBindReadsWhatClientsSend(t *testing.T) {
 				}
 				text := d.Error()
 				if p, ok := d.Detail.([]httpx.Problem); ok {
-					if got := strings.Join(p[0].Loc, "."); got != c.loc {
-						t.Errorf("loc = %s, want %s", got, c.loc)
-					}
+					webtest.Same(t, "loc", strings.Join(p[0].Loc, "."), c.loc)
 					text = p[0].Msg
 				}
-				if !strings.Contains(text, c.want) {
-					t.Errorf("message = %s, want %s", text, c.want)
-				}
+				webtest.Holds(t, "message = , want "+c.want, text, c.want)
 			}
 		})
 	}
@@ -124,9 +119,7 @@ func TestQueryFlagsAndNumbers(t *testing.T) {
 		} else if q.Has("b") {
 			got = map[bool]string{true: "true", false: "false"}[v]
 		}
-		if got != want {
-			t.Errorf("%q = %s, want %s", query, got, want)
-		}
+		webtest.Same(t, query, got, want)
 	}
 	for query, want := range map[string]int{"": 10, "n=3": 3, "n=null": 10, "n=0": -1, "n=101": -1, "n=x": -1,
 		"n=1.5": -1} {
@@ -138,9 +131,7 @@ func TestQueryFlagsAndNumbers(t *testing.T) {
 				t.Errorf("%q: %v", query, err)
 			}
 		}
-		if got != want {
-			t.Errorf("%q = %d, want %d", query, got, want)
-		}
+		webtest.Same(t, query, got, want)
 	}
 }
 

@@ -4,15 +4,14 @@ import (
 	"testing"
 
 	"fawn/web/httpx"
+	"fawn/web/webtest"
 )
 
 func TestEventIDsOfEveryServer(t *testing.T) {
 	for in, want := range map[string]httpx.ID{"": {}, "-1": {}, "0": {}, "12": {Seq: 12}, "1795231741539-12": {Seq: 12},
 		"abc": {}, "a-b": {}, " 12 ": {Seq: 12}, "12.3": {Seq: 12, Part: 3}, "7-12.3": {Seq: 12, Part: 3}, "12.": {},
 		"12.x": {}, ".1": {}, "12.99999999999": {}, "99999999999999999999": {}} {
-		if got := httpx.ParseID(in); got != want {
-			t.Errorf("%q is %+v, want %+v", in, got, want)
-		}
+		webtest.Same(t, in, httpx.ParseID(in), want)
 	}
 }
 

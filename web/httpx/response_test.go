@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/web/httpx"
+	"fawn/web/webtest"
 )
 
 // TestBodiesAreCompressedAsTheClientTakesThem: and only where that saves a packet.
@@ -27,9 +28,7 @@ func TestBodiesAreCompressedAsTheClientTakesThem(t *testing.T) {
 			req := httptest.NewRequest("GET", "/", nil)
 			req.Header.Set("Accept-Encoding", c.accept)
 			rec := httptest.NewRecorder()
-			if err := httpx.Compressed(e.NewContext(req, rec), 200, "text/html", []byte(c.body)); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, httpx.Compressed(e.NewContext(req, rec), 200, "text/html", []byte(c.body)))
 			sent := rec.Body.Bytes()
 			var r io.Reader = bytes.NewReader(sent)
 			switch rec.Header().Get("Content-Encoding") {
@@ -37,9 +36,7 @@ func TestBodiesAreCompressedAsTheClientTakesThem(t *testing.T) {
 				r = brotli.NewReader(r)
 			case "gzip":
 				zr, err := gzip.NewReader(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				webtest.OK(t, err)
 				r = zr
 			}
 			got, err := io.ReadAll(r)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"fawn/web/httpx"
+	"fawn/web/webtest"
 )
 
 func TestFrameIsOneLineOfData(t *testing.T) {
@@ -20,10 +22,7 @@ func TestFrameIsOneLineOfData(t *testing.T) {
 	if want := "event: custom\ndata: {  \"a\": \"b\\n\"  }\nid: 7\n\n"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if got := string(httpx.AppendFrame([]byte("x"), "end", []byte("null"),
-		httpx.ID{})); got != "xevent: end\ndata: null\n\n" {
-		t.Errorf("without id: %q", got)
-	}
+	webtest.Same(t, "without id", string(httpx.AppendFrame([]byte("x"), "end", []byte("null"), httpx.ID{})), "xevent: end\ndata: null\n\n")
 }
 
 // serve runs one stream handler on a real server whose writes have a deadline.
@@ -42,9 +41,7 @@ func serve(t *testing.T, h func(s *httpx.Stream), beat time.Duration) *http.Resp
 	srv.Start()
 	t.Cleanup(srv.Close)
 	res, err := http.Get(srv.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(func() { res.Body.Close() })
 	return res
 }
@@ -54,9 +51,7 @@ func TestHeadersLeaveBeforeTheFirstEvent(t *testing.T) {
 	res := serve(t, func(s *httpx.Stream) { <-gate; s.Write([]byte("x"), true) }, time.Hour)
 	for k, want := range map[string]string{"Content-Type": "text/event-stream",
 		"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"} {
-		if got := res.Header.Get(k); got != want {
-			t.Errorf("%s = %q, want %q", k, got, want)
-		}
+		webtest.Same(t, k, res.Header.Get(k), want)
 	}
 	close(gate)
 	if b, err := io.ReadAll(res.Body); string(b) != "x" || err != nil {
@@ -85,17 +80,11 @@ func TestTheFirstHeartbeatHasItsTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			rec := httptest.NewRecorder()
 			s, err := httpx.NewStream(rec, time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Write([]byte("x"), true); err != nil {
-				t.Fatal(err)
-			}
+			webtest.OK(t, err)
+			webtest.OK(t, s.Write([]byte("x"), true))
 			time.Sleep(after)
 			s.Close()
-			if got := rec.Body.String(); got != want {
-				t.Errorf("after %v the stream has %q, want %q", after, got, want)
-			}
+			webtest.Same(t, fmt.Sprintf("after %v the stream has", after), rec.Body.String(), want)
 		})
 	}
 }
@@ -103,9 +92,7 @@ func TestTheFirstHeartbeatHasItsTime(t *testing.T) {
 func TestLimiterGivesPlacesBack(t *testing.T) {
 	var l httpx.Limiter
 	a, err := l.Acquire(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	_, err = l.Acquire(1)
 	if d := new(httpx.Detail); !errors.As(err, &d) || d.Status != http.StatusServiceUnavailable {
 		t.Errorf("over the limit: %v", err)

@@ -22,6 +22,7 @@ import (
 	"fawn/uploads"
 	"fawn/web/account"
 	"fawn/web/httpx"
+	"fawn/web/webtest"
 )
 
 func TestEveryKnownErrorHasItsStatus(t *testing.T) {
@@ -41,9 +42,7 @@ func TestEveryKnownErrorHasItsStatus(t *testing.T) {
 		{account.ErrEnded, 401}, {fmt.Errorf("%w: no route to 10.0.0.1", store.ErrAway), 503}, {store.ErrFenced, 503},
 	} {
 		status, detail := httpx.StatusOf(fmt.Errorf("do it: %w", c.err))
-		if status != c.want {
-			t.Errorf("%v = %d, want %d", c.err, status, c.want)
-		}
+		webtest.Same(t, c.err, status, c.want)
 		if (detail == nil) != (status == 500) {
 			t.Errorf("%v: detail = %v", c.err, detail)
 		}
@@ -136,9 +135,7 @@ func TestWhoeverLeavesIsNoError(t *testing.T) {
 	for path, want := range map[string]string{"/long": "", "/broken": "the disk broke"} {
 		log.Reset()
 		c, err := net.Dial("tcp", s.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
 			t.Fatal(err)
 		}
@@ -148,9 +145,7 @@ func TestWhoeverLeavesIsNoError(t *testing.T) {
 		if want != "" {
 			<-over // only then does it leave
 		}
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, c.Close())
 		if want == "" {
 			<-over
 		}
@@ -179,9 +174,7 @@ func TestAnAnswerThatFailsIsCutOff(t *testing.T) {
 		})
 		s := httptest.NewServer(e)
 		resp, err := http.Get(s.URL + "/broken")
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		if body, err := io.ReadAll(resp.Body); string(body) != "half" || !errors.Is(err, c.want) {
 			t.Errorf("%s: %q, %v", name, body, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"fawn/web/once"
+	"fawn/web/webtest"
 )
 
 // TestAClientThatLeavesWaitsForNoKey, and one that stays gets its turn.
@@ -14,9 +15,7 @@ func TestAClientThatLeavesWaitsForNoKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, key := once.New(nil, nil), keyOf(t, "k", "")
 		done, err := k.Turn(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		left, leave := context.WithCancelCause(t.Context())
 		gone := errors.New("gone")
 		said, stays := make(chan error, 1), make(chan error, 1)

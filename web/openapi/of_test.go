@@ -6,6 +6,7 @@ import (
 	"time"
 
 	o "fawn/web/openapi"
+	"fawn/web/webtest"
 )
 
 type inner struct {
@@ -41,13 +42,9 @@ func TestSchemasFollowStructs(t *testing.T) {
 		"less": {o.Of[inner](o.Without("count")...), o.Object(o.Req("kind", o.String()))},
 	} {
 		got, err := json.Marshal(c.got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		want, err := json.Marshal(c.want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		if string(got) != string(want) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	o "fawn/web/openapi"
+	"fawn/web/webtest"
 )
 
 // TestOperationsSayWhoMayAskAndHow reads what the document has beside paths and bodies.
@@ -15,10 +16,8 @@ func TestOperationsSayWhoMayAskAndHow(t *testing.T) {
 		Refusal: o.Ref("Other"), Header: []o.Param{{Name: "X-Name", Schema: o.String()}}}
 	public := o.Op{ID: "b", Method: "GET", Path: "/b", Tag: "T", Text: "x", Public: true}
 	b, err := o.Spec{Ops: []o.Op{op, public}}.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var doc struct {
+	webtest.OK(t, err)
+	doc := webtest.Decode[struct {
 		Paths map[string]map[string]struct {
 			Security   *[]any
 			Parameters []struct{ Name, In string }
@@ -27,10 +26,7 @@ func TestOperationsSayWhoMayAskAndHow(t *testing.T) {
 			} `json:"requestBody"`
 			Responses map[string]json.RawMessage
 		}
-	}
-	if err := json.Unmarshal(b, &doc); err != nil {
-		t.Fatal(err)
-	}
+	}](t, string(b))
 	got, open := doc.Paths["/a"]["post"], doc.Paths["/b"]["get"]
 	if got.Security != nil || open.Security == nil || len(*open.Security) != 0 {
 		t.Errorf("security: %v, %v", got.Security, open.Security)

@@ -3,12 +3,12 @@ package storage_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/storage"
+	"fawn/web/webtest"
 )
 
 // TestASharedFolderIsTheOneOfTheDatabase: an empty one is taken by the first server, the same one and a copy of it by
@@ -16,9 +16,7 @@ import (
 func TestASharedFolderIsTheOneOfTheDatabase(t *testing.T) {
 	data := t.TempDir()
 	db, err := store.Open(t.Context(), store.Config{Dir: data})
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer db.Close()
 	shared, other := t.TempDir(), t.TempDir()
 	prove := func(dir string) string {
@@ -28,33 +26,17 @@ func TestASharedFolderIsTheOneOfTheDatabase(t *testing.T) {
 		return ""
 	}
 	for range 2 {
-		if got := prove(shared); got != "" {
-			t.Errorf("the folder itself: %s", got)
-		}
+		webtest.Same(t, "the folder itself", prove(shared), "")
 	}
-	if got := prove(other); !strings.Contains(got, "is not the folder that has the files of this database") {
-		t.Errorf("another folder: %q", got)
-	}
+	webtest.Holds(t, "another folder", prove(other), "is not the folder that has the files of this database")
 	mark, err := os.ReadFile(filepath.Join(shared, ".fawn-files"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(other, ".fawn-files"), mark, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := prove(other); got != "" {
-		t.Errorf("a copy: %s", got)
-	}
+	webtest.OK(t, err)
+	webtest.OK(t, os.WriteFile(filepath.Join(other, ".fawn-files"), mark, 0o600))
+	webtest.Same(t, "a copy", prove(other), "")
 	if left, err := filepath.Glob(filepath.Join(shared, ".probe-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
-	if err := os.MkdirAll(filepath.Join(data, "threads", "t1"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if got := prove(shared); !strings.Contains(got, "move that folder into files.dir") {
-		t.Errorf("with files in the data folder: %q", got)
-	}
-	if got := prove(""); got != "" {
-		t.Errorf("without a shared folder: %s", got)
-	}
+	webtest.OK(t, os.MkdirAll(filepath.Join(data, "threads", "t1"), 0o700))
+	webtest.Holds(t, "with files in the data folder", prove(shared), "move that folder into files.dir")
+	webtest.Same(t, "without a shared folder", prove(""), "")
 }

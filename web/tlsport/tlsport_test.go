@@ -19,31 +19,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fawn/web/webtest"
 )
 
 // write makes a certificate for a name that vouches for itself, in two files.
 func write(t *testing.T, dir, name string) (cert, key string) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
 		DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &k.PublicKey, k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	raw, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	for file, block := range map[string]*pem.Block{
 		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	}
 	return cert, key
 }
@@ -54,45 +48,29 @@ func TestARenewedCertificateIsTaken(t *testing.T) {
 	cert, key := write(t, dir, "one.test")
 	var log strings.Builder
 	p := &pair{cert: cert, key: key, log: slog.New(slog.NewTextHandler(&log, nil))}
-	if err := p.load(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, p.load())
 	name := func() string {
 		c, err := p.certificate(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		webtest.OK(t, err)
 		return c.Leaf.Subject.CommonName
 	}
 	if got := name(); got != "one.test" {
 		t.Fatal(got)
 	}
 	write(t, dir, "two.longer.test")
-	if got := name(); got != "two.longer.test" {
-		t.Errorf("%s after the renewal", got)
-	}
-	if err := os.WriteFile(cert, []byte("half a certif"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := name(); got != "two.longer.test" {
-		t.Errorf("%s after a broken renewal", got)
-	}
-	if !strings.Contains(log.String(), "renewed certificate invalid") {
-		t.Errorf("the log does not tell of it:\n%s", log.String())
-	}
+	webtest.Same(t, "after the renewal", name(), "two.longer.test")
+	webtest.OK(t, os.WriteFile(cert, []byte("half a certif"), 0o600))
+	webtest.Same(t, "after a broken renewal", name(), "two.longer.test")
+	webtest.Holds(t, "the log does not tell of it", log.String(), "renewed certificate invalid")
 }
 
 func listen(t *testing.T, patience time.Duration) net.Listener {
 	t.Helper()
 	cert, key := write(t, t.TempDir(), "fawn.test")
 	c, err := Files(cert, key, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	s := Listen(l, c, patience)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
@@ -105,9 +83,7 @@ func listen(t *testing.T, patience time.Duration) net.Listener {
 func dial(t *testing.T, l net.Listener) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -125,13 +101,9 @@ func TestSilentClientsKeepNobodyWaiting(t *testing.T) {
 		said <- err
 	}()
 	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer c.Close()
-	if err := <-said; err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, <-said)
 	got := make([]byte, 3)
 	if _, err := io.ReadFull(c, got); err != nil || string(got) != "GET" {
 		t.Errorf("%q, %v", got, err)
@@ -193,9 +165,7 @@ func TestAClientIsItsNetwork(t *testing.T) {
 	for addr, want := range map[string]string{"192.0.2.7:1": "192.0.2.7/32", "[::ffff:192.0.2.7]:1": "192.0.2.7/32",
 		"[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::/64", "[fe80::1%eth0]:1": "fe80::/64"} {
 		a := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))
-		if got := owner(a).String(); got != want {
-			t.Errorf("%s: %s", addr, got)
-		}
+		webtest.Same(t, addr, owner(a).String(), want)
 	}
 }
 
@@ -208,9 +178,7 @@ func TestClosingEndsThoseThatWait(t *testing.T) {
 		_, err := l.Accept()
 		ended <- err
 	}()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, l.Close())
 	if err := <-ended; err == nil {
 		t.Error("a connection out of a closed listener")
 	}
@@ -226,21 +194,13 @@ func TestTLSIsHandedOutAsSuch(t *testing.T) {
 	shaken := make(chan error, 1)
 	go func() { shaken <- client.Handshake() }()
 	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer c.Close()
 	server, ok := c.(*tls.Conn)
 	if !ok {
 		t.Fatalf("%T", c)
 	}
-	if err := server.Handshake(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-shaken; err != nil {
-		t.Fatal(err)
-	}
-	if got := client.ConnectionState().NegotiatedProtocol; got != "h2" {
-		t.Errorf("they speak %q", got)
-	}
+	webtest.OK(t, server.Handshake())
+	webtest.OK(t, <-shaken)
+	webtest.Same(t, "they speak", client.ConnectionState().NegotiatedProtocol, "h2")
 }

@@ -156,6 +156,20 @@ func UntilSeen(t testing.TB, done func() bool, see func() string) {
 	}
 }
 
+// Each calls a function with each value of a list, eight at a time, and returns when all calls have.
+func Each[T any](list []T, do func(T)) {
+	var all sync.WaitGroup
+	places := make(chan struct{}, 8)
+	for _, one := range list {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			do(one)
+		})
+	}
+	all.Wait()
+}
+
 // OK ends the test if there is an error; what says of what.
 func OK(t testing.TB, err error, what ...any) {
 	t.Helper()

@@ -2,6 +2,7 @@ package sso_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"fawn/sandbox/netguard"
 	"fawn/web/account/sso"
 	"fawn/web/account/sso/ssotest"
+	"fawn/web/webtest"
 )
 
 const redirect = "https://fawn.example/api/v1/auth/callback/corp"
@@ -18,9 +20,7 @@ const redirect = "https://fawn.example/api/v1/auth/callback/corp"
 func serve(t *testing.T, claims map[string]any) *ssotest.Service {
 	t.Helper()
 	s, err := ssotest.New(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -39,14 +39,10 @@ func visit(t *testing.T, address string) url.Values {
 	t.Helper()
 	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := c.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	defer resp.Body.Close()
 	back, err := resp.Location()
-	if err != nil {
-		t.Fatalf("%d: %v", resp.StatusCode, err)
-	}
+	webtest.OK(t, err, fmt.Sprintf("%d", resp.StatusCode))
 	if got := back.Scheme + "://" + back.Host + back.Path; got != redirect {
 		t.Fatalf("sent back to %s", got)
 	}
@@ -58,9 +54,7 @@ func pass(t *testing.T, c *sso.Client, p sso.Provider) (sso.Identity, error) {
 	t.Helper()
 	pending := sso.Pending{Redirect: redirect}
 	address, err := c.Begin(t.Context(), p, &pending)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	return c.Finish(t.Context(), p, pending, visit(t, address))
 }
 
@@ -143,9 +137,7 @@ func TestOnlyTheBrowserThatBeganCanFinish(t *testing.T) {
 	c, p := sso.New(&netguard.Guard{}), provider(s)
 	mine, theirs := sso.Pending{Redirect: redirect}, sso.Pending{Redirect: redirect}
 	address, err := c.Begin(t.Context(), p, &mine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webtest.OK(t, err)
 	if _, err := c.Begin(t.Context(), p, &theirs); err != nil {
 		t.Fatal(err)
 	}
