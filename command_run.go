@@ -67,6 +67,10 @@ func runCommand(c *invocation) func() error {
 	c.StringVar(&task.Model, "model", "", "`NAME` of the model (default: the server's)")
 	modeFlag(c, &task.Mode)
 	c.StringVar(&task.Agent, "agent", "", "`NAME` of a custom agent")
+	c.Func("knowledge", "`NAME` or id of a collection of documents to search; can be given several times", func(name string) error {
+		task.Knowledge = append(task.Knowledge, name)
+		return nil
+	})
 	c.StringVar(&task.Project, "project", "", "`NAME` or id of the project that the new chat is made in")
 	c.StringVar(&task.Thread, "thread", "", "`ID` of a chat to go on with (default: a new one)")
 	c.StringVar(&task.Out, "out", "", "`DIR` to copy the files of the answer to")

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // collectedJSON is the object of fawn knowledge add and refresh.
@@ -192,5 +195,35 @@ func TestKnowledgeOfARunningServer(t *testing.T) {
 	}
 	if page := call[any](t, s, "GET", "/api/knowledge", ""); !strings.Contains(fmt.Sprint(page), "Web") {
 		t.Errorf("the server has %v", page)
+	}
+}
+
+// TestRunSearchesTheCollectionsItNames: by name, and a wrong one is told before a chat is made.
+func TestRunSearchesTheCollectionsItNames(t *testing.T) {
+	t.Parallel()
+	model := scriptmodel.Start(t)
+	data, conf := t.TempDir(), file(t, "config.yaml", webtest.Model(model)+"\n")
+	do := func(args ...string) result {
+		t.Helper()
+		return finished(t, program(t, nil, append(args, "--data", data, "--config", conf)...))
+	}
+	if r := do("knowledge", "add", "Hand book", file(t, "guide.md", "A lunch may cost 30 francs.")); r.code != exitOK {
+		t.Fatalf("add: %+v", r)
+	}
+	task := script(t, calls("search_documents", map[string]any{"query": "lunch"}), says("See the guide."))
+	if r := do("run", task, "--knowledge", "none"); r.code != exitUsage || !strings.Contains(r.stderr, `no collection "none"; there are: Hand book`) {
+		t.Errorf("a wrong name: %+v", r)
+	}
+	model.Forget()
+	r := do("run", task, "--knowledge", "hand book", "--json")
+	if r.code != exitOK || object(t, r).Answer != "See the guide." {
+		t.Fatalf("%+v", r)
+	}
+	found := false
+	for _, sent := range model.Requests() {
+		found = found || strings.Contains(string(sent.Body), "30 francs")
+	}
+	if !found {
+		t.Error("the collection isn't searched")
 	}
 }

@@ -438,3 +438,30 @@ func TestAgentsAreTheUsersOfTheirTokens(t *testing.T) {
 		a.want(t, headers, http.StatusUnauthorized)
 	}
 }
+
+// TestAnAgentNamesCollections that a task searches; a wrong name is an error of the call.
+func TestAnAgentNamesCollections(t *testing.T) {
+	t.Parallel()
+	model := scriptmodel.Start(t)
+	s := start(t, webtest.Model(model))
+	by := &browser{s, nil}
+	know(t, by, newCollection(t, by, "Handbook"), "meals.md", "A lunch may cost 30 francs.")
+	o := s.outside(t)
+	ask := map[string]any{"message": script(`{"tool_calls":[{"name":"search_documents","args":{"query":"lunch"}}]},{"text":"See it."}`)}
+	ask["knowledge"] = []string{"none"}
+	if _, text, failed := use[toolTask](t, o, "ask", ask); !failed || !strings.Contains(text, `no collection`) {
+		t.Errorf("a wrong name: %q", text)
+	}
+	ask["knowledge"] = []string{"handbook"}
+	model.Forget()
+	if done, text, failed := use[toolTask](t, o, "ask", ask); failed || done.Status != "completed" {
+		t.Fatalf("%+v %q", done, text)
+	}
+	found := false
+	for _, sent := range model.Requests() {
+		found = found || strings.Contains(string(sent.Body), "30 francs")
+	}
+	if !found {
+		t.Error("the collection isn't searched")
+	}
+}

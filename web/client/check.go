@@ -30,11 +30,19 @@ func Address(text string) (string, error) {
 	return text, nil
 }
 
-// check finds out before anything begins whether the server has the model and the agent that a task names. No other
-// model answers in its place.
+// check finds out before anything begins whether the server has the model, the collections and the agent that a task names.
+// No other model answers in its place.
 func (s Server) check(ctx context.Context, t Task) error {
-	if err := s.checkModel(ctx, t); err != nil || t.Agent == "" {
+	if err := s.checkModel(ctx, t); err != nil {
 		return err
+	}
+	for _, name := range t.Knowledge {
+		if _, err := s.Collection(ctx, name); err != nil {
+			return unlessRefused(err)
+		}
+	}
+	if t.Agent == "" {
+		return nil
 	}
 	var agents struct {
 		Agents []struct {

@@ -17,7 +17,10 @@ type Task struct {
 	Agent   string   // custom agent, "" for none
 	Project string   // name or id of the project of a new chat, "" for none
 	Thread  string   // chat to continue, "" for a new one
-	Out     string   // target folder for files of the answer, "" for none
+
+	Knowledge []string // names or ids of collections of documents that the run also searches
+
+	Out     string // target folder for files of the answer, "" for none
 	Timeout time.Duration
 	// Watch is called with all events of the run and its helpers, from one goroutine. Nil watches nothing.
 	Watch func(event string, data []byte)

@@ -158,6 +158,9 @@ func body(t Task, files []Uploaded) map[string]any {
 			options[k] = v
 		}
 	}
+	if len(t.Knowledge) > 0 {
+		options["knowledge"] = t.Knowledge
+	}
 	m := map[string]any{"type": "human", "content": t.Text}
 	if len(files) > 0 {
 		list := make([]map[string]any, len(files))

@@ -30,7 +30,10 @@ type beginning struct {
 	Agent   string  `json:"agent,omitempty" jsonschema:"name of a custom agent"`
 	Mode    string  `json:"mode,omitempty"`
 	Model   string  `json:"model,omitempty" jsonschema:"name of a configured model; the usual one without it"`
-	Wait    *int    `json:"wait_seconds,omitempty" jsonschema:"how long to wait, 0 to 3600; 50 without it"`
+
+	Knowledge []string `json:"knowledge,omitempty" jsonschema:"names or ids of collections of documents to search"`
+
+	Wait *int `json:"wait_seconds,omitempty" jsonschema:"how long to wait, 0 to 3600; 50 without it"`
 }
 
 // given is a file of a client.
@@ -132,11 +135,14 @@ func (s *Server) begin(ctx context.Context, in beginning) (r runRow, err error) 
 			body["command"] = map[string]any{"resume": in.Message}
 		}
 	}
-	options := map[string]string{}
+	options := map[string]any{}
 	for name, value := range map[string]string{"mode": in.Mode, "model_name": in.Model, "agent_name": in.Agent} {
 		if value != "" {
 			options[name] = value
 		}
+	}
+	if len(in.Knowledge) > 0 {
+		options["knowledge"] = in.Knowledge
 	}
 	body["context"] = options
 	if body["command"] == nil {
