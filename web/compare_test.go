@@ -36,10 +36,24 @@ func TestModelsAnswerSideBySide(t *testing.T) {
 			t.Fatalf("%+v", made)
 		}
 		for _, side := range made.Sides {
-			answers := map[bool]int{true: 2, false: 1}[thread != ""] // a branch has that of its thread, too
+			type shown struct {
+				Values struct {
+					Title    string
+					Messages []struct{ Type string }
+				}
+			}
+			var state shown
 			webtest.UntilSeen(t, func() bool {
-				return strings.Count(s.send(t, "GET", "/threads/"+side.Thread+"/state", "").body, `"type":"ai"`) == answers
+				state = decodeAs[shown](t, s.send(t, "GET", "/threads/"+side.Thread+"/state", "").body)
+				n := len(state.Values.Messages)
+				return n > 0 && n%2 == 0 && state.Values.Messages[n-1].Type == "ai"
 			}, s.log.String)
+			if want := map[bool]int{true: 4, false: 2}[thread != ""]; len(state.Values.Messages) != want {
+				t.Errorf("%s has %d messages, want %d", side.Model, len(state.Values.Messages), want)
+			}
+			if !strings.HasSuffix(state.Values.Title, " ("+side.Model+")") || !strings.HasPrefix(state.Values.Title, "echo ") {
+				t.Errorf("the chat with the answer of %s is called %q", side.Model, state.Values.Title)
+			}
 			run := decodeAs[[]struct {
 				Kwargs struct{ Context map[string]any }
 			}](t, s.send(t, "GET", "/threads/"+side.Thread+"/runs", "").body)
@@ -79,6 +93,11 @@ func TestPagesCompareModels(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(shown, `src="/ui/threads/`)
 	thread, _, _ := strings.Cut(rest, "/")
+	for _, model := range []string{"script", "other"} {
+		webtest.UntilSeen(t, func() bool {
+			return strings.Contains(s.send(t, "GET", "/workspace/chats", "", "Accept", "text/html").body, "hello ("+model+")")
+		}, s.log.String)
+	}
 	column := s.send(t, "GET", "/ui/threads/"+thread+"/column", "", "Accept", "text/html")
 	if csp := column.header.Get("Content-Security-Policy"); !strings.Contains(csp, "frame-ancestors 'self'") || strings.Contains(column.body, `id="compose"`) {
 		t.Errorf("the column: %d %s", column.status, csp)

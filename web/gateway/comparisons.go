@@ -1,10 +1,13 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -49,6 +52,9 @@ func comparisonOf(c store.Comparison) comparisonJSON {
 	return out
 }
 
+// titleBytes limits what the title of a branch takes of the message.
+const titleBytes = 80
+
 // compareBody is the body of compare.
 type compareBody struct {
 	Thread  string   `json:"thread_id"`
@@ -81,18 +87,20 @@ func (g *Gateway) compare(c echo.Context) error {
 			return httpx.Invalid("body", "models", "there is no usable model %q", route.Cut(name, 80))
 		}
 	}
-	out, err := g.Copier.Compare(ctx, g.Runs, owner, b.Thread, b.Models, func(model string) string {
+	input, err := agent.Encode(map[string]any{"messages": []any{map[string]any{"type": "human",
+		"id": uuid.Must(uuid.NewV7()).String(), "content": b.Message}}})
+	if err != nil {
+		return err
+	}
+	title = cmp.Or(title, strings.Join(strings.Fields(route.Cut(b.Message, titleBytes)), " "))
+	out, err := g.Copier.Compare(ctx, g.Runs, owner, b.Thread, b.Models, input, func(model string) string {
 		if title == "" {
 			return ""
 		}
 		return title + " (" + model + ")"
-	}, func(ctx context.Context, thread, model string) error {
-		req := runs.Request{Thread: thread, Owner: owner, Origin: "api", Multitask: "reject", OnDisconnect: "continue"}
+	}, func(ctx context.Context, thread, model string, input json.RawMessage) error {
+		req := runs.Request{Thread: thread, Owner: owner, Origin: "api", Multitask: "reject", OnDisconnect: "continue", Input: input}
 		var err error
-		if req.Input, err = agent.Encode(map[string]any{"messages": []any{map[string]any{"type": "human",
-			"id": uuid.Must(uuid.NewV7()).String(), "content": b.Message}}}); err != nil {
-			return err
-		}
 		if req.Context, err = agent.Encode(map[string]any{"model_name": model}); err != nil {
 			return err
 		}

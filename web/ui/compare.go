@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -84,13 +85,14 @@ func (u *UI) startComparison(c echo.Context, id string, own *store.Thread, text 
 		return store.Comparison{}, err
 	}
 	named := func(model string) string {
-		if title == "" {
+		name := views.Unmarked(cmp.Or(title, page.FirstWords(text)))
+		if name == "" {
 			return ""
 		}
-		return page.Head(views.Unmarked(title)+" ("+u.modelLabel(model)+")", page.MaxTitle)
+		return page.Head(name+" ("+u.modelLabel(model)+")", page.MaxTitle)
 	}
-	made, err := u.Copier.Compare(ctx, u.Runs, principal.Owner(ctx), id, models, named,
-		func(_ context.Context, thread, model string) error {
+	made, err := u.Copier.Compare(ctx, u.Runs, principal.Owner(ctx), id, models, input, named,
+		func(_ context.Context, thread, model string, input json.RawMessage) error {
 			one := url.Values{"model": {model}}
 			for _, key := range []string{"mode", "effort", "agent", "project", "memory", "memory-shown", "knowledge", "knowledge-shown"} {
 				if form.Has(key) {
