@@ -341,6 +341,17 @@ func (db *DB) WishBoxAway(ctx context.Context, thread string) error {
 	return err
 }
 
+// EndBoxes asks the servers with the sandboxes of threads to end these, whatever runs there.
+func (db *DB) EndBoxes(ctx context.Context, threads []string) error {
+	for _, thread := range threads {
+		if err := db.cluster().EndBox(ctx, thread); err != nil {
+			return err
+		}
+	}
+	db.BarBoxes(threads)
+	return nil
+}
+
 // BarBoxes asks servers to end the sandboxes of a disabled user.
 func (db *DB) BarBoxes(threads []string) {
 	if len(threads) > 0 {
@@ -348,10 +359,10 @@ func (db *DB) BarBoxes(threads []string) {
 	}
 }
 
-// UnwantedBoxes returns threads whose sandboxes on this server should end: another server requested it, or their user
-// is disabled and has no runs.
+// UnwantedBoxes returns threads whose sandboxes on this server should end: another server or a command requested it, or
+// their user is disabled and has no runs.
 func (db *DB) UnwantedBoxes(ctx context.Context) (threads []string, err error) {
-	err = db.each(ctx, `SELECT id FROM thread WHERE box = ? AND (box_wish > 0 AND EXISTS (SELECT 1 FROM run
+	err = db.each(ctx, `SELECT id FROM thread WHERE box = ? AND (box_wish < 0 OR box_wish > 0 AND EXISTS (SELECT 1 FROM run
 			WHERE run.thread = thread.id AND run.front = 1 AND run.node = thread.box_wish)
 		OR EXISTS (SELECT 1 FROM "user" u WHERE u.id = thread.owner AND u.disabled <> 0)
 			AND NOT EXISTS (SELECT 1 FROM run WHERE run.thread = thread.id AND run.front = 1))`, []any{db.w.node},

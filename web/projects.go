@@ -30,7 +30,7 @@ func (t *tools) endSandboxes(ctx context.Context, threads []string) error {
 		_, err := t.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "its project changed")
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, t.places.Clear(ctx, threads))...)
+	return errors.Join(append(errs, t.places.End(ctx, threads))...)
 }
 
 // projectOf returns the project of a thread for its agent, nil for none.

@@ -14,6 +14,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/memory"
 	"fawn/sandbox"
+	"fawn/sandbox/affinity"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/hostrules"
@@ -28,6 +29,8 @@ type userData struct {
 
 	projects  *projects.Service
 	knowledge *knowledge.Service
+
+	places *affinity.Places // where servers of the database have sandboxes; nil for one that works alone
 }
 
 // offlineUserData opens the data of users in a folder that no server uses. The caller calls done.
@@ -41,7 +44,8 @@ func offlineUserData(dirs files.Dirs, db *store.DB, log *slog.Logger) (b userDat
 	b = userData{db: db, agents: agents,
 		memory: memory.New(memory.Config{DB: db, Rules: func() memory.Rules { return memory.Rules{} }}),
 		runs:   runs.New(runs.Config{DB: db, Remove: func(thread string) error { return t.forgetThread(d, thread) }, Offline: true, Log: log})}
-	b.projects = projects.New(projects.Config{DB: db, Runs: b.runs, Dirs: dirs, Log: log})
+	b.places = affinity.New(affinity.Config{DB: db, Dirs: dirs, Log: log})
+	b.projects = projects.New(projects.Config{DB: db, Runs: b.runs, Dirs: dirs, Ended: b.places.End, Log: log})
 	b.knowledge = knowledge.New(knowledge.Config{DB: db, Runs: b.runs, Dirs: dirs, Log: log})
 	return b, func() error {
 		b.runs.Close()
@@ -65,6 +69,13 @@ func (b userData) remove(ctx context.Context, user string) error {
 		return err
 	}
 	return errors.Join(b.agents.Remove(user), b.db.RemoveOwned(ctx, user))
+}
+
+// stop ends all of a user's activities on the servers of the database, for a command.
+func (b userData) stop(ctx context.Context, user string) error {
+	err := b.runs.CancelOwned(ctx, user)
+	threads, failed := b.db.ThreadsOf(ctx, user)
+	return errors.Join(err, failed, b.places.Clear(ctx, threads))
 }
 
 // stopOwned ends all of a user's activities on all servers of the database: runs, including waiting ones, and the

@@ -67,7 +67,10 @@ func Users(ctx context.Context, o Options, job UserJob) error {
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	s.RemoveOwned = b.remove
+	s.RemoveOwned, s.Rerole = b.remove, b.projects.Rerole
+	if db.Clustered() { // otherwise nothing runs
+		s.StopOwned = b.stop
+	}
 	return errors.Join(runUserJob(ctx, s, b, "http://ADDRESS-OF-THE-SERVER", o.Out, job), done(), db.Close())
 }
 

@@ -72,6 +72,18 @@ func (p *Places) fetch(ctx context.Context, thread string) (lost string, err err
 // Clear makes other servers end the sandboxes of a disabled user's threads once nothing runs for them, and waits for
 // that. Its error lists those that haven't ended in time; their servers keep trying.
 func (p *Places) Clear(ctx context.Context, threads []string) error {
+	return p.clear(ctx, threads, func(_ context.Context, left []string) error {
+		p.db.BarBoxes(left)
+		return nil
+	})
+}
+
+// End makes other servers end the sandboxes of threads, whatever runs there, and waits for that. Its error is as Clear's.
+func (p *Places) End(ctx context.Context, threads []string) error {
+	return p.clear(ctx, threads, func(ctx context.Context, left []string) error { return p.db.EndBoxes(ctx, left) })
+}
+
+func (p *Places) clear(ctx context.Context, threads []string, ask func(ctx context.Context, left []string) error) error {
 	if p == nil {
 		return nil
 	}
@@ -83,9 +95,11 @@ func (p *Places) Clear(ctx context.Context, threads []string) error {
 			at[thread], left = box, append(left, thread)
 		}
 	}
-	p.db.BarBoxes(left)
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.cfg.Patience, patience))
 	defer cancel()
+	if failed := ask(ctx, left); failed != nil {
+		return errors.Join(err, failed)
+	}
 	for _, thread := range left {
 		ended, failed := p.watch(ctx, thread, at[thread], func(context.Context) bool { return true })
 		if err = errors.Join(err, failed); !ended {

@@ -131,6 +131,12 @@ func (c *Cluster) WishBoxAway(ctx context.Context, thread string) error {
 	return err
 }
 
+// EndBox records that another server is to end a thread's sandbox, whatever runs there.
+func (c *Cluster) EndBox(ctx context.Context, thread string) error {
+	_, err := c.changeBox(ctx, `UPDATE thread SET box_wish = -1 WHERE id = $2 AND box > 0 AND box <> $1 RETURNING 1`, thread)
+	return err
+}
+
 func (c *Cluster) changeBox(ctx context.Context, query, thread string) (found bool, err error) {
 	err = c.beside(ctx, nil, briefLocks, query, []any{c.e.Lease.id, thread}, func(pgx.Rows) error {
 		found = true
