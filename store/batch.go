@@ -33,6 +33,7 @@ type Batch struct {
 type ThreadPatch struct {
 	Status, Title, Head *string
 	From                *string         // the head that is changed, else ErrConflict
+	TitleWas            *string         // unless nil, Title only replaces this one
 	Metadata, Config    json.RawMessage // replace as a whole
 	Merge               json.RawMessage // members merged into the stored metadata at commit
 	MergeNew            json.RawMessage // members added if the metadata has none of that name

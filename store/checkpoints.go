@@ -157,6 +157,7 @@ func (db *DB) Checkpoints(ctx context.Context, thread, ns string, before string,
 // Standing is the position after which a thread's next rows are added.
 type Standing struct {
 	Head   string
+	Title  string
 	Top    int64            // greatest message number the thread ever gave, 0 when none
 	Fields map[string]int64 // greatest version of each field, never nil
 	Next   int64            // number of the next event; 0 if only [DB.LastSeq] can tell
@@ -168,8 +169,8 @@ func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	last, _, all := db.w.Known(thread, !db.Shared())
 	var fields []byte
 	var folded int64
-	err := db.queryRow(db.brief(ctx), `SELECT head, `+standingColumns+` FROM thread t WHERE id = ?`, []any{thread},
-		&s.Head, &s.Top, &folded, &fields)
+	err := db.queryRow(db.brief(ctx), `SELECT head, title, `+standingColumns+` FROM thread t WHERE id = ?`, []any{thread},
+		&s.Head, &s.Title, &s.Top, &folded, &fields)
 	if failed := s.take(fields, last, folded, all); err == nil {
 		err = failed
 	}

@@ -41,6 +41,16 @@ type keptTitle struct {
 	Title string `json:"title"`
 }
 
+func (k keptTitles) Shown(ctx context.Context, thread string) string {
+	ctx, cancel := context.WithTimeout(ctx, titleTime)
+	defer cancel()
+	t, err := k.db.Thread(ctx, thread)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		k.log.Warn("couldn't read the title of a thread", "thread", thread, "err", err)
+	}
+	return t.Title
+}
+
 func (k keptTitles) Kept(ctx context.Context, thread, run string) string {
 	ctx, cancel := context.WithTimeout(ctx, titleTime)
 	defer cancel()

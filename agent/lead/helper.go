@@ -130,6 +130,7 @@ func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRul
 	rules := middleware.TitleRules{TitleOptions: c, Late: b.lateTitle, Go: b.withBill,
 		Ask: b.helper(snap, sideModel(snap, c.ModelName, e.model), e.model, e.job("title"))}
 	if b.found != nil {
+		rules.Shown = func(ctx context.Context) string { return b.found.Shown(ctx, e.thread) }
 		rules.Kept = func(ctx context.Context) string { return b.found.Kept(ctx, e.thread, e.run) }
 		rules.Keep = func(ctx context.Context, title string) { b.found.Keep(ctx, e.thread, e.run, title) }
 	}

@@ -148,6 +148,7 @@ type Options struct {
 
 // TitleKeeper keeps the title of a run's thread until the run has ended, over crashes.
 type TitleKeeper interface {
+	Shown(ctx context.Context, thread string) (title string) // the one in lists
 	Kept(ctx context.Context, thread, run string) (title string)
 	Keep(ctx context.Context, thread, run, title string) // "" forgets it
 }

@@ -37,6 +37,9 @@ type TitleRules struct {
 	Go func(f func(ctx context.Context))
 	// Late receives a title that arrives after the run's end. from is the title it replaces.
 	Late func(ctx context.Context, thread, from, to string)
+	// Shown returns the title of the thread in lists, "" for none. A person may have changed it during the run; the state
+	// takes it then at the end. Nil leaves the state alone.
+	Shown func(ctx context.Context) string
 	// Kept returns the title from an earlier start of the run, "" for none. Nil always asks again.
 	Kept func(ctx context.Context) string
 	// Keep stores a title that was found before the first answer was whole, for a further start; "" removes it.
@@ -57,9 +60,9 @@ const titleTemplate = `Name this conversation in at most {max_words} words, in t
 // answer have arrived, or all of it. Its title is stored with the end step, or later; the end never waits for it.
 func Title(rules TitleRules) agent.Middleware {
 	n := &naming{rules: rules}
-	m := agent.Middleware{Name: "title", BeforeModel: n.first}
+	m := agent.Middleware{Name: "title", BeforeModel: n.first, AfterAgent: n.finish}
 	if rules.Ask != nil {
-		m.WrapModel, m.AfterModel, m.AfterAgent = n.listen, n.answered, n.finish
+		m.WrapModel, m.AfterModel = n.listen, n.answered
 	}
 	return m
 }
@@ -177,12 +180,19 @@ func (n *naming) title(ctx context.Context, prompt, from string) (string, error)
 	return title, nil
 }
 
-func (n *naming) finish(_ context.Context, t *agent.Turn) (agent.State, error) {
+func (n *naming) finish(ctx context.Context, t *agent.Turn) (agent.State, error) {
+	shown := ""
+	if n.rules.Shown != nil {
+		shown = n.rules.Shown(ctx)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ended = true
 	if n.kept && n.rules.Keep != nil {
 		n.rules.Go(func(ctx context.Context) { n.rules.Keep(ctx, "") })
+	}
+	if shown != "" && (t.State.Title == nil || *t.State.Title != shown) {
+		return agent.State{Title: &shown}, nil
 	}
 	if n.found == "" || t.State.Title == nil || *t.State.Title != n.own {
 		return agent.State{}, nil

@@ -141,6 +141,7 @@ func (m *Manager) prepareFrom(ctx context.Context, e *entry, from string, th sto
 	if state, b, err = m.loadFrom(ctx, e.run.ThreadID, from, th); err != nil {
 		return opts, state, recorder.Base{}, err
 	}
+	b.Keeps = true
 	b.Meta, err = checkpointMeta(e, opts)
 	return opts, state, b, err
 }

@@ -28,7 +28,7 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 func (m *Manager) loadFrom(ctx context.Context, thread, checkpoint string, th store.Standing) (agent.State,
 	recorder.Base, error) {
 	b := recorder.Base{Card: store.Card{}, Number: -2}
-	b.Versions, b.MaxRow, b.Next = th.Fields, th.Top, th.Next
+	b.Versions, b.MaxRow, b.Next, b.Shown = th.Fields, th.Top, th.Next, th.Title
 	if checkpoint == "" {
 		checkpoint = th.Head
 	}

@@ -28,6 +28,8 @@ type Base struct {
 	Number   int    // step number of the last checkpoint
 	Meta     json.RawMessage
 	Source   string // source of the next checkpoint; "" is loop
+	Shown    string // title of the thread in lists
+	Keeps    bool   // steps replace no other title than Shown: a person may name the thread meanwhile
 }
 
 // Step implements agent.Sink: one batch with the new rows, the card, the folded deltas and
@@ -135,6 +137,10 @@ func (r *Recorder) step(s agent.Step) (b store.Batch, err error) {
 
 	b.Checkpoints = []store.Checkpoint{cp}
 	b.Patch = &store.ThreadPatch{Head: &row.Checkpoint, Title: s.Patch.Title, StateTouch: true}
+	if s.Patch.Title != nil && r.at.Keeps {
+		was := r.at.Shown
+		b.Patch.TitleWas, r.at.Shown = &was, *s.Patch.Title
+	}
 	return b, nil
 }
 

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,6 +55,8 @@ type View struct {
 	Short agent.View         // how the model reads the conversation
 	asks  []views.NetworkQuestion
 	stale bool // an event changed the questions since asks were read
+
+	retitled bool // an event changed the title since the thread was read, whose own title counts
 
 	Hidden  int    // messages that short hides
 	shortAt string // the checkpoint with a newer short; "" is none
@@ -114,7 +117,8 @@ func (h *Handlers) read(ctx context.Context, thread, run string, until int64, e 
 	if err := h.reread(ctx, v); err != nil {
 		return nil, err
 	}
-	v.stale = false
+	v.stale, v.retitled = false, false
+	v.title = cmp.Or(v.Thread.Title, v.title)
 	v.suggests = !v.part && h.Suggests && h.Config.Current().File.Suggestions.Enabled
 	v.queue, v.later = h.Queue(thread)
 	v.asks, err = h.Asks(ctx, thread)
@@ -347,7 +351,7 @@ func (v *View) fold(ev runevent.Event) {
 func (v *View) fields(f map[string]json.RawMessage) {
 	var title string
 	if json.Unmarshal(f["title"], &title) == nil && title != "" {
-		v.title, v.stateTitle = title, title
+		v.title, v.stateTitle, v.retitled = title, title, true
 	}
 	if todos, ok := f["todos"]; ok {
 		v.plan(todos)

@@ -131,6 +131,14 @@ func (p *progress) take(ctx context.Context, events []runevent.Event) error {
 	if err := p.h.reread(ctx, p.v); err != nil {
 		return err
 	}
+	if p.v.retitled {
+		p.v.retitled = false
+		t, err := p.h.OwnThread(ctx, p.thread)
+		if err != nil && !isGone(err) {
+			return err
+		}
+		p.v.title = cmp.Or(t.Title, p.v.title)
+	}
 	if !p.v.stale {
 		return nil
 	}
