@@ -214,7 +214,7 @@ func (db *DB) Opening(ctx context.Context, thread, owner string) (o Opening, err
 	if errors.Is(err, ErrNotFound) {
 		o.Thread, err = Thread{}, nil
 	}
-	o.Standing.Head = o.Thread.Head
+	o.Standing.Head, o.Standing.Title = o.Thread.Head, o.Thread.Title
 	if failed := o.Standing.take(fields, last, folded, all); err == nil {
 		err = failed
 	}

@@ -110,6 +110,7 @@ type Frame struct {
 	Say      string      `json:"say,omitempty"`      // for screen readers, in the reader's language
 	File     *FileGrowth `json:"file,omitempty"`     // part of a file being written
 	Running  bool        `json:"running,omitempty"`  // answer to a form: a run is active, open the stream
+	Streamed bool        `json:"streamed,omitempty"` // answer to a form: the stream of a page that follows a run shows it, too
 	Cursor   string      `json:"cursor,omitempty"`   // answer to a form: where the stream begins
 	Location string      `json:"location,omitempty"` // answer to a form: go to this page
 	Chip     string      `json:"chip,omitempty"`     // answer to an upload: the HTML of chat.UploadChip

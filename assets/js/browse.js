@@ -12,6 +12,7 @@ export const start = (root, toast) => {
   };
   hold(held());
 
+  let told = 0; // how often the stream has told who holds the browser
   const live = new EventSource(box.dataset.browse);
   const gone = () => { if (!box.isConnected) live.close(); return !box.isConnected; };
   live.addEventListener('frame', (e) => {
@@ -20,6 +21,7 @@ export const start = (root, toast) => {
     if (f.jpeg) img.src = 'data:image/jpeg;base64,' + f.jpeg;
     if (document.activeElement !== address) address.value = f.address;
     box.toggleAttribute('data-busy', f.busy);
+    told++;
     hold(f.held);
   });
   const over = () => {
@@ -94,9 +96,9 @@ export const start = (root, toast) => {
     e.preventDefault();
     const f = e.target;
     if ('hand' in f.dataset) {
-      const taking = f.matches('.theirs');
+      const taking = f.matches('.theirs'), before = told;
       try { await post(f.action, {}); } catch { return; }
-      hold(taking);
+      if (told === before) hold(taking); // else the stream knows better
       (taking ? screen : box.querySelector('.theirs button')).focus({preventScroll: true});
       return;
     }

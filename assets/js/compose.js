@@ -64,15 +64,20 @@ const go = async (to) => {
 
 const follow = async (frame) => {
   if (frame.location) { await go(frame.location); return; }
-  // The run before has ended at the server, but not yet on this page, whose stream brings the next run as well and may be
-  // ahead of this answer.
-  if (frame.running && following()) { toEnd(); say(word('live-running')); listen(); return; }
+  // The stream of a page that follows a run may be ahead of this answer, or behind it: what both would tell comes from the
+  // stream alone, which is opened again where the page is.
+  if (following() && (frame.running || frame.streamed)) {
+    if (!frame.streamed) { toEnd(); say(word('live-running')); }
+    listen();
+    return;
+  }
+  const last = document.querySelector('.turn.last')?.id;
   if (frame.running) {
     $('no-turns')?.remove();
     for (const t of document.querySelectorAll('.turn.last')) t.classList.remove('last');
   }
   apply(frame);
-  if (frame.running) { toEnd(); say(word('live-running')); listen(frame.cursor); }
+  if (frame.running) { toEnd(); say(word('live-running')); listen(frame.cursor, last); }
 };
 
 // The first message stands on the page before the server has answered. painted takes it back.

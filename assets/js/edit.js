@@ -9,16 +9,17 @@ const save = async () => {
   if (saving) return;
   if (!put) { saving = true; form.submit(); return; } // a page of its own
   saving = true;
+  const mine = form;
   try {
     const res = await fetch(form.action, {method: 'POST', body: new URLSearchParams(new FormData(form)), headers: {'X-Fawn': '1', Accept: 'text/html'}});
     const html = await res.text(), said = form.dataset.saved;
     if (!html.includes('class="bar"')) throw new Error(res.status);
-    await put(html);
+    if (mine.isConnected) await put(html); // else something else was opened meanwhile
     if (res.ok) toast(said, 'good');
   } catch {
     toast(document.getElementById('words')?.dataset.liveLoaderror ?? '');
   }
-  saving = false;
+  if (mine === form) saving = false;
 };
 
 const listen = () => {

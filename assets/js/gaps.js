@@ -27,6 +27,7 @@ export const start = (sc, hold, said) => {
       if (!res.ok) throw new Error(res.status);
       const t = document.createElement('template');
       t.innerHTML = await res.text();
+      if (!gap.isConnected) return; // the turns were told anew meanwhile, with a gap of their own
       const down = link.nextElementSibling, stays = down ? gap.previousElementSibling : gap.nextElementSibling;
       const now = [...t.content.children], focused = gap.contains(document.activeElement);
       const read = below(gap) ? gap.previousElementSibling : gap.nextElementSibling; // the reader may have gone past it

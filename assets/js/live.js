@@ -3,7 +3,7 @@ import {post} from './compose.js';
 import {$, apply, on, patch, say, sheet, word} from './dom.js';
 import {glide} from './scroll.js';
 
-let es, timer, deaf, bannerTimer, wait = 500, running = false, cursor = '', since, disk = false;
+let es, timer, deaf, bannerTimer, wait = 500, running = false, cursor = '', above = '', since, disk = false;
 
 // The server beats every ten seconds: one that is silent for so long is frozen or out of reach, though the
 // connection may look whole.
@@ -130,7 +130,7 @@ const open = () => {
   close();
   const el = turns();
   if (!running || !el || document.hidden) return;
-  es = new EventSource(el.dataset.stream + '?v=' + encodeURIComponent(cursor));
+  es = new EventSource(el.dataset.stream + '?' + new URLSearchParams({v: cursor, above}));
   deaf = setTimeout(() => es?.onerror(), silence);
   es.onopen = online;
   es.onerror = () => {
@@ -161,13 +161,15 @@ const open = () => {
 export const following = () => running;
 
 // Start to listen from a cursor; used at page load and after a message was sent. A page that has
-// not seen the end of the run before goes on where it is.
-export const listen = (from) => {
-  if (from && !running) cursor = from;
+// not seen the end of the run before goes on where it is. last is the turn that was the last one on the page before a run
+// whose message it has just got: another page may have added some.
+export const listen = (from, last = '') => {
+  if (!running) { cursor = from ?? cursor; above = last; }
   running = true;
   sheet('cards'); // what a run may show is there before it shows it
   since = document.querySelector('.turn.last time.tick')?.dataset.since ?? Date.now();
   turns()?.setAttribute('data-running', '');
+  document.dispatchEvent(new Event('fawn:run'));
   open();
 };
 

@@ -31,7 +31,7 @@ const start = () => {
   keys.start();
   page();
   visibility.start();
-  on(document, 'fawn:page', () => { shown = location.pathname; page(); });
+  on(document, 'fawn:page', () => { shown = location.pathname; page(); panel.enter(); });
   on(window, 'popstate', moved);
 };
 if (document.readyState === 'loading') addEventListener('DOMContentLoaded', start);

@@ -42,20 +42,25 @@ const put = async (html) => {
   if (p.querySelector('[data-again]')) later('trail').then((m) => m.follow(p), () => {});
 };
 
+// What was asked for last is shown, in whatever order the answers come.
+let asked = 0;
 const load = async (url) => {
+  const mine = ++asked;
   try {
     const res = await fetch(url, {headers: {'X-Fawn': '1'}});
     const html = await res.text();
+    if (mine !== asked) return false;
     if (!res.ok && !html) throw new Error(res.status);
     await put(html);
-    return true;
+    return mine === asked;
   } catch {
-    toast(word('live-loaderror'));
+    if (mine === asked) toast(word('live-loaderror'));
     return false;
   }
 };
 
 const hide = () => {
+  asked++;
   const p = $('panel');
   if (!p || p.hidden) return;
   glide(() => { p.hidden = true; });
@@ -104,16 +109,25 @@ const click = async (e) => {
   (focus || p.querySelector('[data-panel-close]'))?.focus({preventScroll: true});
 };
 
+// The turn of a run that began on this page, and the one whose file has shown itself. A run may be over before the page
+// hears of it for the first time.
+let fresh = '', shown = '';
+const begun = () => { fresh = document.querySelector('.turn.last')?.id ?? ''; };
+
 // The first file of a run shows itself where there is room for it, once, and
 // without taking the focus.
 const showFirst = async () => {
-  const turn = document.querySelector('.turn.run.last');
-  if (!turn || 'shown' in turn.dataset || isOpen() || !matchMedia('(min-width: 1101px)').matches) return;
+  const turn = document.querySelector('.turn.last');
+  if (turn?.matches('.run')) begun();
+  if (!turn || turn.id !== fresh || turn.id === shown || isOpen() || !matchMedia('(min-width: 1101px)').matches) return;
   if (!turn.querySelector('.cards [data-panel]')) return;
-  turn.dataset.shown = '';
+  shown = turn.id;
   const a = (await later('glide')).main(turn);
-  if (await load(a.dataset.panel)) history.pushState({panel: a.dataset.panel}, '', a.dataset.push);
+  if (a && await load(a.dataset.panel)) history.pushState({panel: a.dataset.panel}, '', a.dataset.push);
 };
+
+// enter takes up a page that was entered with its first message.
+export const enter = () => { begun(); showFirst(); };
 
 const pathOf = (file) => file.split('/').map(encodeURIComponent).join('/');
 const urlOf = (file) => $('turns').dataset.stream.replace(/\/stream$/, '/panel/' + pathOf(file));
@@ -144,8 +158,8 @@ const grow = async ({detail: {path, at, text}}) => {
   if (busy) return;
   if (code?.dataset.growing !== path) {
     const turn = document.querySelector('.turn.run.last');
-    if (at || !turn || !path.startsWith('mnt/user-data/outputs/') || (!code && (isOpen() || 'shown' in turn.dataset)) || !matchMedia('(min-width: 1101px)').matches) return;
-    turn.dataset.shown = '';
+    if (at || !turn || !path.startsWith('mnt/user-data/outputs/') || (!code && (isOpen() || turn.id === shown)) || !matchMedia('(min-width: 1101px)').matches) return;
+    shown = turn.id;
     if (!(await fetched(path))) return;
     const place = [{panel: urlOf(path)}, '', $('panel').dataset.closed + '?file=' + encodeURIComponent(path)];
     if (code) history.replaceState(...place);
@@ -170,6 +184,7 @@ export const start = () => {
   if (root.id !== 'panel') return;
   on(document, 'fawn:file', grow);
   on(document, 'fawn:frame', showFirst);
+  on(document, 'fawn:run', begun);
   on(document, 'click', click);
   on(window, 'popstate', (e) => {
     if (e.state?.panel) load(e.state.panel);

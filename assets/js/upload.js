@@ -3,6 +3,7 @@ import {$, icon, later, on, sheet, word} from './dom.js';
 
 let form, list, report;
 const running = new Map(); // li -> XMLHttpRequest
+const discard = (url) => fetch(url, {method: 'POST', headers: {'X-Fawn': '1', Accept: 'application/json'}}).catch(() => {});
 
 const bytes = (n) => n < 1024 ? n + ' B' : n < 1048576 ? Math.round(n / 1024) + ' KB' : (n / 1048576).toFixed(1) + ' MB';
 const limit = (name) => Number(form.dataset[name]) || 0;
@@ -16,14 +17,18 @@ export const leaving = () => removing && removed;
 
 export const count = () => good().length;
 
+const leave = (gone) => {
+  removing++;
+  removed = Promise.all([removed, gone.then(() => removing--)]);
+};
+
 export const remove = (li) => {
-  running.get(li)?.abort();
+  const xhr = running.get(li);
   running.delete(li);
   const url = li.querySelector('[data-remove]')?.getAttribute('formaction');
-  if (url && !li.classList.contains('rose')) {
-    removing++;
-    removed = Promise.all([removed, fetch(url, {method: 'POST', headers: {'X-Fawn': '1', Accept: 'application/json'}}).catch(() => {}).then(() => removing--)]);
-  }
+  if (xhr?.partial) xhr.abort();
+  else if (xhr) leave(new Promise((done) => { xhr.gone = done; })); // the server may have stored it: its answer says under which name
+  if (url && !li.classList.contains('rose')) leave(discard(url));
   const next = li.nextElementSibling ?? li.previousElementSibling;
   li.remove();
   (next?.querySelector('[data-remove]') ?? $('q')).focus({preventScroll: true});
@@ -73,19 +78,30 @@ const put = (file, li) => {
   const xhr = new XMLHttpRequest();
   running.set(li, xhr);
   const over = () => running.delete(li);
-  xhr.upload.onprogress = (e) => { if (e.lengthComputable) li.querySelector('progress').value = e.loaded / e.total; };
+  xhr.upload.onprogress = (e) => {
+    xhr.partial = e.loaded < e.total;
+    if (xhr.gone && xhr.partial) xhr.abort();
+    else if (e.lengthComputable) li.querySelector('progress').value = e.loaded / e.total;
+  };
   xhr.onload = () => {
     over();
     let frame = {};
     try { frame = JSON.parse(xhr.responseText); } catch { /* not ours: treated as a failure below */ }
+    if (xhr.gone) {
+      const t = document.createElement('template');
+      t.innerHTML = frame.chip ?? '';
+      const url = t.content.querySelector('[data-remove]')?.getAttribute('formaction');
+      (url ? discard(url) : Promise.resolve()).then(xhr.gone);
+      return;
+    }
     if (xhr.status >= 300 || !frame.chip) { fail(li, frame.error || word('live-uploaderror', file.name)); return; }
     const t = document.createElement('template');
     t.innerHTML = frame.chip;
     li.replaceWith(t.content);
     follow();
   };
-  xhr.onerror = () => { over(); fail(li, word('live-uploaderror', file.name)); };
-  xhr.onabort = over;
+  xhr.onerror = () => { over(); xhr.gone?.(); fail(li, word('live-uploaderror', file.name)); };
+  xhr.onabort = () => { over(); xhr.gone?.(); };
   const body = new FormData();
   body.append('files', file, file.name);
   xhr.open('POST', form.dataset.uploads);

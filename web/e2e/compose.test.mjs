@@ -138,7 +138,7 @@ test('an answer to a message that comes after what the stream told of it takes n
     await route.fulfill({ response });
   });
   await send(page, held('ahead', 10));
-  await page.waitForFunction(() => /lorem/.test(document.querySelector('article.turn.last .ans')?.innerText));
+  await atLeast(page, 10);
   answer();
   await page.waitForSelector('#compose:not([aria-busy])');
   await fawn.script.open('ahead');

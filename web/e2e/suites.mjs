@@ -11,7 +11,7 @@ const sdks = ['acp', 'agui', 'docs', 'generated', 'methods', 'openai', 'protocol
 export const nightly = {
   // The pages of a chat.
   chat: ['actions', 'browsing', 'changes', 'citations', 'code', 'columns', 'compare', 'compose', 'documents', 'earlier', 'enter', 'files', 'followups', 'gauge', 'helpers',
-    'hosts', 'jump', 'list', 'long', 'pick', 'pictures', 'plan', 'preview', 'progress', 'question', 'reading', 'render', 'share', 'slash', 'temporary', 'thread', 'trail'],
+    'hosts', 'jump', 'list', 'long', 'order', 'pick', 'pictures', 'plan', 'preview', 'progress', 'question', 'reading', 'render', 'share', 'slash', 'temporary', 'thread', 'trail'],
   // The other pages, and what holds for all of them.
   pages: ['account', 'agents', 'browsingtasks', 'budget', 'channels', 'chats', 'deliver', 'first', 'harness', 'hostile', 'imports', 'insight', 'job', 'keys', 'knowledge', 'look', 'mcp', 'mcpapps', 'mcpask',
     'mcpextras', 'mcplogin', 'mcppublished', 'mcpserver', 'mcptools', 'media', 'memory', 'network', 'notify', 'projects', 'prompts', 'readme', 'settings', 'skills', 'stop', 'tasks', 'tls',

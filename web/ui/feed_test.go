@@ -177,16 +177,21 @@ func TestTabsGoOnWithTheNextRun(t *testing.T) {
 	}
 }
 
-// stuck is a browser that takes no byte after the first ones until it is let go.
+// stuck is a browser that takes nothing after the first bytes, which say what has changed since its page, until it is let go.
 type stuck struct {
 	*httptest.ResponseRecorder
-	once    sync.Once
+	writes  int
 	reached chan struct{}
 	goOn    chan struct{}
 }
 
 func (s *stuck) Write(b []byte) (int, error) {
-	s.once.Do(func() { close(s.reached) })
+	if s.writes++; s.writes == 1 {
+		return s.ResponseRecorder.Write(b)
+	}
+	if s.writes == 2 {
+		close(s.reached)
+	}
 	<-s.goOn
 	return s.ResponseRecorder.Write(b)
 }

@@ -141,7 +141,10 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 	if !page.WantsFrame(c.Request()) {
 		return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Asks(asks)))
 	}
-	var f views.Frame
+	f := views.Frame{}
+	if problem == "" { // which the stream doesn't know
+		f.Streamed, f.Running = true, u.Runs.Active(t.ID) != ""
+	}
 	if err := f.Put(page.Localized(c), views.SwapOuter, "network", chat.Asks(asks)); err != nil {
 		return err
 	}

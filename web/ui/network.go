@@ -40,7 +40,7 @@ func (u *UI) answerHost(c echo.Context, t store.Thread) error {
 	if !page.WantsFrame(c.Request()) {
 		return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Asks(asks)))
 	}
-	var f views.Frame
+	f := views.Frame{Streamed: true, Running: u.Runs.Active(id) != ""}
 	if err := f.Put(page.Localized(c), views.SwapOuter, "network", chat.Asks(asks)); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (u *UI) editPlan(c echo.Context, t store.Thread) error {
 	if !page.Scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(t.ID)+"#todos")
 	}
-	var f views.Frame
+	f := views.Frame{Streamed: true, Running: u.Runs.Active(t.ID) != ""}
 	if err := f.Put(page.Localized(c), views.SwapOuter, "todos", chat.Plan(t.ID, turns.Todos(now))); err != nil {
 		return err
 	}

@@ -16,12 +16,11 @@ import (
 	"fawn/web/ui/page"
 )
 
-// queued answers the script of a page that follows a run: only the queue has changed.
+// queued answers a script: only the queue has changed. A page that doesn't follow the active run yet does so from here on.
 func (u *UI) queued(c echo.Context, thread string) error {
-	var f views.Frame
+	f := views.Frame{Streamed: true, Running: u.Runs.Active(thread) != ""}
 	queue, _ := u.Queue(thread)
-	if err := f.Put(page.Localized(c), views.SwapOuter,
-		"queue", chat.Queue(thread, queue, u.Runs.Active(thread) != "")); err != nil {
+	if err := f.Put(page.Localized(c), views.SwapOuter, "queue", chat.Queue(thread, queue, f.Running)); err != nil {
 		return err
 	}
 	return page.SendFrame(c, http.StatusOK, f)

@@ -153,7 +153,7 @@ func (u *UI) sent(c echo.Context, was *conversation.View) error {
 	if err != nil {
 		return err
 	}
-	f.Running, f.Cursor = now.Running(), now.Cursor()
+	f.Running, f.Cursor, f.Streamed = now.Running(), now.Cursor(), true
 	return page.SendFrame(c, http.StatusOK, f)
 }
 

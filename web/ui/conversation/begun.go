@@ -49,19 +49,23 @@ func (v *View) shownByBegun() Scene {
 	return s
 }
 
-// resumeBegun brings a page that got [Handlers.Begun] up to date; false when the run is gone.
+// resumeBegun brings a page that got [Handlers.Begun] up to date; false when the run is gone, or when the page lacks turns
+// that were added from another one.
 func (l *live) resumeBegun(ctx context.Context, run string) (bool, error) {
 	v, err := l.h.Load(ctx, l.thread, run, 0, "")
 	if err != nil || v.run.ID == "" {
 		return false, err
 	}
+	above := ""
+	if n := len(v.before.Turns); n > 0 {
+		above = v.before.Turns[n-1].ID
+	}
+	if l.told && l.above != above {
+		return false, nil
+	}
 	l.v, l.screen = v, NewScreen(l.speak(ctx), v.shownByBegun())
 	l.progress.forget()
-	data, err := l.show(v.Scene(true), v.Cursor())
-	if err != nil {
-		return false, err
-	}
-	return true, l.out.Write(data, true)
+	return true, nil
 }
 
 // begunRun returns the run of a cursor of [Handlers.Begun].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -41,7 +42,7 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 	defer h.DB.OnWait(func(waiting bool) { // the next writer gets the error
 		_ = out.Write(waitEvent(waiting), true)
 	})()
-	l := &live{out: out,
+	l := &live{out: out, above: strings.TrimPrefix(c.QueryParam("above"), "t-"), told: c.QueryParams().Has("above"),
 		progress: progress{h: h, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
 	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) && !errors.Is(err, runs.ErrClosed) { // the server is stopping
@@ -60,6 +61,10 @@ type live struct {
 	progress // until the page has joined a feed
 	out      *httpx.Stream
 	at, seen int // the feed's next tick for the page, and its moves so far; guarded by the feeds
+
+	// The turn above the message that [Handlers.Begun] has put on the page, if the page told it.
+	above string
+	told  bool
 }
 
 // follow brings the page from a cursor to the end of the thread's last run.
@@ -71,13 +76,13 @@ func (l *live) follow(ctx context.Context, from string) error {
 	} else {
 		ok, err = l.resume(ctx, from)
 	}
+	if err == nil && ok {
+		err = l.catchUp()
+	} else if err == nil {
+		err = l.anew(ctx)
+	}
 	if err != nil {
 		return err
-	}
-	if !ok {
-		if err := l.anew(ctx); err != nil {
-			return err
-		}
 	}
 	for l.v.run.ID != "" {
 		over, err := l.join(ctx)
@@ -93,6 +98,15 @@ func (l *live) follow(ctx context.Context, from string) error {
 	}
 	data, err := appendFrame(nil, "done", views.Frame{}, "")
 	if err != nil {
+		return err
+	}
+	return l.out.Write(data, true)
+}
+
+// catchUp shows what has changed without an event of the run since the page was drawn; the run's next event may be far off.
+func (l *live) catchUp() error {
+	data, err := l.show(l.v.Scene(true), l.v.Cursor())
+	if err != nil || len(data) == 0 {
 		return err
 	}
 	return l.out.Write(data, true)

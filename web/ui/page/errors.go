@@ -94,6 +94,9 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	if toast.Text == "" {
 		toast.Text = i18n.T(lang, ErrorKey(status))
 	}
+	if WantsFragment(r) && text == "" && status == http.StatusNotFound { // the page itself is there
+		toast.Text = i18n.T(lang, "error.404.text")
+	}
 	switch {
 	case WantsFrame(r):
 		return SendFrame(c, status, views.Frame{Error: toast.Text})
