@@ -10,6 +10,7 @@ let es, timer, deaf, bannerTimer, wait = 500, running = false, cursor = '', abov
 const silence = 30000;
 
 const turns = () => $('turns');
+const at = (what) => turns().dataset.stream.replace(/stream$/, what);
 
 const close = () => {
   es?.close();
@@ -121,7 +122,7 @@ const handlers = {
     const last = [...document.querySelectorAll('.turn .ans > .md')].pop();
     if (last?.textContent) fold(last);
     // What was shown is no news in lists; only the page knows whether somebody could see it.
-    if (!document.hidden) post(turns().dataset.stream.replace(/\/stream$/, '/seen')).catch(() => {});
+    if (!document.hidden) post(at('seen')).catch(() => {});
     finish();
   },
 };
@@ -173,13 +174,33 @@ export const listen = (from, last = '') => {
   open();
 };
 
+// A page at rest hears of nothing: when somebody comes back to it, it asks whether the chat went on in another window. One that
+// stands in the middle of a long chat, or where a message is being changed, stays as it is.
+let asking = false;
+const look = async () => {
+  const el = turns(), last = document.querySelector('.turn.last');
+  if (!el || running || asking || document.hidden || document.querySelector('.rewrite') || !last && el.querySelector('.turn')) return;
+  asking = true;
+  try {
+    const res = await fetch(at('status?turn=1'), {headers: {'X-Fawn': '1'}});
+    if (res.status === 404) banner(word('live-gone'));
+    const now = res.ok && !res.redirected && await res.json();
+    if (now && !running && el === turns() && (now.running || (now.turn ?? '') !== (last?.id.slice(2) ?? ''))) listen('');
+  } catch { /* the next time may go better */ }
+  asking = false;
+};
+
+const shown = () => { if (document.hidden) close(); else { open(); look(); } };
+const restored = (e) => { if (e.persisted) shown(); };
+
 export const start = () => {
   const el = turns();
   if (!el) return;
   cursor = el.dataset.cursor ?? '';
-  on(document, 'visibilitychange', () => (document.hidden ? close() : open()));
+  on(document, 'visibilitychange', shown);
+  addEventListener('focus', look);
   addEventListener('pagehide', close);
-  addEventListener('pageshow', (e) => { if (e.persisted) open(); });
+  addEventListener('pageshow', restored);
   addEventListener('online', () => { if (running && !es) { wait = 500; open(); } });
   if (el.hasAttribute('data-running')) listen();
 };

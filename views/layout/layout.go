@@ -155,7 +155,7 @@ func groupName(ctx context.Context, now time.Time, r views.ThreadRow) string {
 // words passes the script the sentences it needs.
 func words(ctx context.Context) templ.Attributes {
 	a := templ.Attributes{}
-	for _, k := range []string{"live.offline", "live.disk", "live.back", "live.placeholder", "live.empty", "live.uploading",
+	for _, k := range []string{"live.offline", "live.disk", "live.gone", "live.back", "live.placeholder", "live.empty", "live.uploading",
 		"live.senderror", "live.loaderror", "live.copied", "live.copyfailed", "live.toobig", "live.toomany",
 		"live.total", "live.uploaderror", "live.paste", "live.pasteshow", "live.pasteback", "live.running", "live.newlines", "live.loaded",
 		"ask.about", "compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {

@@ -252,3 +252,50 @@ test('a name given while the first answer is written stays', { skip }, async () 
   assert.equal((await state(id)).values.title, 'Another name');
   clean(page);
 });
+
+test('a window at rest catches up when somebody comes back to it', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  const id = await ask(page, fawn.base, scripted({ text: 'Zero.' }));
+  await finished(page);
+  const other = await page.tab();
+  await other.goto(page.url());
+  const back = (p) => p.evaluate(() => { window.dispatchEvent(new Event('focus')); }); // headless windows all have it
+  const asked = page.waitForResponse(/status\?turn=1/);
+  await back(page);
+  await asked;
+  await page.evaluate(() => { document.querySelector('.turn').mark = true; });
+  await send(other, scripted({ text: 'First.' }));
+  await ended(id, 4);
+  await finished(other);
+  await back(page);
+  await page.waitForFunction(() => document.querySelector('.turn.last .ans')?.innerText === 'First.');
+  await finished(page);
+  await same(page);
+  await send(other, held('back', 5));
+  await atLeast(other, 3);
+  await back(page);
+  await page.waitForSelector('#send [data-stop]');
+  await fawn.script.open('back');
+  await finished(page);
+  assert.equal((await same(page))[1].length, 3);
+  // What is being changed stays, and a chat that was deleted says so.
+  await page.hover('.mine >> nth=0');
+  await page.click('.mine [data-act=edit] >> nth=0');
+  await page.waitForSelector('.rewrite textarea');
+  await send(other, scripted({ text: 'Third.' }));
+  await ended(id, 8);
+  await back(page);
+  await page.waitForTimeout(200);
+  assert.equal(await page.locator('.rewrite').count(), 1);
+  await page.click('.rewrite [data-cancel]');
+  await page.waitForFunction(() => !document.querySelector('.rewrite'));
+  await fetch(`${fawn.base}/threads/${id}`, { method: 'DELETE' });
+  await back(page);
+  await page.waitForSelector('#banner:not([hidden])');
+  assert.match(await page.innerText('#banner'), /deleted/);
+  await send(page, 'Anybody there?');
+  await page.waitForSelector('#problem:not([hidden])');
+  assert.match(await page.innerText('#problem'), /may have been deleted/);
+  assert.equal(await page.inputValue('#q'), 'Anybody there?');
+  clean(page, other);
+});

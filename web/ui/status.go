@@ -19,6 +19,7 @@ type statusJSON struct {
 	State   views.ThreadState `json:"state"`
 	Title   string            `json:"title"`
 	Later   int               `json:"later"`            // runs that wait for their time
+	Turn    string            `json:"turn,omitempty"`   // the last turn of a thread at rest, if the page asks for it
 	Notice  *notice           `json:"notice,omitempty"` // the notification wanted by the reader
 }
 
@@ -28,7 +29,8 @@ type notice struct {
 	Body  string `json:"body"`
 }
 
-// status handles GET /ui/threads/:id/status, for pages that are not on screen. Asking is not reading: the thread stays
+// status handles GET /ui/threads/:id/status, for pages that are not on screen, and with ?turn=1 for pages that come back to
+// it. Asking is not reading: the thread stays
 // unread.
 func (u *UI) status(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
@@ -42,6 +44,15 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 		return err
 	}
 	n := statusJSON{Running: running, State: rows[0].State, Title: rows[0].Title, Later: len(u.Runs.Delayed(t.ID))}
+	if c.QueryParam("turn") != "" && !running {
+		v, err := u.LoadStored(ctx, t.ID)
+		if err != nil {
+			return err
+		}
+		if list := v.Turns.Turns; len(list) > 0 {
+			n.Turn = list[len(list)-1].ID
+		}
+	}
 	asks, err := u.Asks(ctx, t.ID)
 	if err != nil {
 		return err
