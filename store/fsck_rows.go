@@ -13,7 +13,7 @@ var owned = [...]struct {
 	loose bool
 }{{"run", false}, {"message", false}, {"field", false}, {"checkpoint", false}, {"event", false}, {"feedback", false},
 	{"audit", true}, {"spending", true}, {"cron", true}, {"share", false}, {"blob", false}, {"blob_use", false},
-	{"span", false}, {"prompt", false}, {"channel_chat", true}}
+	{"span", false}, {"prompt", true}, {"channel_chat", true}}
 
 // without selects rows of an owned table without a thread.
 func without(table string, loose bool) string {

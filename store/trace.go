@@ -16,7 +16,7 @@ type Span struct {
 
 // PromptPart is a piece of a prompt, under its hash.
 type PromptPart struct {
-	Thread string
+	Thread string // "" for a piece that isn't any thread's own: it is stored once and outlives threads
 	Hash   []byte
 	Body   []byte
 }
@@ -29,6 +29,12 @@ const usedEvery = 24 * time.Hour
 func (db *DB) PutTrace(ctx context.Context, spans []Span, parts []PromptPart, now time.Time) error {
 	b := &batch{}
 	for _, p := range parts {
+		if p.Thread == "" {
+			b.add("write part of prompts", "", `INSERT INTO prompt(thread, hash, used, body) VALUES ('', ?, ?, ?)
+				ON CONFLICT(thread, hash) DO UPDATE SET used = excluded.used WHERE prompt.used < excluded.used - ?`,
+				p.Hash, millis(now), p.Body, usedEvery.Milliseconds())
+			continue
+		}
 		b.add("write part of a prompt of thread", p.Thread, `INSERT INTO prompt(thread, hash, used, body)
 			SELECT id, ?, ?, ? FROM thread WHERE id = ?
 			ON CONFLICT(thread, hash) DO UPDATE SET used = excluded.used WHERE prompt.used < excluded.used - ?`,
@@ -62,9 +68,9 @@ func (db *DB) Spans(ctx context.Context, thread, run string) ([]Span, error) {
 	return list, nil
 }
 
-// PromptPart returns a part of a thread's prompts. Error: ErrNotFound.
+// PromptPart returns a part of a thread's prompts, its own or a common one. Error: ErrNotFound.
 func (db *DB) PromptPart(ctx context.Context, thread string, hash []byte) (body []byte, err error) {
-	err = db.each(ctx, `SELECT body FROM prompt WHERE thread = ? AND hash = ?`, []any{thread, hash},
+	err = db.each(ctx, `SELECT body FROM prompt WHERE thread IN (?, '') AND hash = ?`, []any{thread, hash},
 		func(rows *sql.Rows) (bool, error) { return false, rows.Scan(&body) })
 	if err == nil && body == nil {
 		err = ErrNotFound

@@ -40,6 +40,12 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 	put("b", "b1", now, "new")
 	put("b", "gone", now)
 	put("gone", "b1", now, "lost")
+	for _, at := range []time.Time{now.Add(-2 * month), now} { // those of all threads
+		of := map[bool]string{true: "all", false: "all, once"}[at.Equal(now)]
+		if err := db.PutTrace(ctx, nil, []store.PromptPart{{Hash: []byte(of), Body: []byte("body")}}, at); err != nil {
+			t.Fatal(err)
+		}
+	}
 	spans := func(thread, run string) int { return len(must.Get(db.Spans(ctx, thread, run))(t)) }
 	for more := true; more; {
 		more = must.Get(db.ForgetTraces(ctx, now.Add(-month)))(t)
@@ -48,16 +54,20 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 		spans("b", "gone")+spans("gone", "b1") != 0 {
 		t.Errorf("left: %d %d %d", spans("a", "a1"), spans("a", "a2"), spans("b", "b1"))
 	}
-	for part, want := range map[string]bool{"old": false, "shared": true, "new": true} {
+	for part, want := range map[string]bool{"old": false, "shared": true, "new": true, "all": true, "all, once": false} {
 		_, err := db.PromptPart(ctx, "a", []byte(part))
 		if (err == nil) != want || err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("part %s: %v", part, err)
 		}
 	}
-	must.Do(t, db.Commit(ctx, store.Batch{ThreadID: "b", Delete: &store.Delete{Runs: []string{"b1"}}}))
-	must.Do(t, db.Commit(ctx, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}}))
+	if err := db.Commit(ctx, store.Batch{ThreadID: "b", Delete: &store.Delete{Runs: []string{"b1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Commit(ctx, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}}); err != nil {
+		t.Fatal(err)
+	}
 	shape := must.Get(db.Shape(ctx))(t)
-	if shape.Rows["span"] != 0 || shape.Rows["prompt"] != 1 || shape.Rows["thread"] != 1 || shape.Schema < 14 {
+	if shape.Rows["span"] != 0 || shape.Rows["prompt"] != 2 || shape.Rows["thread"] != 1 || shape.Schema < 14 {
 		t.Errorf("in the end: %+v", shape)
 	}
 }

@@ -102,7 +102,7 @@ func (s *Service) write(batch []record) {
 	for _, r := range batch {
 		if r.request != nil {
 			k := s.known.of(r.thread)
-			p := &pieces{thread: r.thread, known: k, common: &s.common}
+			p := &pieces{thread: r.thread, known: k, common: &s.common, shares: s.rules().Keep > 0}
 			r.span.Prompt = p.prompt(r.request)
 			parts = append(parts, p.parts...)
 		}
@@ -116,7 +116,7 @@ func (s *Service) write(batch []record) {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
 	if err := s.db.PutTrace(ctx, spans, parts, s.db.Now()); err != nil {
-		s.known = threads{} // the stored state is unknown
+		s.known, s.common.stored = threads{}, nil // the stored state is unknown
 		s.log.Warn("couldn't store traces of calls", "calls", len(batch), "err", err)
 	}
 }
@@ -167,6 +167,7 @@ type common struct {
 	tools   []Tool // most recently encoded tools
 	encoded []byte // tools
 	hash    [hashLen]byte
+	stored  map[[hashLen]byte]time.Time // lists of tools with the time of storing or last use
 }
 
 // offer returns the stored form of a list of tools and its hash, nil for one with an invalid schema. Most runs have the
@@ -212,6 +213,7 @@ type pieces struct {
 	thread string
 	known  *known
 	common *common
+	shares bool // a list of tools may be stored for all threads
 	parts  []store.PromptPart
 }
 
@@ -229,9 +231,12 @@ func (p *pieces) addCommon(b []byte) [hashLen]byte {
 	return hash
 }
 
-// use stores a piece, or renews its time of use, with a tolerance of half the store's unit.
+// usedAgain is the time after which a use of a piece is stored again: half the store's unit.
+const usedAgain = 12 * time.Hour
+
+// use stores a piece, or renews its time of use.
 func (p *pieces) use(hash [hashLen]byte, packed func() []byte) {
-	if at, ok := p.known.hashes[hash]; ok && time.Since(at) < 12*time.Hour {
+	if at, ok := p.known.hashes[hash]; ok && time.Since(at) < usedAgain {
 		return
 	}
 	p.known.hashes[hash] = time.Now()
@@ -267,9 +272,26 @@ func (p *pieces) toolset(tools []*agent.Tool) []byte {
 	if b == nil {
 		return nil
 	}
-	p.use(h, func() []byte { return p.common.packed(h, b) })
+	if p.shares && !slices.ContainsFunc(tools, func(t *agent.Tool) bool { return t.Server == "client" }) {
+		p.useTools(h, b)
+	} else {
+		p.use(h, func() []byte { return p.common.packed(h, b) })
+	}
 	p.known.tools, p.known.offer = tools, h[:]
 	return p.known.offer
+}
+
+// useTools is use for a list without tools of a client. It is most of what a call sends and the same in all threads, so it
+// is stored once for all, as long as it is in use.
+func (p *pieces) useTools(hash [hashLen]byte, b []byte) {
+	if at, ok := p.common.stored[hash]; ok && time.Since(at) < usedAgain {
+		return
+	}
+	if p.common.stored == nil || len(p.common.stored) >= maxKnown {
+		p.common.stored = map[[hashLen]byte]time.Time{}
+	}
+	p.common.stored[hash] = time.Now()
+	p.parts = append(p.parts, store.PromptPart{Hash: hash[:], Body: p.common.packed(hash, b)})
 }
 
 // message returns the hash of a message, cached for known ones.

@@ -30,8 +30,7 @@ type notice struct {
 }
 
 // status handles GET /ui/threads/:id/status, for pages that are not on screen, and with ?turn=1 for pages that come back to
-// it. Asking is not reading: the thread stays
-// unread.
+// it. Asking is not reading: the thread stays unread.
 func (u *UI) status(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	running := u.Runs.Active(t.ID) != "" // before the row: a run that ends meanwhile is reported the next time
