@@ -13,6 +13,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/agent/tools"
 )
 
@@ -85,7 +86,7 @@ func chosenAgent(l *profile.Library, owner string, o agent.Options) (profile.Age
 // that the caller leaves open.
 func (b *Builder) who(ctx context.Context, s runs.Spec) (c custom, err error) {
 	o := s.Options
-	if id := s.AssistantID; o.AgentName == "" && b.agents != nil {
+	if id := s.AssistantID; o.AgentName == "" && b.agents != nil && !request.BuiltIn(id) {
 		if name, err := profile.Spelled(id); err == nil && b.agents.Has(s.Owner, name) {
 			o.AgentName = name
 		}

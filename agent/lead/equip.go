@@ -33,6 +33,7 @@ type equipment struct {
 	skills  []skills.Skill
 	off     []string        // names of skills that are off
 	shownAt string          // path of the skills
+	texts   *texts          // of the builder; may be nil
 	manage  *agent.Tool     // writes skills; nil if not allowed
 	task    *agent.Tool     // starts helpers; nil if none may be started
 	kinds   []subagent.Kind // kinds of helpers
@@ -109,7 +110,7 @@ func crowded(list []*agent.Tool, window int) bool {
 
 // equip chooses a run's tools for a model with that window, except those switched off in its thread.
 func (b *Builder) equip(f config.File, o agent.Options, window int, without func(*agent.Tool) bool) equipment {
-	e := equipment{options: o, budget: &middleware.Budget{}, shownAt: b.shownAt, without: without}
+	e := equipment{options: o, budget: &middleware.Budget{}, shownAt: b.shownAt, texts: &b.texts, without: without}
 	var guests []*agent.Tool
 	guests, e.version = b.more()
 	guests = slices.Clone(guests)

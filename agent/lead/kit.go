@@ -33,7 +33,7 @@ func (k *kit) take(e equipment) {
 	k.prompt = unique.Make(system(k.file, e))
 	k.set = &agent.Toolset{System: k.prompt.Value(), Tools: e.tools}
 	k.hidden = middleware.Defer(e.hidden, tools.Catalog(e.hidden))
-	k.tokens = k.builder.weights.front(k.set.System, k.set.Tools)
+	k.tokens = k.builder.texts.tokens(k.prompt) + k.builder.texts.weigh(k.builder.weights, k.set.Tools)
 }
 
 // step returns the tools of this step. While their version is unchanged it costs nothing.

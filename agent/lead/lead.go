@@ -70,6 +70,7 @@ type Builder struct {
 
 	guard   func() *netguard.Guard
 	models  connected
+	texts   texts
 	windows windows
 	ask     func(context.Context, config.Model) int // queries a model's window from its server; nil doesn't
 

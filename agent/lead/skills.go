@@ -31,6 +31,7 @@ func (b *Builder) skillsOf(allowed []string) (on []skills.Skill, off []string) {
 		b.log.Warn("couldn't load skills; running without them", "err", err)
 		return nil, nil
 	}
+	on = all[:0] // the list is ours
 	for _, s := range all {
 		switch {
 		case !s.Usable() || allowed != nil && !slices.Contains(allowed, s.Name):
@@ -58,6 +59,11 @@ func (e equipment) listed(f config.Skills) safe {
 	if len(e.skills) == 0 || !slices.ContainsFunc(e.tools, reads) {
 		return ""
 	}
+	return e.texts.listing(e.skills, e.off, f.DeferredDiscovery, e.shownAt, func() safe { return e.list(f) })
+}
+
+// list is listed without the cache.
+func (e equipment) list(f config.Skills) safe {
 	list := make([]byte, 0, 4<<10)
 	for i, s := range e.skills {
 		before := len(list)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -52,6 +53,7 @@ type Library struct {
 	mu sync.Mutex // guards the fields below, and the files below custom and Shown
 
 	built []Skill          // the bundled skills, which do not change
+	last  scan             // what all and the folder to show were made of; nil if they are to be made anew
 	known map[string]Skill // by place
 	all   []Skill          // by name
 	state map[string]bool
@@ -150,15 +152,23 @@ func (l *Library) refresh() error {
 	if l.o.Bundled != nil {
 		sources = append(sources, source{l.o.Bundled, Public, true})
 	}
-	all := []Skill{}
-	known := map[string]Skill{}
-	from := map[string]fs.FS{}
+	now := scan{state: l.state}
 	for _, s := range sources {
 		found, err := l.discover(s)
 		if err != nil {
 			return fmt.Errorf("look for %s skills: %s", s.category, reason(err))
 		}
-		for _, one := range found {
+		now.found = append(now.found, found)
+	}
+	if l.last.same(now) { // as before almost every run
+		return nil
+	}
+	l.last = scan{}
+	all := []Skill{}
+	known := map[string]Skill{}
+	from := map[string]fs.FS{}
+	for i, s := range sources {
+		for _, one := range now.found[i] {
 			known[one.place()] = one
 			from[one.place()] = s.fsys
 			all = append(all, one)
@@ -166,9 +176,30 @@ func (l *Library) refresh() error {
 	}
 	l.known, l.all = known, l.settle(all)
 	if l.reads {
+		l.last = now
 		return nil
 	}
-	return l.show(from)
+	whole, err := l.show(from)
+	if whole && err == nil { // otherwise it is tried again
+		l.last = now
+	}
+	return err
+}
+
+// scan is the result of one scan: the skills of each source, and the switches.
+type scan struct {
+	found [][]Skill
+	state map[string]bool
+}
+
+// same reports whether two scans found the same.
+func (s scan) same(o scan) bool {
+	return s.found != nil && maps.Equal(s.state, o.state) && (s.state == nil) == (o.state == nil) &&
+		slices.EqualFunc(s.found, o.found, func(a, b []Skill) bool {
+			return slices.EqualFunc(a, b, func(a, b Skill) bool {
+				return a.mark != "" && a.mark == b.mark && a.Folder == b.Folder && a.Category == b.Category && a.Bundled == b.Bundled
+			})
+		})
 }
 
 // discover finds the skills of a source; those bundled with the program only once.

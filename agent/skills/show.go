@@ -31,8 +31,8 @@ func (l *Library) clear() error {
 func (l *Library) aside() string { return l.o.Shown + ".tmp" }
 
 // show makes the folder contain exactly the enabled skills. Folders appear and disappear atomically. Skills that can't
-// be copied are left out.
-func (l *Library) show(from map[string]fs.FS) error {
+// be copied are left out; whole is false then.
+func (l *Library) show(from map[string]fs.FS) (whole bool, err error) {
 	want := map[string]Skill{}
 	for _, s := range l.all {
 		if s.Enabled && s.Usable() {
@@ -42,19 +42,21 @@ func (l *Library) show(from map[string]fs.FS) error {
 	for at, mark := range l.shown {
 		if want[at].mark != mark {
 			if err := l.hide(at); err != nil {
-				return fmt.Errorf("hide a skill: %w", err)
+				return false, fmt.Errorf("hide a skill: %w", err)
 			}
 		}
 	}
+	whole = true
 	for at, s := range want {
 		if l.shown[at] == s.mark {
 			continue
 		}
 		if err := l.copy(from[s.place()], s, at); err != nil {
 			l.o.Log.Warn("couldn't show a skill to agents", "skill", s.Name, "problem", reason(err))
+			whole = false
 		}
 	}
-	return nil
+	return whole, nil
 }
 
 // hide removes a folder, and parents that become empty.
