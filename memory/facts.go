@@ -300,8 +300,14 @@ func (s *Service) Reload(ctx context.Context, owner string) (Document, error) {
 
 // Off reports whether a thread uses no memory: it was switched off for it, or the thread is temporary.
 func (s *Service) Off(ctx context.Context, thread string) (bool, error) {
-	metadata, off, _, err := s.DB.ThreadKV(ctx, thread, offSpace, learnedSpace)
-	return len(off) > 0 || store.Thread{Metadata: metadata}.Temporary(), err
+	off, _, err := s.place(ctx, thread)
+	return off, err
+}
+
+// place is Off with the project of the thread, "" for none.
+func (s *Service) place(ctx context.Context, thread string) (off bool, project string, err error) {
+	metadata, project, switched, _, err := s.DB.ThreadKV(ctx, thread, offSpace, learnedSpace)
+	return len(switched) > 0 || store.Thread{Metadata: metadata}.Temporary(), project, err
 }
 
 // Muted reports whether an owner has switched off memory in all chats.

@@ -83,7 +83,7 @@ func (s *Service) Learn(ctx context.Context, l Lesson) error {
 	if muted, err := s.Muted(ctx, l.Owner); muted || err != nil {
 		return err
 	}
-	metadata, off, last, err := s.DB.ThreadKV(ctx, l.Thread, offSpace, learnedSpace)
+	metadata, _, off, last, err := s.DB.ThreadKV(ctx, l.Thread, offSpace, learnedSpace)
 	if len(off) > 0 || err != nil || (store.Thread{Metadata: metadata}).Temporary() {
 		return err
 	}

@@ -42,10 +42,17 @@ func (s *Service) Recall(ctx context.Context, q Question) (Recalled, error) {
 	if !rules.Enabled || !rules.Inject {
 		return Recalled{}, nil
 	}
-	if off, err := s.silent(ctx, q.Owner, q.Thread); off || err != nil {
+	if muted, err := s.Muted(ctx, q.Owner); muted || err != nil {
 		return Recalled{}, err
 	}
-	scope, err := s.scope(ctx, q.Owner, q.Thread)
+	off, project, err := s.place(ctx, q.Thread)
+	if off || err != nil {
+		return Recalled{}, err
+	}
+	scope := Scope{q.Owner, []string{q.Owner}}
+	if project != "" {
+		scope, err = s.scope(ctx, q.Owner, q.Thread)
+	}
 	if err != nil {
 		return Recalled{}, err
 	}

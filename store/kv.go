@@ -26,16 +26,18 @@ func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) 
 	return blob(body), nil
 }
 
-// ThreadKV returns the metadata of a thread and the values of two spaces of [Global] under its id, as of
-// one moment; missing ones are empty.
-func (db *DB) ThreadKV(ctx context.Context, thread, first, second string) (metadata, a, b []byte, err error) {
+// ThreadKV returns the metadata of a thread, its project, and the values of two spaces of [Global] under its id, as of one
+// moment; missing ones are empty.
+func (db *DB) ThreadKV(ctx context.Context, thread, first, second string) (metadata []byte, project string, a, b []byte,
+	err error) {
 	const one = `(SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?)`
-	err = db.queryRow(db.brief(ctx), `SELECT (SELECT metadata FROM thread WHERE id = ?), `+one+`, `+one,
-		[]any{thread, Global, first, thread, Global, second, thread}, &metadata, &a, &b)
+	err = db.queryRow(db.brief(ctx), `SELECT (SELECT metadata FROM thread WHERE id = ?),
+		coalesce((SELECT project FROM thread WHERE id = ?), ''), `+one+`, `+one,
+		[]any{thread, thread, Global, first, thread, Global, second, thread}, &metadata, &project, &a, &b)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("read stored values of thread %s: %w", thread, err)
+		return nil, "", nil, nil, fmt.Errorf("read stored values of thread %s: %w", thread, err)
 	}
-	return metadata, a, b, nil
+	return metadata, project, a, b, nil
 }
 
 // Keys returns the keys of a space in order.

@@ -122,9 +122,10 @@ func (s suite) RowsComeBackAsWritten(t *testing.T) {
 	checkClean(t, db)
 
 	commit(t, db, store.Batch{KV: []store.KV{{"", "one", "t1", []byte("1")}, {"", "two", "t2", []byte("2")}}})
-	for thread, want := range map[string][3]string{"t1": {`{"a":1}`, "1", ""}, "t2": {"", "", "2"}} {
-		meta, one, two, err := db.ThreadKV(ctx, thread, "one", "two")
-		if err != nil || [3]string{string(meta), string(one), string(two)} != want {
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t3", Project: "p"}, NewThread: true})
+	for thread, want := range map[string][4]string{"t1": {`{"a":1}`, "", "1", ""}, "t2": {"", "", "", "2"}, "t3": {"{}", "p", "", ""}} {
+		meta, project, one, two, err := db.ThreadKV(ctx, thread, "one", "two")
+		if err != nil || [4]string{string(meta), project, string(one), string(two)} != want {
 			t.Errorf("what thread %s keeps: %s, %s, %s, %v", thread, meta, one, two, err)
 		}
 	}

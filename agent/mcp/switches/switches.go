@@ -113,7 +113,7 @@ func (s *Service) Off(ctx context.Context, thread string) (Off, error) {
 
 // OffIn is [Service.Off] with the metadata of the thread, as of one moment; empty without the thread.
 func (s *Service) OffIn(ctx context.Context, thread string) (o Off, metadata json.RawMessage, err error) {
-	metadata, body, _, err := s.db.ThreadKV(ctx, thread, space, "")
+	metadata, _, body, _, err := s.db.ThreadKV(ctx, thread, space, "")
 	if err == nil && len(body) > 0 {
 		err = json.Unmarshal(body, &o)
 	}

@@ -16,11 +16,11 @@ import (
 // Limits of the cost of a run and of a token; docs/observability.md has their reasons. A busy machine hardly changes
 // these figures, so they are close to the measured values.
 const (
-	limitQueries     = 14   // per run
-	limitStatements  = 55   // per run
-	limitCommits     = 6.5  // per run
-	limitAllocs      = 5200 // per run
-	limitAllocated   = 750  // KB per run
+	limitQueries     = 4    // per run
+	limitStatements  = 47   // per run
+	limitCommits     = 5    // per run
+	limitAllocs      = 4200 // per run
+	limitAllocated   = 650  // KB per run
 	limitTokenAllocs = 8    // per token
 	limitTokenBytes  = 800  // per token
 	limitTokenSQL    = 600  // statements per 1,000 tokens
