@@ -79,6 +79,7 @@ func (d *drive) run(ctx context.Context) (err error) {
 		return err
 	}
 	a, err := build()
+	d.m.giveWay(d.e)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

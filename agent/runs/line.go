@@ -55,6 +55,8 @@ type entry struct {
 	// guarded by Manager.mu
 	stage stage
 	rec   *recorder.Recorder // takes announcements; nil until the agent works
+	leave func()             // gives back the place of its start; nil if it has none
+	built bool               // its agent was built, or never will be
 }
 
 // line returns this server's work on a thread, creating an empty one. mu is held.
@@ -350,6 +352,7 @@ func (m *Manager) begin(l *threadWork, e *entry) {
 func (m *Manager) work(ctx context.Context, l *threadWork, e *entry) {
 	defer e.cancel(nil)
 	stored := m.execute(ctx, e)
+	m.giveWay(e)
 	if len(webhooks(e.run)) > 0 {
 		m.wakeWebhooks()
 	}

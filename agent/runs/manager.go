@@ -105,6 +105,7 @@ type Manager struct {
 	listeners map[string]*nextRunWaiters // by followed thread
 	hooks     chan struct{}              // see Webhooks
 	room      futureRoom                 // limits agents that are built ahead
+	starts    startLine
 	decoded   messageCache
 	rested    restedThreads
 }
@@ -117,7 +118,7 @@ func New(cfg Config) *Manager {
 		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps,
 		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*threadWork{}, runs: map[string]*entry{},
 		children: map[string]*entry{}, listeners: map[string]*nextRunWaiters{}, hooks: make(chan struct{}, 1),
-		room: make(futureRoom, runtime.GOMAXPROCS(0))}
+		room: make(futureRoom, runtime.GOMAXPROCS(0)), starts: make(startLine, startsAtOnce())}
 	if cfg.DB.Clustered() {
 		m.cluster, m.remote = newCluster(cfg), eventlog.NewRemoteLogs(cfg.DB, cfg.Log)
 		m.hearOthers()
@@ -135,6 +136,12 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 
 // StartTelling is Start that also stores first messages to chats, in the same commit as the run; they get its id.
 func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.Outbound) (store.Run, error) {
+	leave, goesOn := m.starts.enter(ctx), false
+	defer func() {
+		if !goesOn {
+			leave()
+		}
+	}()
 	if err := m.withDefaults(ctx, &req); err != nil {
 		return store.Run{}, err
 	}
@@ -223,6 +230,7 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 		}
 	}
 	m.releaseRun(e)
+	goesOn = m.passOn(e, leave)
 	return row, nil
 }
 

@@ -1,0 +1,49 @@
+package runs_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+)
+
+// TestSlowAgentsHoldNoOtherStartUp: many runs whose agents take long to build, as with a server of tools that doesn't
+// answer, leave room for others to begin and end.
+func TestSlowAgentsHoldNoOtherStartUp(t *testing.T) {
+	hang, building := make(chan struct{}), atomic.Int64{}
+	w := suite{openSQLite}.openWith(t, t.TempDir(), runs.Config{Build: func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
+		if s.ThreadID != "quick" {
+			building.Add(1)
+			<-hang
+		}
+		return parrotAgent(), nil
+	}})
+	release := sync.OnceFunc(func() { close(hang) })
+	defer release()
+	const slow = 60
+	var starts sync.WaitGroup
+	for i := range slow {
+		starts.Go(func() {
+			if _, err := w.m.Start(t.Context(), runs.Request{Thread: fmt.Sprint("slow", i), Input: human("hello")}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	starts.Wait()
+	w.end(t, w.startAs(t, "quick", "hello", ""), runs.Success)
+	release()
+	for i := range slow {
+		list, err := w.db.Runs(t.Context(), fmt.Sprint("slow", i), "", 1, 0)
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		w.end(t, list[0], runs.Success)
+	}
+	if n := building.Load(); n != slow {
+		t.Errorf("%d agents were built", n)
+	}
+}
