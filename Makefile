@@ -135,7 +135,7 @@ nightly-perf: build ## this version beside the last release, in turns; fails whe
 	@if [ -z "$(BASE)" ]; then echo "nightly-perf: no release to compare with; BASE=COMMIT names a commit"; exit 0; fi; \
 	rm -rf bin/base && git worktree prune && git worktree add --detach bin/base $(BASE) && \
 	$(MAKE) -C bin/base build && mv bin/base/bin/fawn bin/earlier && git worktree remove --force bin/base && \
-	go build -o bin/load ./web/e2e/load/cmd && ./bin/load -bin bin/fawn -base bin/earlier -only against
+	go build -o bin/load ./web/e2e/load/cmd && ./bin/load -bin bin/fawn -base bin/earlier -only against $(BENCHFLAGS)
 
 bench-cluster: build ## three servers on one PostgreSQL, next to one on SQLite and, with AEGRA=1, next to aegra
 	$(if $(AEGRA),FAWN_BENCH_AEGRA=$$(web/e2e/load/aegra/setup)) go test -run '^$$' -bench '^BenchmarkCluster$$' -benchtime 1x -timeout 20m ./web/e2e/load

@@ -22,6 +22,7 @@ type Options struct {
 	Quick   bool           // one short round to check that everything runs
 	Seconds int            // length of the paced streams; 0 = 10, or 3 when quick
 	Only    *regexp.Regexp // scenarios by name; nil = all
+	Pprof   string         // loopback address at which Fawn's profiles are served meanwhile; "" = nowhere
 	Log     io.Writer      // receives progress
 }
 
@@ -34,6 +35,7 @@ const (
 	limitOrder      = 1.15 // exponent of disk size over turns
 	limitIdle       = 32   // MB resident
 	limitPeak       = 110  // MB resident at 200 paced streams of up to 10 s
+	limitPeakMany   = 260  // MB resident at 1,000 of them
 	limitHeld       = 40   // bytes per further token: open answers are held in memory, also for readers
 	limitCrowded    = 150  // ms to the first answer with 10,000 threads
 	limitColdStart  = 120  // ms; 60 on a quiet machine
@@ -83,6 +85,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		{"against", b.against},
 		{"unpaced", b.unpaced},
 		{"paced", b.paced},
+		{"many", b.many},
 		{"day", b.day},
 		{"thread", b.longThread},
 		{"prefix", b.prefix},
@@ -137,7 +140,11 @@ func (b *bench) serverOf(ctx context.Context, bin, name, data string, env ...str
 		return nil, nil, err
 	}
 	env = append(env, "FAWN_CONFIG="+config, "FAWN_HOME="+data)
-	p, err := start(filepath.Join(b.Dir, name+".log"), env, bin, "serve", "--addr", addr)
+	args := []string{"serve", "--addr", addr}
+	if b.Pprof != "" && bin == b.Bin {
+		args = append(args, "--pprof", b.Pprof)
+	}
+	p, err := start(filepath.Join(b.Dir, name+".log"), env, bin, args...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -257,12 +264,18 @@ func (b *bench) firstToken(ctx context.Context) error {
 
 func (b *bench) unpaced(ctx context.Context) error {
 	return b.withTargets(ctx, false, func(relay, fawn, _ *Target) error {
+		median := map[*Target]map[int]float64{relay: {}, fawn: {}}
+		const long = 3000
 		for _, c := range []struct {
 			n, tokens int
 			limit     float64
-		}{{1, 8000, math.NaN()}, {50, 600, math.NaN()}, {200, 300, limitCPU}} {
+		}{{1, 8000, math.NaN()}, {50, 600, math.NaN()}, {200, long, math.NaN()}, {200, 300, limitCPU}} {
+			rounds := b.rounds(5)
+			if c.tokens*c.n > 100_000 {
+				rounds = b.rounds(2)
+			}
 			cost := map[*Target][]float64{}
-			for range b.rounds(5) {
+			for range rounds {
 				for _, t := range []*Target{relay, fawn} {
 					got, err := streams(ctx, t, c.n, c.tokens, 0)
 					if err != nil {
@@ -271,9 +284,16 @@ func (b *bench) unpaced(ctx context.Context) error {
 					cost[t] = append(cost[t], got.cpuPerToken)
 				}
 			}
-			b.add(fmt.Sprintf("CPU, %d unpaced streams", c.n), "µs/token", quantile(cost[fawn], 0.5),
-				quantile(cost[relay], 0.5), c.limit)
+			name := fmt.Sprintf("CPU, %d unpaced streams", c.n)
+			if c.tokens == long {
+				name += fmt.Sprintf(" of %d tokens", long)
+			}
+			median[relay][c.tokens], median[fawn][c.tokens] = quantile(cost[relay], 0.5), quantile(cost[fawn], 0.5)
+			b.add(name, "µs/token", median[fawn][c.tokens], median[relay][c.tokens], c.limit)
 		}
+		// The cost of a run is what makes tokens of short answers dearer.
+		perRun := func(t *Target) float64 { return (median[t][300] - median[t][long]) * 300 * long / (long - 300) / 1e3 }
+		b.add("CPU of a run among 200, without its tokens", "ms", perRun(fawn), perRun(relay), math.NaN())
 		return nil
 	})
 }

@@ -27,6 +27,7 @@ type Target struct {
 	PID    int    // 0 if its CPU time isn't needed
 	Data   string // data folder, for disk figures
 	client *http.Client
+	asked  int // times its counters were read
 }
 
 // NewTarget returns a target with its own connection pool.

@@ -29,15 +29,28 @@ const (
 // counters holds totals of a server since its start.
 type counters struct {
 	queries, statements, commits, allocs, bytes float64
-	cpu                                         float64 // µs
-	written                                     float64 // bytes
+	cpu                                         float64   // µs
+	written                                     float64   // bytes
+	asked                                       float64   // times these totals were read
+	reading                                     *counters // of reading them once, if known
 }
 
 func (c counters) minus(d counters) counters { return c.plus(d, -1) }
 
 func (c counters) plus(d counters, times float64) counters {
 	return counters{c.queries + times*d.queries, c.statements + times*d.statements, c.commits + times*d.commits,
-		c.allocs + times*d.allocs, c.bytes + times*d.bytes, c.cpu + times*d.cpu, c.written + times*d.written}
+		c.allocs + times*d.allocs, c.bytes + times*d.bytes, c.cpu + times*d.cpu, c.written + times*d.written,
+		c.asked + times*d.asked, c.reading}
+}
+
+// since returns what a server did after d, without what reading its totals took it.
+func (c counters) since(d counters) counters {
+	did := c.minus(d)
+	if c.reading != nil {
+		r := *c.reading
+		did.allocs, did.bytes, did.cpu = did.allocs-did.asked*r.allocs, did.bytes-did.asked*r.bytes, did.cpu-did.asked*r.cpu
+	}
+	return did
 }
 
 func (c counters) over(n float64) counters { return counters{}.plus(c, 1/n) }
@@ -70,6 +83,8 @@ func (t *Target) counters(ctx context.Context) (c counters, err error) {
 	}
 	used, err := cpuTime(t.PID)
 	c.cpu, c.written = float64(used.Microseconds()), float64(storageWrites(t.PID))
+	t.asked++
+	c.asked = float64(t.asked)
 	if err == nil {
 		err = lines.Err()
 	}
@@ -79,7 +94,8 @@ func (t *Target) counters(ctx context.Context) (c counters, err error) {
 // settled returns the counters once background work of runs is over: titles, traces, housekeeping.
 func (t *Target) settled(ctx context.Context) (counters, error) {
 	const quiet, longest = 2 * time.Second, 20 * time.Second
-	var last counters
+	var last, before counters
+	var readings []counters // while nothing else happens
 	since, end := time.Now(), time.Now().Add(longest)
 	for {
 		now, err := t.counters(ctx)
@@ -87,15 +103,39 @@ func (t *Target) settled(ctx context.Context) (counters, error) {
 			return now, err
 		}
 		if now.commits != last.commits || last.allocs == 0 {
-			since, last = time.Now(), now
+			since, last, readings = time.Now(), now, nil
+		} else {
+			readings = append(readings, now.minus(before))
 		}
+		before = now
 		if time.Since(since) > quiet || time.Now().After(end) {
+			last.reading = typical(readings)
 			return last, nil
 		}
 		if err := sleep(ctx, 100*time.Millisecond); err != nil {
 			return now, err
 		}
 	}
+}
+
+// typical returns the medians of what reading totals took, nil without any.
+func typical(readings []counters) *counters {
+	if len(readings) == 0 {
+		return nil
+	}
+	median := func(of func(counters) float64) float64 {
+		var list []float64
+		for _, r := range readings {
+			list = append(list, of(r))
+		}
+		return quantile(list, 0.5)
+	}
+	var mean float64 // the kernel's unit is longer than a reading takes
+	for _, r := range readings {
+		mean += r.cpu / float64(len(readings))
+	}
+	return &counters{allocs: median(func(c counters) float64 { return c.allocs }),
+		bytes: median(func(c counters) float64 { return c.bytes }), cpu: mean}
 }
 
 // counts measures the cost of a short run with a title and of a token, in numbers that don't depend on the machine.
@@ -170,7 +210,7 @@ func perRun(ctx context.Context, t *Target, n, atOnce int) (counters, error) {
 	}
 	wg.Wait()
 	after, err := t.settled(ctx)
-	return after.minus(before).over(float64(n)), errors.Join(append(errs, err)...)
+	return after.since(before).over(float64(n)), errors.Join(append(errs, err)...)
 }
 
 // perToken returns the cost of a token in 20 streams: the difference between long and short answers.
@@ -190,7 +230,7 @@ func perToken(ctx context.Context, t *Target, tokens int) (counters, error) {
 		if err != nil {
 			return after, err
 		}
-		took[i] = after.minus(before)
+		took[i] = after.since(before)
 	}
 	return took[1].minus(took[0]).over(float64(n * (lengths[1] - lengths[0]))), nil
 }

@@ -13,7 +13,16 @@ type burst struct {
 	cpuPerToken float64 // µs; 0 when the target has no PID
 	delivered   float64 // tokens on time / tokens ordered
 	gaps        []float64
+	first       []float64 // ms from the request to the first token, one per stream
 	endLag      []float64 // ms after the model's own schedule, one per stream
+	closing     []float64 // ms from the last token to the end of the response, one per stream
+}
+
+// add adds a further round. The worst round counts for what was delivered.
+func (b *burst) add(c burst) {
+	b.gaps, b.first = append(b.gaps, c.gaps...), append(b.first, c.first...)
+	b.endLag, b.closing = append(b.endLag, c.endLag...), append(b.closing, c.closing...)
+	b.delivered = min(b.delivered, c.delivered)
 }
 
 // streams runs n concurrent answers, each with this number of tokens and rate (0 = unpaced), in separate threads
@@ -53,6 +62,8 @@ func streams(ctx context.Context, t *Target, n, tokens int, rate float64) (burst
 		for _, g := range s.Gaps {
 			b.gaps = append(b.gaps, float64(g)/1e6)
 		}
+		b.first = append(b.first, float64(s.First)/1e6)
+		b.closing = append(b.closing, float64(s.End-s.Last)/1e6)
 		if rate > 0 {
 			planned := time.Duration(float64(tokens) / rate * 1e9)
 			lag := float64(s.Last-planned) / 1e6

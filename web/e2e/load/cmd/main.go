@@ -68,7 +68,8 @@ func bench(ctx context.Context, args []string) error {
 	quick := flags.Bool("quick", false, "one short round of everything")
 	seconds := flags.Int("seconds", 0, "length of the paced streams (default 10, quick 3)")
 	only := flags.String("only", "",
-		"scenarios by regular expression: start first counts against unpaced paced day thread prefix crowd lists recovery helpers chaos documents sandbox")
+		"scenarios by regular expression: start first counts against unpaced paced many day thread prefix crowd lists recovery helpers chaos documents sandbox")
+	pprof := flags.String("pprof", "", "loopback address at which Fawn's profiles are served while it is measured")
 	keep := flags.Bool("keep", false, "keep the scratch folder with data and logs")
 	flags.Parse(args)
 
@@ -76,7 +77,7 @@ func bench(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	o := load.Options{Helper: []string{self}, Quick: *quick, Seconds: *seconds, Log: os.Stderr}
+	o := load.Options{Helper: []string{self}, Quick: *quick, Seconds: *seconds, Pprof: *pprof, Log: os.Stderr}
 	if *only != "" {
 		if o.Only, err = regexp.Compile(*only); err != nil {
 			return err
