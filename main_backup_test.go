@@ -407,9 +407,7 @@ func TestTheServerBacksItselfUp(t *testing.T) {
 	if len(names) < 2 || len(names) > 4 || names[len(names)-1] != filepath.Join(to, "fawn-mine.tar.gz") {
 		t.Errorf("kept are %q", names)
 	}
-	if _, err := os.Stat(filepath.Join(to, "other")); err != nil {
-		t.Error(err)
-	}
+	must.Try(os.Stat(filepath.Join(to, "other")))(t)
 	last := names[len(names)-2]
 	r := finished(t, program(t, nil, "restore", last, "--data", filepath.Join(t.TempDir(), "x")))
 	if r.code != exitOK || !strings.Contains(r.stdout, "Restored 1 chats") {

@@ -136,9 +136,7 @@ func TestFoldersComeFromFlagEnvironmentOrUser(t *testing.T) {
 			if r.code != exitOK || !strings.Contains(r.stdout, "data folder   "+tt.want+"\n") {
 				t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 			}
-			if _, err := os.Stat(filepath.Join(tt.want, "fawn.db")); err != nil {
-				t.Error(err)
-			}
+			must.Try(os.Stat(filepath.Join(tt.want, "fawn.db")))(t)
 		})
 	}
 }

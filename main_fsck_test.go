@@ -55,9 +55,7 @@ func TestFsckNamesWhatIsBrokenAndMendsWhatIsSafe(t *testing.T) {
 	if r.code != exitError || !strings.Contains(r.stdout, "Mended: ") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "lost", "nobody", "user-data", "kept.txt")); err != nil {
-		t.Error(err)
-	}
+	must.Try(os.Stat(filepath.Join(dir, "lost", "nobody", "user-data", "kept.txt")))(t)
 	if list, err := filepath.Glob(filepath.Join(dir, "fawn-before-repair-*.db")); err != nil || len(list) != 1 {
 		t.Errorf("copies: %v, %v", list, err)
 	}

@@ -142,9 +142,7 @@ func TestParallelChanges(t *testing.T) {
 	var work sync.WaitGroup
 	for i := range 50 {
 		work.Go(func() {
-			if _, err := w.Add(t.Context(), me, 0, memory.Fact{Content: fmt.Sprint("fact ", i)}); err != nil {
-				t.Error(err)
-			}
+			must.Try(w.Add(t.Context(), me, 0, memory.Fact{Content: fmt.Sprint("fact ", i)}))(t)
 		})
 	}
 	work.Wait()

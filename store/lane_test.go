@@ -305,9 +305,7 @@ func (s suite) LanesAndReadersTogether(t *testing.T) {
 				if _, _, err := db.Threads(ctx, store.ThreadQuery{Limit: 3}); err != nil {
 					t.Error(err)
 				}
-				if _, err := db.LastSeq(ctx, id); err != nil {
-					t.Error(err)
-				}
+				must.Try(db.LastSeq(ctx, id))(t)
 			}
 		})
 	}

@@ -69,9 +69,7 @@ func TestServersShareADatabase(t *testing.T) {
 		if err := db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: id}}); err != nil || !db.Clustered() {
 			t.Error(err)
 		}
-		if _, err := all[0].Thread(t.Context(), id); err != nil {
-			t.Error(err)
-		}
+		must.Try(all[0].Thread(t.Context(), id))(t)
 		seen[db.Self()] = true
 	}
 	if alone, err := all[0].Alone(t.Context()); err != nil || alone || len(seen) != 3 {

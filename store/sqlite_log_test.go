@@ -122,9 +122,7 @@ func TestALogThatIsMissingOrDamagedIsTold(t *testing.T) {
 				if db, err = store.Open(t.Context(), cfg); err != nil || log.String() != "" {
 					t.Fatalf("with what is left: %v, %s", err, log.String())
 				}
-				if _, err := db.Thread(t.Context(), "old"); err != nil {
-					t.Error(err)
-				}
+				must.Try(db.Thread(t.Context(), "old"))(t)
 				db.Close()
 			})
 		}

@@ -102,6 +102,7 @@ func imports() map[string][]string {
 		"sandbox/seatbelt":        {"sandbox", "sandbox/files", "sandbox/host", "sandbox/pool"},
 		"sandbox/linediff":        leaf,
 		"sandbox/netguard":        leaf,
+		"sandbox/netguard/...":    {"agent/agenttest/must", "sandbox/netguard"}, // tests only
 		"store":                   {"store/commit", "store/folder", "store/migrations", "store/postgres", "store/sqlite", "store/wake"},
 		"store/commit":            leaf,
 		"store/folder":            leaf,
@@ -200,7 +201,7 @@ func reserved() []struct{ path, only, why string } {
 		{"github.com/tinylib/msgp/msgp", "store/deerflow", "MessagePack is what LangGraph writes, and nobody else here"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
 		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},
-		{"testing", "agent/agenttest agent/agenttest/must agent/channels/chat/chattest agent/llm/llmtest sandbox/sandboxtest store/objects/objectstest store/pgtest store/storetest web/e2e/gate web/e2e/scriptmodel web/webtest", "test code does not belong into the program"},
+		{"testing", "agent/agenttest agent/agenttest/must agent/channels/chat/chattest agent/llm/llmtest sandbox/netguard/netguardtest sandbox/sandboxtest store/objects/objectstest store/pgtest store/storetest web/e2e/gate web/e2e/scriptmodel web/webtest", "test code does not belong into the program"},
 	}
 }
 

@@ -35,9 +35,7 @@ func TestReadAhead(t *testing.T) {
 	began := make(chan struct{})
 	begin := sync.OnceFunc(func() { close(began) })
 	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.CopyN(io.Discard, r.Body, r.ContentLength); err != nil {
-			t.Error(err)
-		}
+		must.Try(io.CopyN(io.Discard, r.Body, r.ContentLength))(t)
 		io.WriteString(w, "begun ")
 		http.NewResponseController(w).Flush()
 		<-began

@@ -107,9 +107,7 @@ func TestNothingFromOutsideOpensABlock(t *testing.T) {
 	if err == nil {
 		t.Error("a model that lists nothing made suggestions")
 	}
-	if _, err := w.b.Polish(t.Context(), lead.PolishWish{Text: canary, Locale: canary}); err != nil {
-		t.Error(err)
-	}
+	must.Try(w.b.Polish(t.Context(), lead.PolishWish{Text: canary, Locale: canary}))(t)
 	if n := len(w.script.Requests()) - before; n != 2 {
 		t.Errorf("suggestions and polish made %d calls", n)
 	}

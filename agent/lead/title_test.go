@@ -176,12 +176,8 @@ func TestTheBuiltInModelHasNoSideJobs(t *testing.T) {
 	if s := w.state(t); *s.Title != "paint it" {
 		t.Errorf("title %q", *s.Title)
 	}
-	if _, err := w.b.Suggest(t.Context(), lead.SuggestWish{N: 3, Messages: []lead.Said{{Role: "user", Content: "paint it"}}}); err != nil {
-		t.Error(err)
-	}
-	if _, err := w.b.Polish(t.Context(), lead.PolishWish{Text: "paint it"}); err != nil {
-		t.Error(err)
-	}
+	must.Try(w.b.Suggest(t.Context(), lead.SuggestWish{N: 3, Messages: []lead.Said{{Role: "user", Content: "paint it"}}}))(t)
+	must.Try(w.b.Polish(t.Context(), lead.PolishWish{Text: "paint it"}))(t)
 	if n := len(w.script.Requests()); n != 1 {
 		t.Errorf("the model was called %d times", n)
 	}

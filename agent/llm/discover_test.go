@@ -101,9 +101,7 @@ func TestPlacesAreOnThisMachine(t *testing.T) {
 		if !strings.HasPrefix(p.BaseURL, "http://127.0.0.1:") {
 			t.Errorf("%s is at %s", p.Name, p.BaseURL)
 		}
-		if _, err := llm.New(llm.Config{Name: "m", Use: p.Use, BaseURL: p.BaseURL}); err != nil {
-			t.Error(err)
-		}
+		must.Try(llm.New(llm.Config{Name: "m", Use: p.Use, BaseURL: p.BaseURL}))(t)
 	}
 }
 

@@ -230,9 +230,7 @@ func TestAFullDiskCutsInsteadOfFailing(t *testing.T) {
 	if r.IsError || !strings.Contains(r.Content.Text, "omitted from bash output") {
 		t.Errorf("%v %.80q", r.IsError, r.Content.Text)
 	}
-	if _, err := os.Stat(filepath.Join(b.host, "outputs", ".tool-results")); err != nil {
-		t.Error(err)
-	}
+	must.Try(os.Stat(filepath.Join(b.host, "outputs", ".tool-results")))(t)
 }
 
 func FuzzPreviewIsBounded(f *testing.F) {

@@ -52,9 +52,7 @@ func TestAgentComesBackAsItWasWritten(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"config.yaml", "SOUL.md"} {
-		if _, err := os.Stat(filepath.Join(dir, "users", "default", "agents", "code-reviewer", name)); err != nil {
-			t.Error(err)
-		}
+		must.Try(os.Stat(filepath.Join(dir, "users", "default", "agents", "code-reviewer", name)))(t)
 	}
 	must.Do(t, l.Delete("default", "plain"))
 	if err := l.Delete("default", "plain"); !errors.Is(err, profile.ErrNotFound) {
@@ -172,9 +170,7 @@ func TestOwnersDoNotMeet(t *testing.T) {
 	if !l.Has("default", "old") || l.Has("eve", "old") {
 		t.Error("the agents at the top of the folder belong to who runs the installation")
 	}
-	if _, err := os.Stat(filepath.Join(dir, "USER.md")); err != nil {
-		t.Error(err)
-	}
+	must.Try(os.Stat(filepath.Join(dir, "USER.md")))(t)
 }
 
 func TestTexts(t *testing.T) {
@@ -303,9 +299,7 @@ func TestWhatAKillLeftIsRemovedAtTheNextStart(t *testing.T) {
 		}
 	}
 	for _, at := range kept {
-		if _, err := os.Lstat(at); err != nil {
-			t.Error(err)
-		}
+		must.Try(os.Lstat(at))(t)
 	}
 	if _, err := os.Lstat(filepath.Join(shelf, ".half"+mark)); !errors.Is(err, os.ErrNotExist) {
 		t.Error("a folder that was not whole is still there")

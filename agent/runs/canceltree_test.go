@@ -111,9 +111,7 @@ func (s suite) CancelStopsARunThatOthersWaitFor(t *testing.T) {
 		r := must.Get(w.m.Follow(t.Context(), run.ID))(t)
 		must.Get(r.Next(t.Context(), 0))(t)
 		wg.Go(func() {
-			if _, err := w.m.Wait(t.Context(), run.ID); err != nil {
-				t.Error(err)
-			}
+			must.Try(w.m.Wait(t.Context(), run.ID))(t)
 		})
 	}
 	must.Do(t, w.m.Cancel(t.Context(), "t1", run.ID, true))

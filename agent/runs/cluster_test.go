@@ -139,9 +139,7 @@ func (c cluster) AWriteKeepsRunsOfAllServersWaiting(t *testing.T) {
 		t.Errorf("written while a run works elsewhere: %v", err)
 	}
 	must.Do(t, b.m.Cancel(t.Context(), "t1", run.ID, true))
-	if _, err := b.m.Amend(t.Context(), "t1", rename); err != nil {
-		t.Error(err)
-	}
+	must.Try(b.m.Amend(t.Context(), "t1", rename))(t)
 	var writing atomic.Bool
 	err := a.m.Exclusive(t.Context(), "t1", func(ctx context.Context) error {
 		writing.Store(true)

@@ -48,9 +48,7 @@ func (s suite) DelayedRunHoldsNothing(t *testing.T) {
 		t.Errorf("thread is %s", got)
 	}
 	w.end(t, w.startAs(t, "t1", "now", "reject"), runs.Success)
-	if _, err := w.m.UpdateState(t.Context(), "t1", runs.Update{Values: []byte(`{"title":"T"}`)}); err != nil {
-		t.Error(err)
-	}
+	must.Try(w.m.UpdateState(t.Context(), "t1", runs.Update{Values: []byte(`{"title":"T"}`)}))(t)
 	if got := w.row(t, late.ID).Status; got != runs.Pending {
 		t.Errorf("the delayed run is %s", got)
 	}

@@ -112,9 +112,7 @@ func (s suite) ThreadIsBusyExactlyWhileSomethingRuns(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if _, err := w.m.Wait(t.Context(), run.ID); err != nil {
-					t.Error(err)
-				}
+				must.Try(w.m.Wait(t.Context(), run.ID))(t)
 			})
 		}
 		wg.Wait()

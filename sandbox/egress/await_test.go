@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard/netguardtest"
 )
 
 // TestAConnectionIsHeldUntilTheAnswer over each way to speak to the proxy: it goes on with a
@@ -50,7 +51,7 @@ func TestAConnectionIsHeldUntilTheAnswer(t *testing.T) {
 			host := fmt.Sprintf("held%d.example.com", i)
 			done := make(chan error, 1)
 			go func() {
-				resp, err := l.client(c.proxy).Get(at(t, server, host, "/"))
+				resp, err := l.client(c.proxy).Get(netguardtest.At(server, host, "/"))
 				if err == nil {
 					resp.Body.Close()
 					if resp.StatusCode != 200 {
@@ -77,7 +78,7 @@ func TestAConnectionIsHeldUntilTheAnswer(t *testing.T) {
 		})
 	}
 	conn := l.dial()
-	must.Get(fmt.Fprintf(conn, "CONNECT gone.example:%d HTTP/1.1\r\nHost: gone.example\r\n\r\n", portOf(t, l.tls)))(t)
+	must.Get(fmt.Fprintf(conn, "CONNECT gone.example:%d HTTP/1.1\r\nHost: gone.example\r\n\r\n", netguardtest.PortOf(l.tls)))(t)
 	<-asked
 	conn.Close()
 	select {

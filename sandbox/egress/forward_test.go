@@ -14,11 +14,12 @@ import (
 
 	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard/netguardtest"
 )
 
 func TestForwardWritesRequestsAnew(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"a.example"}}, nil)
-	base := at(t, l.plain, "a.example", "")
+	base := netguardtest.At(l.plain, "a.example", "")
 	back := l.say("POST " + base + "/echo?q=%41&r HTTP/1.1\r\nHost: evil.example\r\nConnection: x-secret, close\r\nX-Secret: 1\r\n" +
 		"Proxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\nKeep-Alive: 5\r\nTE: trailers\r\nUpgrade: h2c\r\nX-Kept: yes\r\nCookie: c=1\r\n" +
 		"Transfer-Encoding: chunked\r\nContent-Length: 99\r\n\r\n3\r\nabc\r\n0\r\n\r\n" +
@@ -56,7 +57,7 @@ func TestForwardWritesRequestsAnew(t *testing.T) {
 
 func TestForwardRefusesMalformedRequests(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"*"}}, nil)
-	port := strconv.Itoa(portOf(t, l.plain))
+	port := strconv.Itoa(netguardtest.PortOf(l.plain))
 	for name, request := range map[string]string{
 		"origin form":        "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
 		"asterisk":           "OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n",
@@ -101,7 +102,7 @@ func TestForwardRefusesMalformedRequests(t *testing.T) {
 	if !strings.HasPrefix(back, "HTTP/1.1 431 ") {
 		t.Errorf("huge head: %.100q", back)
 	}
-	if back := l.say("GET http://a.example:" + strconv.Itoa(portOf(t, l.tls)) +
+	if back := l.say("GET http://a.example:" + strconv.Itoa(netguardtest.PortOf(l.tls)) +
 		"/ HTTP/1.1\r\n\r\n"); !strings.HasPrefix(back, "HTTP/1.1 403 ") ||
 		!strings.Contains(back, "takes no plain HTTP") {
 		t.Errorf("plain HTTP to the TLS port: %.100q", back)
@@ -176,7 +177,7 @@ func TestForwardAnswersClientsThatExpectToContinue(t *testing.T) {
 	defer c.Close()
 	r := bufio.NewReader(c)
 	must.Get(fmt.Fprintf(c, "POST %s HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n",
-		at(t, l.plain, "a.example", "/echo")))(t)
+		netguardtest.At(l.plain, "a.example", "/echo")))(t)
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil || resp.StatusCode != http.StatusContinue {
 		t.Fatalf("%v, %v; want 100", resp, err)
@@ -195,27 +196,27 @@ func TestBudgetEndsConnectionsUntilTheNextDay(t *testing.T) {
 		l.Limits.In, l.Limits.Out = 1<<20, 1<<20
 		l.Now = clock.Now
 	})
-	for name, server := range map[string]string{"plain": at(t, l.plain, "example.com", "/big"),
-		"tls": at(t, l.tls, "example.com", "/big")} {
-		body, err := fetch(t, l.client("http"), server)
+	for name, server := range map[string]string{"plain": netguardtest.At(l.plain, "example.com", "/big"),
+		"tls": netguardtest.At(l.tls, "example.com", "/big")} {
+		body, err := netguardtest.Fetch(t, l.client("http"), server)
 		if err == nil || len(body) > 1<<20 || len(body) < 1<<19 {
 			t.Errorf("%s: %d bytes, %v; want a broken body of at most 1 MB", name, len(body), err)
 		}
 		if r := l.record(); r.Verdict != egress.Exhausted || r.In < 1<<20 {
 			t.Errorf("%s: record %+v", name, r)
 		}
-		back, err := fetch(t, l.client("http"), at(t, l.plain, "example.com", "/"))
+		back, err := netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.plain, "example.com", "/"))
 		if err != nil || back != "429 sandbox network budget used up: a thread may receive 1 MB and send 1 MB a day\n" {
 			t.Errorf("%s, afterwards: %q, %v", name, back, err)
 		}
 		l.record()
 		clock.Add(24 * time.Hour)
 	}
-	if body, err := fetch(t, l.client("http"), at(t, l.plain, "example.com", "/")); err != nil || body != "hello" {
+	if body, err := netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.plain, "example.com", "/")); err != nil || body != "hello" {
 		t.Errorf("the next day: %q, %v", body, err)
 	}
 	l.record()
-	resp, err := l.client("http").Post(at(t, l.plain, "example.com", "/echo"), "text/plain",
+	resp, err := l.client("http").Post(netguardtest.At(l.plain, "example.com", "/echo"), "text/plain",
 		strings.NewReader(strings.Repeat("a", 2<<20)))
 	if err == nil {
 		resp.Body.Close()
@@ -227,14 +228,14 @@ func TestBudgetEndsConnectionsUntilTheNextDay(t *testing.T) {
 		t.Errorf("upload: record %+v", r)
 	}
 	l.addr = l.serve("t2")
-	if body, err := fetch(t, l.client("http"), at(t, l.plain, "example.com", "/")); err != nil || body != "hello" {
+	if body, err := netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.plain, "example.com", "/")); err != nil || body != "hello" {
 		t.Errorf("another thread: %q, %v", body, err)
 	}
 }
 
 func TestConnectionsOverTheLimitWait(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"a.example"}}, func(l *lab) { l.Limits.Conns = 2 })
-	address := at(t, l.plain, "a.example", "/")
+	address := netguardtest.At(l.plain, "a.example", "/")
 	first, second := l.dial(), l.dial()
 	defer second.Close()
 	done := make(chan string, 1)
@@ -263,22 +264,22 @@ func TestForwardTellsWhyNoAnswerCame(t *testing.T) {
 	silent := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer silent.Close()
 	silentPort := silent.Addr().(*net.TCPAddr).Port
-	closed := must.Get(net.Dial("tcp", silent.Addr().String()))(t) // has a port where nobody else can listen
+	closed := must.Get(net.Dial("tcp", silent.Addr().String()))(t) // has a port where netguardtest.Nobody else can listen
 	defer closed.Close()
 	port := closed.LocalAddr().(*net.TCPAddr).Port
 	l := newLab(t, egress.Policy{Allow: []string{"*"}}, func(l *lab) {
 		l.Limits.HTTPPorts = []int{port, silentPort}
 		l.Limits.Idle = 5 * time.Second
 	})
-	if body, err := fetch(t, l.client("http"), fmt.Sprintf("http://a.example:%d/", port)); err != nil ||
+	if body, err := netguardtest.Fetch(t, l.client("http"), fmt.Sprintf("http://a.example:%d/", port)); err != nil ||
 		body != "502 the sandbox proxy could not connect to a.example\n" {
-		t.Errorf("nobody listens: %q, %v", body, err)
+		t.Errorf("netguardtest.Nobody listens: %q, %v", body, err)
 	}
 	if r := l.record(); r.Verdict != egress.Failed || r.Rule != "connect" {
 		t.Errorf("record %+v", r)
 	}
-	if body, err := fetch(t, l.client("http"), fmt.Sprintf("http://a.example:%d/", silentPort)); err != nil ||
+	if body, err := netguardtest.Fetch(t, l.client("http"), fmt.Sprintf("http://a.example:%d/", silentPort)); err != nil ||
 		!strings.HasPrefix(body, "504 a.example did not answer") {
-		t.Errorf("nobody answers: %q, %v", body, err)
+		t.Errorf("netguardtest.Nobody answers: %q, %v", body, err)
 	}
 }

@@ -10,9 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +18,7 @@ import (
 
 	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
-	"fawn/sandbox/netguard"
+	"fawn/sandbox/netguard/netguardtest"
 )
 
 // clock is a time that tests move.
@@ -70,8 +68,8 @@ func newLab(t *testing.T, policy egress.Policy, setup func(*lab)) *lab {
 	t.Cleanup(l.plain.Close)
 	t.Cleanup(l.tls.Close)
 	p := must.Get(egress.New(policy,
-		hosts(map[string]string{"metadata.example": "169.254.169.254", "lan.example": "192.168.1.1"})))(t)
-	p.Limits = egress.Limits{HTTPPorts: []int{portOf(t, l.plain)}, TLSPorts: []int{portOf(t, l.tls)}}
+		netguardtest.Hosts(map[string]string{"metadata.example": "169.254.169.254", "lan.example": "192.168.1.1"})))(t)
+	p.Limits = egress.Limits{HTTPPorts: []int{netguardtest.PortOf(l.plain)}, TLSPorts: []int{netguardtest.PortOf(l.tls)}}
 	p.Decisions = l.decisions
 	p.Ask = func(q egress.Question) { l.questions <- q }
 	p.Audit = func(r egress.Record) { l.records <- r }
@@ -193,51 +191,4 @@ func (l *lab) connect(target string) (net.Conn, *bufio.Reader, string) {
 		line = must.Get(r.ReadString('\n'))(l.t)
 	}
 	return c, r, strings.TrimSpace(status)
-}
-
-// nobody is a host without addresses, so that tests do not depend on this one.
-func nobody() ([]netip.Addr, error) { return nil, nil }
-
-// hosts is a guard for which loopback is open and names resolve to it, except
-// those with an address of their own.
-func hosts(own map[string]string) *netguard.Guard {
-	return &netguard.Guard{
-		AllowPrivate: prefixes("127.0.0.0/8"),
-		Local:        nobody,
-		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
-			if text, ok := own[host]; ok {
-				return []netip.Addr{netip.MustParseAddr(text)}, nil
-			}
-			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-		},
-	}
-}
-
-// portOf is the port of a test server.
-func portOf(t *testing.T, s *httptest.Server) int {
-	t.Helper()
-	return s.Listener.Addr().(*net.TCPAddr).Port
-}
-
-// at is an address on a test server under another name.
-func at(t *testing.T, s *httptest.Server, host, path string) string {
-	t.Helper()
-	scheme := "http"
-	if s.TLS != nil {
-		scheme = "https"
-	}
-	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(portOf(t, s))) + path
-}
-
-// fetch gets an address and returns its body.
-func fetch(t *testing.T, c *http.Client, address string) (string, error) {
-	t.Helper()
-	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
-	resp, err := c.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return string(body), err
 }

@@ -14,14 +14,15 @@ import (
 	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
 	"fawn/sandbox/netguard"
+	"fawn/sandbox/netguard/netguardtest"
 )
 
 func TestProxyServesOpenHosts(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"example.com", "*.example.com"}}, nil)
 	for _, scheme := range []string{"http", "socks5h"} {
-		for _, s := range []string{at(t, l.plain, "example.com", "/a?b=c"), at(t, l.tls, "example.com", "/a?b=c"),
-			at(t, l.plain, "www.EXAMPLE.com.", "/a?b=c")} {
-			body, err := fetch(t, l.client(scheme), s)
+		for _, s := range []string{netguardtest.At(l.plain, "example.com", "/a?b=c"), netguardtest.At(l.tls, "example.com", "/a?b=c"),
+			netguardtest.At(l.plain, "www.EXAMPLE.com.", "/a?b=c")} {
+			body, err := netguardtest.Fetch(t, l.client(scheme), s)
 			if err != nil || body != "hello" {
 				t.Fatalf("%s through %s: %q, %v", s, scheme, body, err)
 			}
@@ -53,7 +54,7 @@ func TestProxyAsksAboutUnknownHosts(t *testing.T) {
 	l := newLab(t, egress.Policy{}, func(l *lab) {
 		l.Now, l.decisions.Now = clock.Now, clock.Now
 	})
-	address := at(t, l.plain, "new.example", "/")
+	address := netguardtest.At(l.plain, "new.example", "/")
 	get := func() (int, string, string) {
 		resp := must.Get(l.client("http").Get(address))(t)
 		defer resp.Body.Close()
@@ -70,7 +71,7 @@ func TestProxyAsksAboutUnknownHosts(t *testing.T) {
 		}
 	}
 	q := <-l.questions
-	if q != (egress.Question{Thread: "t1", Host: "new.example", Port: portOf(t, l.plain), At: clock.Now()}) {
+	if q != (egress.Question{Thread: "t1", Host: "new.example", Port: netguardtest.PortOf(l.plain), At: clock.Now()}) {
 		t.Errorf("question %+v", q)
 	}
 	if len(l.questions) != 0 {
@@ -82,7 +83,7 @@ func TestProxyAsksAboutUnknownHosts(t *testing.T) {
 	if len(l.questions) != 1 {
 		t.Errorf("%d questions after a minute, want one more", len(l.questions))
 	}
-	_, err := fetch(t, l.client("http"), at(t, l.tls, "new.example", "/"))
+	_, err := netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.tls, "new.example", "/"))
 	if err == nil || !strings.Contains(err.Error(), "blocked by sandbox network policy: new.example (ask") {
 		t.Errorf("CONNECT: %v", err)
 	}
@@ -123,7 +124,7 @@ func TestProxyAsksAboutFewHosts(t *testing.T) {
 	})
 	for range 2 {
 		for _, host := range []string{"a.example", "b.example", "c.example"} {
-			must.Get(fetch(t, l.client("http"), at(t, l.plain, host, "/")))(t)
+			must.Get(netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.plain, host, "/")))(t)
 			l.record()
 		}
 	}
@@ -141,7 +142,7 @@ func (*broken) Lookup(context.Context, string, string) (egress.Answer, bool, err
 
 func TestProxyRefusesByRule(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"*"}, Deny: []string{"bad.example", "*.bad.example"}}, nil)
-	port, other := strconv.Itoa(portOf(t, l.plain)), "22"
+	port, other := strconv.Itoa(netguardtest.PortOf(l.plain)), "22"
 	tests := []struct{ name, target, rule, text string }{
 		{"denied", "bad.example:" + port, "deny bad.example", "bad.example (ask the owner"},
 		{"denied below", "x.BAD.example.:" + port, "deny *.bad.example", "x.bad.example (ask the owner"},
@@ -178,7 +179,7 @@ func TestProxyRefusesByRule(t *testing.T) {
 
 func TestProxyRefusesWhenAnswersCannotBeRead(t *testing.T) {
 	l := newLab(t, egress.Policy{}, func(l *lab) { l.Decisions = &broken{} })
-	body, err := fetch(t, l.client("http"), at(t, l.plain, "a.example", "/"))
+	body, err := netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.plain, "a.example", "/"))
 	if err != nil || !strings.HasPrefix(body, "403 blocked") {
 		t.Errorf("%q, %v", body, err)
 	}
@@ -189,7 +190,7 @@ func TestProxyRefusesWhenAnswersCannotBeRead(t *testing.T) {
 
 func TestProxyWithoutAnyoneToAskRefuses(t *testing.T) {
 	l := newLab(t, egress.Policy{}, func(l *lab) { l.Ask, l.Decisions = nil, nil })
-	body, err := fetch(t, l.client("http"), at(t, l.plain, "a.example", "/"))
+	body, err := netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.plain, "a.example", "/"))
 	if err != nil || !strings.HasPrefix(body, "403 blocked") {
 		t.Errorf("%q, %v", body, err)
 	}
@@ -200,8 +201,8 @@ func TestProxyWithoutAnyoneToAskRefuses(t *testing.T) {
 
 func TestPackageHostsAreOpenForReading(t *testing.T) {
 	l := newLab(t, egress.Policy{Packages: true, PackageHosts: []string{"index.example", "example.com"}}, nil)
-	address := at(t, l.plain, "index.example", "/simple/")
-	if body, err := fetch(t, l.client("http"), address); err != nil || body != "hello" {
+	address := netguardtest.At(l.plain, "index.example", "/simple/")
+	if body, err := netguardtest.Fetch(t, l.client("http"), address); err != nil || body != "hello" {
 		t.Errorf("GET: %q, %v", body, err)
 	}
 	if r := l.record(); r.Rule != "packages index.example" {
@@ -211,7 +212,7 @@ func TestPackageHostsAreOpenForReading(t *testing.T) {
 		t.Errorf("HEAD: %v, %v", resp, err)
 	}
 	l.record()
-	if body, err := fetch(t, l.client("http"), at(t, l.tls, "example.com", "/")); err != nil || body != "hello" {
+	if body, err := netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.tls, "example.com", "/")); err != nil || body != "hello" {
 		t.Errorf("TLS: %q, %v", body, err)
 	}
 	l.record()
@@ -236,7 +237,7 @@ func TestPackageHostsAreOpenForReading(t *testing.T) {
 	}
 	must.Do(t, l.decisions.Remember(t.Context(),
 		egress.Decision{Thread: "t1", Host: "index.example", Answer: egress.Thread, At: time.Now()}))
-	resp, err := l.client("http").Post(at(t, l.plain, "index.example", "/echo"), "text/plain",
+	resp, err := l.client("http").Post(netguardtest.At(l.plain, "index.example", "/echo"), "text/plain",
 		strings.NewReader("body"))
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatalf("POST after an answer: %v, %v", resp, err)
@@ -248,13 +249,13 @@ func TestProxyOutlivesAPanic(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"a.example"}}, func(l *lab) {
 		l.Ask = func(egress.Question) { panic("asked") }
 	})
-	if back := l.say("GET " + at(t, l.plain, "b.example", "/") + " HTTP/1.1\r\n\r\n"); back != "" {
+	if back := l.say("GET " + netguardtest.At(l.plain, "b.example", "/") + " HTTP/1.1\r\n\r\n"); back != "" {
 		t.Errorf("answered by %q", back)
 	}
 	if r := l.record(); r.Verdict != egress.Failed || r.Host != "b.example" {
 		t.Errorf("record %+v", r)
 	}
-	if body, err := fetch(t, l.client("http"), at(t, l.plain, "a.example", "/")); err != nil || body != "hello" {
+	if body, err := netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.plain, "a.example", "/")); err != nil || body != "hello" {
 		t.Errorf("afterwards: %q, %v", body, err)
 	}
 }
@@ -281,7 +282,7 @@ func TestServeOutlivesFailuresToAccept(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- l.Serve(ctx, f, "t") }()
 	l.addr = ln.Addr().String()
-	if body, err := fetch(t, l.client("http"), at(t, l.plain, "a.example", "/")); err != nil || body != "hello" {
+	if body, err := netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.plain, "a.example", "/")); err != nil || body != "hello" {
 		t.Errorf("%q, %v", body, err)
 	}
 	cancel()
@@ -295,8 +296,8 @@ func TestConfigureHoldsForLaterConnections(t *testing.T) {
 	if err := l.Configure(egress.Policy{Allow: []string{"*."}}, &netguard.Guard{}); err == nil {
 		t.Error("a bad policy was taken")
 	}
-	must.Do(t, l.Configure(egress.Policy{Allow: []string{"a.example"}}, hosts(nil)))
-	if body, err := fetch(t, l.client("http"), at(t, l.plain, "a.example", "/")); err != nil || body != "hello" {
+	must.Do(t, l.Configure(egress.Policy{Allow: []string{"a.example"}}, netguardtest.Hosts(nil)))
+	if body, err := netguardtest.Fetch(t, l.client("http"), netguardtest.At(l.plain, "a.example", "/")); err != nil || body != "hello" {
 		t.Errorf("after the change: %q, %v", body, err)
 	}
 }
@@ -311,7 +312,7 @@ func TestServeEndsWithItsListenerOrContext(t *testing.T) {
 			done := make(chan error, 1)
 			go func() { done <- l.Serve(ctx, ln, "t9") }()
 			l.addr = ln.Addr().String()
-			resp := must.Get(l.client("http").Get(at(t, l.plain, "a.example", "/hang")))(t)
+			resp := must.Get(l.client("http").Get(netguardtest.At(l.plain, "a.example", "/hang")))(t)
 			defer resp.Body.Close()
 			l.dial() // and one that never says a word
 			if how == "listener" {

@@ -15,11 +15,12 @@ import (
 
 	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard/netguardtest"
 )
 
 func TestTunnelNeedsTheNameItWasOpenedFor(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"example.com", "127.0.0.1"}}, nil)
-	port := strconv.Itoa(portOf(t, l.tls))
+	port := strconv.Itoa(netguardtest.PortOf(l.tls))
 	tests := []struct {
 		name, target, sni string
 		open              bool
@@ -65,7 +66,7 @@ func TestTunnelCarriesTLSOnly(t *testing.T) {
 		"http": "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", "ssh": "SSH-2.0-x\r\n",
 		"garbage": "\x16\x03\x01\x00\x05hello",
 	} {
-		c, r, _ := l.connect(net.JoinHostPort("example.com", strconv.Itoa(portOf(t, l.tls))))
+		c, r, _ := l.connect(net.JoinHostPort("example.com", strconv.Itoa(netguardtest.PortOf(l.tls))))
 		must.Get(io.WriteString(c, text))(t)
 		if back, _ := io.ReadAll(r); len(back) != 0 {
 			t.Errorf("%s: answered by %q", name, back)
@@ -74,7 +75,7 @@ func TestTunnelCarriesTLSOnly(t *testing.T) {
 			t.Errorf("%s: record %+v", name, r)
 		}
 	}
-	c, _, _ := l.connect(net.JoinHostPort("example.com", strconv.Itoa(portOf(t, l.tls))))
+	c, _, _ := l.connect(net.JoinHostPort("example.com", strconv.Itoa(netguardtest.PortOf(l.tls))))
 	c.Close()
 	if r := l.record(); r.Verdict != egress.Allowed || r.Out != 0 {
 		t.Errorf("unused tunnel: record %+v", r)
@@ -85,12 +86,12 @@ func TestTunnelToAnHTTPPortCarriesOneCheckedRequest(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"a.example"}, Packages: true,
 		PackageHosts: []string{"index.example"}}, nil)
 	ask := func(host, request string) string {
-		c, r, status := l.connect(net.JoinHostPort(host, strconv.Itoa(portOf(t, l.plain))))
+		c, r, status := l.connect(net.JoinHostPort(host, strconv.Itoa(netguardtest.PortOf(l.plain))))
 		defer c.Close()
 		if !strings.Contains(status, " 200 ") {
 			return status
 		}
-		must.Get(io.WriteString(c, strings.ReplaceAll(request, "PORT", strconv.Itoa(portOf(t, l.plain)))))(t)
+		must.Get(io.WriteString(c, strings.ReplaceAll(request, "PORT", strconv.Itoa(netguardtest.PortOf(l.plain)))))(t)
 		back, _ := io.ReadAll(r)
 		return string(back)
 	}
@@ -123,7 +124,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 	const idle = 5 * time.Second
 	l := newLab(t, egress.Policy{Allow: []string{"example.com"}}, func(l *lab) { l.Limits.Idle = idle })
 	silent := l.dial()
-	c, _, _ := l.connect(net.JoinHostPort("example.com", strconv.Itoa(portOf(t, l.tls))))
+	c, _, _ := l.connect(net.JoinHostPort("example.com", strconv.Itoa(netguardtest.PortOf(l.tls))))
 	conn := tls.Client(c, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
 	// Half a request at a time keeps a connection alive for longer than Idle.
 	for _, part := range []string{"GET /a HT", "TP/1.1\r\n", "Host: exa", "mple.com\r\n", "X: y\r\n\r\n"} {
@@ -181,7 +182,7 @@ func TestSocksRefusesAsItsProtocolSays(t *testing.T) {
 			string(binary.BigEndian.AppendUint16(nil, uint16(port)))
 	}
 	name := func(s string) string { return string([]byte{byte(len(s))}) + s }
-	port := portOf(t, l.tls)
+	port := netguardtest.PortOf(l.tls)
 	v6 := netip.MustParseAddr("::ffff:169.254.169.254").As16()
 	for title, tt := range map[string]struct {
 		in      string

@@ -3,7 +3,6 @@ package netguard_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -21,69 +19,26 @@ import (
 
 	"fawn/agent/agenttest/must"
 	"fawn/sandbox/netguard"
+	"fawn/sandbox/netguard/netguardtest"
 )
-
-// hosts is a guard for which loopback is open and names resolve to it, except
-// those with an address of their own.
-func hosts(own map[string]string) *netguard.Guard {
-	return &netguard.Guard{
-		AllowPrivate: prefixes("127.0.0.0/8"),
-		Local:        nobody,
-		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
-			if text, ok := own[host]; ok {
-				return []netip.Addr{netip.MustParseAddr(text)}, nil
-			}
-			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-		},
-	}
-}
-
-// portOf is the port of a test server.
-func portOf(t *testing.T, s *httptest.Server) int {
-	t.Helper()
-	return s.Listener.Addr().(*net.TCPAddr).Port
-}
-
-// at is an address on a test server under another name.
-func at(t *testing.T, s *httptest.Server, host, path string) string {
-	t.Helper()
-	scheme := "http"
-	if s.TLS != nil {
-		scheme = "https"
-	}
-	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(portOf(t, s))) + path
-}
-
-// fetch gets an address and returns its body.
-func fetch(t *testing.T, c *http.Client, address string) (string, error) {
-	t.Helper()
-	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
-	resp, err := c.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return string(body), err
-}
 
 func TestClientRefusesPrivateAddresses(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		t.Error("the server was reached")
 	}))
 	defer s.Close()
-	c := netguard.Client(&netguard.Guard{}, netguard.ClientLimits{Ports: []int{portOf(t, s), 80}})
+	c := netguard.Client(&netguard.Guard{}, netguard.ClientLimits{Ports: []int{netguardtest.PortOf(s), 80}})
 	var refused *netguard.Refused
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254",
 		"metadata.google.internal", "x.local", "10.0.0.1"} {
-		if _, err := fetch(t, c, "http://"+host+":"+strconv.Itoa(portOf(t, s))+"/"); !errors.As(err, &refused) {
+		if _, err := netguardtest.Fetch(t, c, "http://"+host+":"+strconv.Itoa(netguardtest.PortOf(s))+"/"); !errors.As(err, &refused) {
 			t.Errorf("%s: %v, want a refusal", host, err)
 		}
 	}
 }
 
 func TestClientRefusesAddressesOfOtherKinds(t *testing.T) {
-	c := netguard.Client(hosts(nil), netguard.ClientLimits{})
+	c := netguard.Client(netguardtest.Hosts(nil), netguard.ClientLimits{})
 	for address, want := range map[string]error{
 		"ftp://example.com/":           netguard.ErrURL,
 		"file:///etc/passwd":           netguard.ErrURL,
@@ -99,7 +54,7 @@ func TestClientRefusesAddressesOfOtherKinds(t *testing.T) {
 		"http://a..example/":           netguard.ErrHost,
 		"http://%e2%91%a0%e2%91%a1.1/": netguard.ErrHost, // circled digits
 	} {
-		if _, err := fetch(t, c, address); !errors.Is(err, want) {
+		if _, err := netguardtest.Fetch(t, c, address); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", address, err, want)
 		}
 	}
@@ -124,16 +79,16 @@ func TestClientJudgesEveryRedirect(t *testing.T) {
 		_, _ = io.WriteString(w, "arrived")
 	}))
 	defer s.Close()
-	c := netguard.Client(hosts(map[string]string{"evil.example": "169.254.169.254", "lan.example": "192.168.0.1"}),
-		netguard.ClientLimits{Ports: []int{portOf(t, s)}})
+	c := netguard.Client(netguardtest.Hosts(map[string]string{"evil.example": "169.254.169.254", "lan.example": "192.168.0.1"}),
+		netguard.ClientLimits{Ports: []int{netguardtest.PortOf(s)}})
 	var refused *netguard.Refused
 	for to, want := range map[string]any{
-		at(t, s, "evil.example", "/"): &refused, at(t, s, "lan.example", "/"): &refused,
-		at(t, s, "10.0.0.1", "/"): &refused,
-		"http://example.com:22/":  netguard.ErrURL, "file:///etc/passwd": netguard.ErrURL,
+		netguardtest.At(s, "evil.example", "/"): &refused, netguardtest.At(s, "lan.example", "/"): &refused,
+		netguardtest.At(s, "10.0.0.1", "/"): &refused,
+		"http://example.com:22/":            netguard.ErrURL, "file:///etc/passwd": netguard.ErrURL,
 		"http://u:p@example.com/": netguard.ErrURL, "http://127.1/": netguard.ErrHost,
 	} {
-		_, err := fetch(t, c, at(t, s, "ok.example", "/?to="+url.QueryEscape(to)))
+		_, err := netguardtest.Fetch(t, c, netguardtest.At(s, "ok.example", "/?to="+url.QueryEscape(to)))
 		if sentinel, ok := want.(error); ok && !errors.Is(err, sentinel) || !ok && !errors.As(err, want) {
 			t.Errorf("to %s: %v, want %v", to, err, want)
 		}
@@ -141,10 +96,10 @@ func TestClientJudgesEveryRedirect(t *testing.T) {
 	if reached != 0 {
 		t.Errorf("a refused target was reached %d times", reached)
 	}
-	if body, err := fetch(t, c, at(t, s, "ok.example", "/?n=5")); err != nil || body != "arrived" {
+	if body, err := netguardtest.Fetch(t, c, netguardtest.At(s, "ok.example", "/?n=5")); err != nil || body != "arrived" {
 		t.Errorf("5 redirects: %q, %v", body, err)
 	}
-	if _, err := fetch(t, c, at(t, s, "ok.example", "/?n=6")); !errors.Is(err, netguard.ErrURL) {
+	if _, err := netguardtest.Fetch(t, c, netguardtest.At(s, "ok.example", "/?n=6")); !errors.Is(err, netguard.ErrURL) {
 		t.Errorf("6 redirects: %v, want ErrURL", err)
 	}
 }
@@ -175,22 +130,22 @@ func TestClientLimitsBodiesAfterDecompression(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	c := netguard.Client(hosts(nil), netguard.ClientLimits{Body: limit, Time: time.Minute, Ports: []int{portOf(t, s)}})
+	c := netguard.Client(netguardtest.Hosts(nil), netguard.ClientLimits{Body: limit, Time: time.Minute, Ports: []int{netguardtest.PortOf(s)}})
 	for _, path := range []string{"/bomb", "/known", "/stream"} {
-		body, err := fetch(t, c, at(t, s, "a.example", fmt.Sprintf("%s?n=%d", path, limit)))
+		body, err := netguardtest.Fetch(t, c, netguardtest.At(s, "a.example", fmt.Sprintf("%s?n=%d", path, limit)))
 		if err != nil || len(body) != limit {
 			t.Errorf("%s at the limit: %d bytes, %v", path, len(body), err)
 		}
-		body, err = fetch(t, c, at(t, s, "a.example", fmt.Sprintf("%s?n=%d", path, limit+1)))
+		body, err = netguardtest.Fetch(t, c, netguardtest.At(s, "a.example", fmt.Sprintf("%s?n=%d", path, limit+1)))
 		if !errors.Is(err, netguard.ErrTooLarge) || len(body) > limit {
 			t.Errorf("%s over the limit: %d bytes, %v", path, len(body), err)
 		}
 	}
-	body, err := fetch(t, c, at(t, s, "a.example", fmt.Sprintf("/bomb?n=%d", 20*limit)))
+	body, err := netguardtest.Fetch(t, c, netguardtest.At(s, "a.example", fmt.Sprintf("/bomb?n=%d", 20*limit)))
 	if !errors.Is(err, netguard.ErrTooLarge) || len(body) != limit {
 		t.Errorf("bomb: %d bytes, %v", len(body), err)
 	}
-	if _, err := fetch(t, c, at(t, s, "a.example", "/br")); !errors.Is(err, netguard.ErrType) {
+	if _, err := netguardtest.Fetch(t, c, netguardtest.At(s, "a.example", "/br")); !errors.Is(err, netguard.ErrType) {
 		t.Errorf("unasked encoding: %v, want ErrType", err)
 	}
 }
@@ -200,13 +155,13 @@ func TestClientReadsWantedTypesOnly(t *testing.T) {
 		w.Header()["Content-Type"] = r.URL.Query()["type"]
 	}))
 	defer s.Close()
-	c := netguard.Client(hosts(nil),
-		netguard.ClientLimits{Ports: []int{portOf(t, s)}, Types: []string{"text/*", "application/pdf"}})
+	c := netguard.Client(netguardtest.Hosts(nil),
+		netguard.ClientLimits{Ports: []int{netguardtest.PortOf(s)}, Types: []string{"text/*", "application/pdf"}})
 	for kind, good := range map[string]bool{
 		"text/html; charset=utf-8": true, "TEXT/PLAIN": true, "application/pdf": true,
 		"application/octet-stream": false, "textual/html": false, "application/pdfx": false, "": false,
 	} {
-		_, err := fetch(t, c, at(t, s, "a.example", "/?type="+url.QueryEscape(kind)))
+		_, err := netguardtest.Fetch(t, c, netguardtest.At(s, "a.example", "/?type="+url.QueryEscape(kind)))
 		if good != (err == nil) || !good && !errors.Is(err, netguard.ErrType) {
 			t.Errorf("%q: %v, want good %v", kind, err, good)
 		}
@@ -226,9 +181,9 @@ func TestClientCarriesNothingOfTheServers(t *testing.T) {
 		http.SetCookie(w, &http.Cookie{Name: "id", Value: "1"})
 	}))
 	defer s.Close()
-	c := netguard.Client(hosts(nil), netguard.ClientLimits{Ports: []int{portOf(t, s)}})
+	c := netguard.Client(netguardtest.Hosts(nil), netguard.ClientLimits{Ports: []int{netguardtest.PortOf(s)}})
 	for range 2 {
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, at(t, s, "a.example", "/"), nil)
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, netguardtest.At(s, "a.example", "/"), nil)
 		req.AddCookie(&http.Cookie{Name: "mine", Value: "2"})
 		resp := must.Get(c.Do(req))(t)
 		resp.Body.Close()
@@ -241,8 +196,8 @@ func TestClientEndsInTime(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer s.Close()
-	c := netguard.Client(hosts(nil), netguard.ClientLimits{Ports: []int{portOf(t, s)}, Time: 50 * time.Millisecond})
-	_, err := fetch(t, c, at(t, s, "a.example", "/"))
+	c := netguard.Client(netguardtest.Hosts(nil), netguard.ClientLimits{Ports: []int{netguardtest.PortOf(s)}, Time: 50 * time.Millisecond})
+	_, err := netguardtest.Fetch(t, c, netguardtest.At(s, "a.example", "/"))
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("%v, want a timeout", err)
@@ -259,11 +214,11 @@ func TestClientSpeaksTLSWithTheNameItWasAskedFor(t *testing.T) {
 	defer s.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
-	c := netguard.Client(hosts(nil), netguard.ClientLimits{Ports: []int{portOf(t, s)}, Roots: roots})
-	if body, err := fetch(t, c, at(t, s, "example.com", "/")); err != nil || body != "HTTP/2.0" {
+	c := netguard.Client(netguardtest.Hosts(nil), netguard.ClientLimits{Ports: []int{netguardtest.PortOf(s)}, Roots: roots})
+	if body, err := netguardtest.Fetch(t, c, netguardtest.At(s, "example.com", "/")); err != nil || body != "HTTP/2.0" {
 		t.Errorf("%q, %v", body, err)
 	}
-	if _, err := fetch(t, c, at(t, s, "other.test", "/")); err == nil {
+	if _, err := netguardtest.Fetch(t, c, netguardtest.At(s, "other.test", "/")); err == nil {
 		t.Error("a certificate of another name was accepted")
 	}
 }

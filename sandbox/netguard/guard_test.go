@@ -11,92 +11,11 @@ import (
 
 	"fawn/agent/agenttest/must"
 	"fawn/sandbox/netguard"
+	"fawn/sandbox/netguard/netguardtest"
 )
 
-// nobody is a host without addresses, so that tests do not depend on this one.
-func nobody() ([]netip.Addr, error) { return nil, nil }
-
-func TestGuardRefusesWhatIsNotPublic(t *testing.T) {
-	tests := []struct{ name, addr, reason string }{
-		{"this network", "0.0.0.0", "this host"},
-		{"this network, last", "0.255.255.255", "this host"},
-		{"ten, first", "10.0.0.0", "private network"},
-		{"ten, last", "10.255.255.255", "private network"},
-		{"carrier, first", "100.64.0.0", "carrier network"},
-		{"carrier, last", "100.127.255.255", "carrier network"},
-		{"loopback, first", "127.0.0.0", "loopback"},
-		{"loopback", "127.0.0.1", "loopback"},
-		{"loopback, last", "127.255.255.255", "loopback"},
-		{"link-local", "169.254.0.1", "link-local or cloud metadata"},
-		{"metadata", "169.254.169.254", "link-local or cloud metadata"},
-		{"172.16, first", "172.16.0.0", "private network"},
-		{"172.16, last", "172.31.255.255", "private network"},
-		{"assignments", "192.0.0.8", "protocol assignments"},
-		{"192.168, first", "192.168.0.0", "private network"},
-		{"192.168, last", "192.168.255.255", "private network"},
-		{"benchmark, first", "198.18.0.0", "benchmark network"},
-		{"benchmark, last", "198.19.255.255", "benchmark network"},
-		{"multicast, first", "224.0.0.0", "multicast"},
-		{"multicast, last", "239.255.255.255", "multicast"},
-		{"reserved", "240.0.0.0", "reserved or broadcast"},
-		{"broadcast", "255.255.255.255", "reserved or broadcast"},
-		{"unspecified v6", "::", "this host"},
-		{"loopback v6", "::1", "loopback"},
-		{"compatible", "::8.8.8.8", "IPv4-compatible address"},
-		{"unique local, first", "fc00::", "private network"},
-		{"unique local, last", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "private network"},
-		{"metadata v6", "fd00:ec2::254", "private network"},
-		{"link-local v6", "fe80::1", "link-local"},
-		{"link-local v6, last", "febf::1", "link-local"},
-		{"site-local", "fec0::1", "private network"},
-		{"site-local, last", "feff::1", "private network"},
-		{"multicast v6", "ff02::1", "multicast"},
-		{"zone", "fe80::1%eth0", "address of a local link"},
-		{"zone on a public address", "2606:4700::1%eth0", "address of a local link"},
-		{"discard", "100::1", "discard"},
-		{"local translation", "64:ff9b:1::8.8.8.8", "local translation"},
-		{"mapped loopback", "::ffff:127.0.0.1", "loopback"},
-		{"mapped private", "::ffff:10.1.2.3", "private network"},
-		{"mapped metadata", "::ffff:a9fe:a9fe", "link-local or cloud metadata"},
-		{"translated", "::ffff:0:7f00:1", "not a public address"},
-		{"NAT64 to loopback", "64:ff9b::7f00:1", "NAT64 to loopback"},
-		{"NAT64 to metadata", "64:ff9b::169.254.169.254", "NAT64 to link-local or cloud metadata"},
-		{"NAT64 to private", "64:ff9b::192.168.1.1", "NAT64 to private network"},
-		{"6to4 to private", "2002:c0a8:0101::1", "6to4 to private network"},
-		{"6to4 to loopback", "2002:7f00:0001::", "6to4 to loopback"},
-		{"Teredo, private client", "2001:0:808:808:0:0:f5ff:fffe", "Teredo to private network"},   // 10.0.0.1 inverted
-		{"Teredo, private relay", "2001:0:a00:1:0:0:f7f7:f7f7", "Teredo to private network"},      // 8.8.8.8 inverted
-		{"Teredo, metadata client", "2001:0:808:808::5601:5601", "Teredo to link-local or cloud"}, // 169.254.169.254
-		{"ISATAP to private", "2606:4700::5efe:a00:1", "ISATAP to private network"},
-		{"ISATAP to private, marked global", "2606:4700::200:5efe:10.0.0.1", "ISATAP to private network"},
-		{"identifiers", "2001:20::1", "identifiers, not addresses"},
-		{"unassigned", "4000::1", "not a public address"},
-		{"segment routing", "5f00::1", "not a public address"},
-	}
-	g := &netguard.Guard{Local: nobody}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			addr := netip.MustParseAddr(tt.addr)
-			err := g.Check(addr)
-			var refused *netguard.Refused
-			if !errors.As(err, &refused) {
-				t.Fatalf("Check(%s) = %v, want a refusal", tt.addr, err)
-			}
-			if !strings.HasPrefix(refused.Reason, tt.reason) {
-				t.Errorf("reason %q, want %q", refused.Reason, tt.reason)
-			}
-			if err := g.CheckPort(netip.AddrPortFrom(addr, 443)); err == nil {
-				t.Error("CheckPort lets through what Check refuses")
-			}
-		})
-	}
-	if g.Check(netip.Addr{}) == nil {
-		t.Error("no address at all was let through")
-	}
-}
-
 func TestGuardLetsPublicAddressesThrough(t *testing.T) {
-	g := &netguard.Guard{Local: nobody}
+	g := &netguard.Guard{Local: netguardtest.Nobody}
 	for _, text := range []string{
 		"1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
 		"169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.1.0",
@@ -134,7 +53,7 @@ func TestAllowPrivateOpensOnlyWhatItNames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			g := &netguard.Guard{Local: nobody, AllowPrivate: prefixes(tt.entry)}
+			g := &netguard.Guard{Local: netguardtest.Nobody, AllowPrivate: netguardtest.Prefixes(tt.entry)}
 			if err := g.Check(netip.MustParseAddr(tt.addr)); (err == nil) != tt.open {
 				t.Errorf("Check(%s) with %s = %v, want open %v", tt.addr, tt.entry, err, tt.open)
 			}
@@ -151,7 +70,7 @@ func TestGuardRefusesThisHost(t *testing.T) {
 	if err := g.Check(mine); err == nil {
 		t.Error("the host's own public address was let through")
 	}
-	g.AllowPrivate = prefixes("8.8.4.4/32", "127.0.0.0/8")
+	g.AllowPrivate = netguardtest.Prefixes("8.8.4.4/32", "127.0.0.0/8")
 	for text, open := range map[string]bool{
 		"8.8.4.4:80": true, "8.8.4.4:2026": false, "127.0.0.1:2026": false, "127.0.0.1:80": true,
 		"[::ffff:127.0.0.1]:2026": false, "9.9.9.9:2026": true,
@@ -174,9 +93,9 @@ func TestGuardRefusesThisHost(t *testing.T) {
 }
 
 func TestGuardRefusesNames(t *testing.T) {
-	strict := &netguard.Guard{Local: nobody}
-	home := &netguard.Guard{Local: nobody, AllowPrivate: prefixes("10.0.0.0/8")}
-	local := &netguard.Guard{Local: nobody, AllowPrivate: prefixes("127.0.0.0/8")}
+	strict := &netguard.Guard{Local: netguardtest.Nobody}
+	home := &netguard.Guard{Local: netguardtest.Nobody, AllowPrivate: netguardtest.Prefixes("10.0.0.0/8")}
+	local := &netguard.Guard{Local: netguardtest.Nobody, AllowPrivate: netguardtest.Prefixes("127.0.0.0/8")}
 	tests := []struct {
 		host                string
 		strict, home, local bool
@@ -219,7 +138,7 @@ func TestControlStopsADialerThatWasMisled(t *testing.T) {
 	if _, err := d.DialContext(t.Context(), "udp", "8.8.8.8:53"); !errors.As(err, &refused) {
 		t.Errorf("dial over UDP = %v, want a refusal", err)
 	}
-	d.Control = (&netguard.Guard{AllowPrivate: prefixes("127.0.0.0/8")}).Control
+	d.Control = (&netguard.Guard{AllowPrivate: netguardtest.Prefixes("127.0.0.0/8")}).Control
 	conn := must.Get(d.DialContext(t.Context(), "tcp", l.Addr().String()))(t)
 	conn.Close()
 }
@@ -232,7 +151,7 @@ func TestDialContextJudgesEveryAddressOfAName(t *testing.T) {
 	defer l.Close()
 	asked := 0
 	g := &netguard.Guard{
-		AllowPrivate: prefixes("127.0.0.0/8"),
+		AllowPrivate: netguardtest.Prefixes("127.0.0.0/8"),
 		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
 			asked++
 			switch host {
@@ -277,7 +196,7 @@ func TestDialContextJudgesEveryAddressOfAName(t *testing.T) {
 		conn.Close()
 	}
 	if _, err := dial("closed.example"); err == nil || errors.As(err, &refused) {
-		t.Errorf("an address where nobody listens: %v", err)
+		t.Errorf("an address where netguardtest.Nobody listens: %v", err)
 	}
 	if _, err := g.DialContext(t.Context(), "tcp6", l.Addr().String()); !errors.Is(err, netguard.ErrUnresolved) {
 		t.Errorf("an IPv4 address over tcp6: %v", err)
@@ -307,7 +226,7 @@ func FuzzGuardCheck(f *testing.F) {
 		"2001::f5ff:fffe", "fe80::1"} {
 		f.Add(netip.MustParseAddr(s).AsSlice())
 	}
-	g := &netguard.Guard{Local: nobody}
+	g := &netguard.Guard{Local: netguardtest.Nobody}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		addr, ok := netip.AddrFromSlice(raw)
 		if !ok {

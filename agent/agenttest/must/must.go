@@ -36,3 +36,11 @@ func Get2[A, B any](a A, b B, err error) func(testing.TB) (A, B) {
 		return a, b
 	}
 }
+
+// Try is Report for calls with a value that isn't needed.
+func Try[T any](_ T, err error) func(testing.TB) {
+	return func(tb testing.TB) {
+		tb.Helper()
+		Report(tb, err)
+	}
+}

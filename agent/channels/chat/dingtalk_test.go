@@ -82,9 +82,7 @@ func TestDingTalkCardsThatAreRefusedSaySo(t *testing.T) {
 	if _, ok := errors.AsType[*chat.Stays](send()); ok {
 		t.Error("a server that is busy is taken for one that has no cards")
 	}
-	if _, err := ch.Send(t.Context(), to, chat.Post{Text: "hello"}); err != nil {
-		t.Error(err)
-	}
+	must.Try(ch.Send(t.Context(), to, chat.Post{Text: "hello"}))(t)
 }
 
 func TestDingTalkConnectsAgainWhenAsked(t *testing.T) {

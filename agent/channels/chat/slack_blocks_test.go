@@ -113,9 +113,7 @@ func blocksOf(t *testing.T) []byte {
 	ch := must.Get(chat.NewSlack(chat.SlackConfig{BotToken: chattest.SlackBotToken, AppToken: chattest.SlackAppToken,
 		Options: chat.Options{BaseURL: server.URL}}))(t)
 	for text := range layouts() {
-		if _, err := ch.Send(t.Context(), chat.Address{Chat: "D1"}, chat.Post{Text: text}); err != nil {
-			t.Error(err)
-		}
+		must.Try(ch.Send(t.Context(), chat.Address{Chat: "D1"}, chat.Post{Text: text}))(t)
 	}
 	return all.Bytes()
 }

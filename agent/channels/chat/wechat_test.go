@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
@@ -37,9 +38,7 @@ func TestWeChatAnswersWithTheTokenOfTheLastMessage(t *testing.T) {
 		fake.State().WaitConfirmed(text)
 	}
 	next := run(t, s, in)
-	if _, err := next.Send(t.Context(), chat.Address{Chat: s.Person}, chat.Post{Text: "hello"}); err != nil {
-		t.Error(err)
-	}
+	must.Try(next.Send(t.Context(), chat.Address{Chat: s.Person}, chat.Post{Text: "hello"}))(t)
 	_, err := next.Send(t.Context(), chat.Address{Chat: "stranger@im.wechat"}, chat.Post{Text: "hello"})
 	if g, ok := errors.AsType[*chat.Gone](err); !ok || g.Message {
 		t.Errorf("a stranger: %#v", err)

@@ -154,18 +154,14 @@ func askOdd(t *testing.T, c odd, packed bool) (*agent.Message, error) {
 			w.Header().Set("Content-Encoding", "gzip")
 			var b bytes.Buffer
 			z := gzip.NewWriter(&b)
-			if _, err := z.Write(body); err != nil {
-				t.Error(err)
-			}
+			must.Try(z.Write(body))(t)
 			must.Report(t, z.Close())
 			body = b.Bytes()
 		}
 		if c.status != 0 {
 			w.WriteHeader(c.status)
 		}
-		if _, err := w.Write(body); err != nil {
-			t.Error(err)
-		}
+		must.Try(w.Write(body))(t)
 	}))
 	t.Cleanup(server.Close)
 	m := must.Get(openai.New(openai.Config{Name: "odd", Model: "odd", BaseURL: server.URL, Timeout: time.Minute,
