@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,22 +25,8 @@ func streams() int { return gate.Pick(20, 20, 200) }
 // putFile uploads a file to a thread.
 func putFile(t *testing.T, s *server, thread, name, content string) {
 	t.Helper()
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	w, err := form.CreateFormFile("files", name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(w, content); err != nil {
-		t.Fatal(err)
-	}
-	if err := form.Close(); err != nil {
-		t.Fatal(err)
-	}
-	res, err := s.client.Post(s.url+"/api/threads/"+thread+"/uploads", form.FormDataContentType(), &body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body, kind := form(t, name, content)
+	res := must.Get(s.client.Post(s.url+"/api/threads/"+thread+"/uploads", kind, body))(t)
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		t.Fatal(res.Status)

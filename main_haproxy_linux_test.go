@@ -14,7 +14,6 @@ import (
 	"errors"
 	"io"
 	"math/big"
-	"mime/multipart"
 	"net"
 	"net/http"
 	"os"
@@ -133,18 +132,8 @@ func TestHaproxyAsDocumented(t *testing.T) {
 
 		sent := make([]byte, 5<<20)
 		_, _ = rand.Read(sent) // never fails
-		var form bytes.Buffer
-		w := multipart.NewWriter(&form)
-		part, err := w.CreateFormFile("files", "up.bin")
-		if err == nil {
-			_, err = part.Write(sent)
-		}
-		if err := errors.Join(err, w.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if res, err = client.Post(base+"/api/threads/"+name+"/uploads", w.FormDataContentType(), &form); err != nil {
-			t.Fatal(err)
-		}
+		file, kind := form(t, "up.bin", string(sent))
+		res = must.Get(client.Post(base+"/api/threads/"+name+"/uploads", kind, file))(t)
 		res.Body.Close()
 		if got, back := get("/api/threads/" + name + "/artifacts/mnt/user-data/uploads/up.bin"); res.StatusCode != http.StatusOK ||
 			got.StatusCode != http.StatusOK || back != string(sent) {

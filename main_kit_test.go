@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"os"
 	"os/exec"
@@ -209,6 +210,19 @@ func file(t *testing.T, name, content string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// form has files for an upload: a name, a text, and so on.
+func form(t *testing.T, files ...string) (*bytes.Buffer, string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for i := 0; i+1 < len(files); i += 2 {
+		part := must.Get(w.CreateFormFile("files", files[i]))(t)
+		must.Get(io.WriteString(part, files[i+1]))(t)
+	}
+	must.Do(t, w.Close())
+	return &b, w.FormDataContentType()
 }
 
 // until waits for what the server does by itself.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net"
 	"net/http"
 	"net/netip"
@@ -104,16 +103,8 @@ func again(t *testing.T) {
 // workOffline does what people do in a day.
 func workOffline(t *testing.T, s *server) {
 	t.Helper()
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("files", "notes.html")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := part.Write([]byte(`<img src="http://198.51.100.7/x.png">`)); err != nil || w.Close() != nil {
-		t.Fatal(err)
-	}
-	visit(t, s, "POST", "/api/threads/t1/uploads", w.FormDataContentType(), form.String())
+	notes, kind := form(t, "notes.html", `<img src="http://198.51.100.7/x.png">`)
+	visit(t, s, "POST", "/api/threads/t1/uploads", kind, notes.String())
 	const turns = `{"tool_calls":[{"name":"bash","args":{"description":"look","command":"ls"}}]},
 		{"tool_calls":[{"name":"write_file","args":{"description":"write","path":"/mnt/user-data/outputs/a.md","content":"![x](http://198.51.100.7/x.png)"}}]},
 		{"tool_calls":[{"name":"present_files","args":{"filepaths":["/mnt/user-data/outputs/a.md"]}}]},{"text":"See http://198.51.100.7/"}`

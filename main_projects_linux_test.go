@@ -22,46 +22,24 @@ type projectFiles struct {
 	Count int
 }
 
-// projectForm is a form with so many files of a few bytes.
-func projectForm(t *testing.T, n int) (*bytes.Buffer, string) {
-	t.Helper()
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	for i := range n {
-		part, err := w.CreateFormFile("files", fmt.Sprintf("f%02d.txt", i))
-		if err == nil {
-			_, err = io.WriteString(part, "text")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return &b, w.FormDataContentType()
-}
-
 func madeProject(t *testing.T, s *server, files int) string {
 	t.Helper()
-	res, err := s.client.Post(s.url+"/api/projects", "application/json", strings.NewReader(`{"name":"P"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(s.client.Post(s.url+"/api/projects", "application/json", strings.NewReader(`{"name":"P"}`)))(t)
 	var made struct {
 		ID string `json:"project_id"`
 	}
-	err = json.NewDecoder(res.Body).Decode(&made)
+	err := json.NewDecoder(res.Body).Decode(&made)
 	res.Body.Close()
 	if err != nil || res.StatusCode != http.StatusCreated {
 		t.Fatalf("%s %v", res.Status, err)
 	}
 	id := made.ID
-	body, kind := projectForm(t, files)
-	res, err = s.client.Post(s.url+"/api/projects/"+id+"/files", kind, body)
-	if err != nil {
-		t.Fatal(err)
+	var list []string
+	for i := range files {
+		list = append(list, fmt.Sprintf("f%02d.txt", i), "text")
 	}
+	body, kind := form(t, list...)
+	res = must.Get(s.client.Post(s.url+"/api/projects/"+id+"/files", kind, body))(t)
 	res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		t.Fatal(res.Status)

@@ -3,10 +3,7 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -110,19 +107,8 @@ func TestStopsNeverCountAgainstARun(t *testing.T) {
 func TestKillsAreNoFaultOfADocument(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	data, err := os.ReadFile(filepath.Join("uploads", "convert", "testdata", "siblings", "fpdf-all.pdf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("files", "table.pdf")
-	if err == nil {
-		_, err = part.Write(data)
-	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("uploads", "convert", "testdata", "siblings", "fpdf-all.pdf")))(t)
+	body, kind := form(t, "table.pdf", string(data))
 	left := filepath.Join(dir, "documents", "threads", "job-left", "user-data") // what a conversion removes before its own work
 	var s *server
 	converted := func() bool {
@@ -146,7 +132,7 @@ func TestKillsAreNoFaultOfADocument(t *testing.T) {
 		s = serve(t, nil, "--data", dir)
 		if kill == 0 {
 			go func(client *http.Client, url string) { // it isn't answered before the kill
-				if res, err := client.Post(url, w.FormDataContentType(), &form); err == nil {
+				if res, err := client.Post(url, kind, body); err == nil {
 					res.Body.Close()
 				}
 			}(s.client, s.url+"/api/threads/t1/uploads")

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"os/exec"
@@ -273,26 +272,7 @@ func fetch(t *testing.T, s *server, path string) []byte {
 // converted is the text of a document as the readers of uploads have it.
 func converted(t *testing.T, s *server, thread, name string, data []byte) (text string) {
 	t.Helper()
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("files", name)
-	if err == nil {
-		_, err = part.Write(data)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := s.client.Post(s.url+"/api/threads/"+thread+"-back/uploads", w.FormDataContentType(), &form)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if b, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%d %v %s", res.StatusCode, err, b)
-	}
+	putFile(t, s, thread+"-back", name, string(data))
 	until(t, func() bool {
 		res, err := s.client.Get(s.url + "/api/threads/" + thread + "-back/artifacts/mnt/user-data/uploads/" +
 			name + ".md")
