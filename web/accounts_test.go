@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -81,13 +80,6 @@ func (b *browser) do(t *testing.T, method, path, body string, headers ...string)
 	return a
 }
 
-// decodeAs is the JSON of a body.
-func decodeAs[T any](t *testing.T, body string) (v T) {
-	t.Helper()
-	webtest.OK(t, json.Unmarshal([]byte(body), &v), body)
-	return v
-}
-
 const correct = "correct horse"
 
 // owner sets a guarded server up.
@@ -105,7 +97,7 @@ func (b *browser) member(t *testing.T, email, role string) *browser {
 	t.Helper()
 	a := b.do(t, "POST", "/api/v1/auth/users", `{"email":"`+email+`","role":"`+role+`"}`)
 	a.must(t, "invite", http.StatusCreated)
-	link := decodeAs[struct{ Link, Token string }](t, a.body)
+	link := webtest.Decode[struct{ Link, Token string }](t, a.body)
 	m := &browser{b.server, map[string]string{}}
 	webtest.Holds(t, "the link", link.Link, "/setup?token="+link.Token)
 	m.do(t, "POST", "/api/v1/auth/link", `{"token":"`+link.Token+`","password":"`+correct+`"}`).must(t, "join", http.StatusCreated)
@@ -117,7 +109,7 @@ func (b *browser) token(t *testing.T, scope string) string {
 	t.Helper()
 	a := b.do(t, "POST", "/api/v1/auth/pats", `{"name":"`+scope+`","scopes":["`+scope+`"],"expires_in_days":7}`)
 	a.must(t, "token", http.StatusCreated)
-	return decodeAs[struct{ Token string }](t, a.body).Token
+	return webtest.Decode[struct{ Token string }](t, a.body).Token
 }
 
 // TestAnAddressOthersReachNeedsAnOwner goes the way of DeerFlow's front end, from the first
@@ -158,8 +150,7 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 	b.do(t, "GET", "/api/v1/auth/me", "").want(t, "me", http.StatusOK, `"email":"ann@x.org"`, `"oauth_provider":null`, `"needs_setup":false`)
 	for want, header := range map[string]string{"CSRF token missing. Include X-CSRF-Token header.": "",
 		"CSRF token mismatch.": "wrong"} {
-		a := s.send(t, "POST", "/api/threads", "{}", "Cookie", b.headers()[1], account.HeaderCSRF, header)
-		a.want(t, fmt.Sprintf("CSRF header %q", header), http.StatusForbidden, want)
+		s.send(t, "POST", "/api/threads", "{}", "Cookie", b.headers()[1], account.HeaderCSRF, header).want(t, fmt.Sprintf("CSRF header %q", header), http.StatusForbidden, want)
 	}
 	for _, path := range []string{"/api/threads", "/api/langgraph/threads", "/threads"} {
 		b.do(t, "POST", path, "{}").want(t, "POST "+path, http.StatusOK)
@@ -225,8 +216,7 @@ func TestWithoutAccountsAuthRoutesAnswerForTheLocalUser(t *testing.T) {
 
 func TestAccountsCanBeAskedForOnLoopbackAndTurnedOff(t *testing.T) {
 	t.Parallel()
-	a := start(t, "auth: {required: always}\n").send(t, "GET", "/api/threads", "")
-	a.want(t, "always", http.StatusUnauthorized)
+	start(t, "auth: {required: always}\n").send(t, "GET", "/api/threads", "").want(t, "always", http.StatusUnauthorized)
 	for name, s := range map[string]*server{
 		"never":      guarded(t, "auth: {required: never}\n"),
 		"--insecure": start(t, "", func(o *web.Options) { o.Addr, o.Insecure = "0.0.0.0:0", true }),
@@ -260,7 +250,7 @@ func TestTokensDoWhatTheirScopeSays(t *testing.T) {
 	} {
 		b.send(t, c.method, c.path, c.body, c.header, c.value).want(t, fmt.Sprintf("%s %s with %.22s...", c.method, c.path, c.value), c.want)
 	}
-	for _, x := range decodeAs[[]struct {
+	for _, x := range webtest.Decode[[]struct {
 		ID, Name, Token string
 		Used            *string `json:"last_used_at"`
 	}](t, b.do(t, "GET", "/api/v1/auth/pats", "").body) {
@@ -286,7 +276,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 		t.Fatalf("%v %v", res, err)
 	}
 	defer res.Body.Close()
-	list := decodeAs[[]struct {
+	list := webtest.Decode[[]struct {
 		ID, Device string
 		Current    bool
 	}](t, b.do(t, "GET", "/api/v1/auth/sessions", "").body)
@@ -334,8 +324,7 @@ func TestTheConsoleWorksOnAccounts(t *testing.T) {
 		t.Fatalf("add: %v\n%s", err, out)
 	}
 	eve := &browser{s, map[string]string{}}
-	a := eve.do(t, "POST", "/api/v1/auth/link", `{"token":"`+found[1]+`","password":"`+correct+`"}`)
-	a.must(t, "join", http.StatusCreated)
+	eve.do(t, "POST", "/api/v1/auth/link", `{"token":"`+found[1]+`","password":"`+correct+`"}`).must(t, "join", http.StatusCreated)
 	if _, err := console(web.UserJob{Do: "role", Email: "ann@x.org", Role: "user"}); err == nil ||
 		!strings.Contains(err.Error(), "last owner") {
 		t.Errorf("the last owner: %v", err)

@@ -144,8 +144,7 @@ func TestAnthropicThroughTheWholeServer(t *testing.T) {
 		ID string `json:"thread_id"`
 	}](t, s.send(t, "POST", "/threads", "{}")).ID
 	for _, text := range []string{"Write it down.", "Thanks."} {
-		a := s.send(t, "POST", thread+"/runs/wait", human(text))
-		a.must(t, "the answer", http.StatusOK, "!__error__")
+		s.send(t, "POST", thread+"/runs/wait", human(text)).must(t, "the answer", http.StatusOK, "!__error__")
 	}
 	var asked [3]claudeRequest
 	var marked [3][]string

@@ -167,8 +167,7 @@ func TestAPersonWatchesAndTakesOver(t *testing.T) { // not beside others: the br
 		s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"`+address+`"}`).want(t, address, 422)
 	}
 	s.send(t, "GET", "/ui/threads/p1/browser", "", fragment...).holds(t, "after addresses that none opens", "The browser is closed.")
-	got := s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"`+site.URL+`"}`)
-	got.must(t, "DeerFlow's route", 200, `"title":"Sign in"`)
+	s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"`+site.URL+`"}`).must(t, "DeerFlow's route", 200, `"title":"Sign in"`)
 	s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"\u0087F"}`).want(t, "no host for Chromium", 422)
 	s.send(t, "POST", "/ui/threads/p1/browser/do", "kind=click&x=1&y=1", fragment...).want(t, "without taking over", 409)
 	live, err := webtest.Request(t.Context(), s.client, "GET", s.url+"/ui/threads/p1/browser/live", nil)

@@ -2,11 +2,9 @@ package web_test
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"slices"
 	"strings"
@@ -59,14 +57,7 @@ func TestEveryServerServesAll(t *testing.T) {
 	b.send(t, "POST", run+"/cancel?wait=1", "").want(t, "cancelled at the other server", http.StatusNoContent)
 	a.send(t, "GET", run, "").holds(t, "after that", `"interrupted"`)
 
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("files", "up.txt")
-	if err == nil {
-		_, err = part.Write([]byte("what was sent"))
-	}
-	webtest.OK(t, errors.Join(err, w.Close()))
-	sent := a.sendBody(t, "POST", "/api/threads/t1/uploads", &form, "Content-Type", w.FormDataContentType())
+	sent := a.sendFile(t, "/api/threads/t1/uploads", "what was sent")
 	got := b.send(t, "GET", "/api/threads/t1/artifacts/mnt/user-data/uploads/up.txt", "")
 	if sent.status != http.StatusOK || got.body != "what was sent" {
 		t.Errorf("a file sent to one (%d %s) is %d %s at the other", sent.status, sent.body, got.status, got.body)

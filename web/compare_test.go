@@ -31,7 +31,7 @@ func TestModelsAnswerSideBySide(t *testing.T) {
 	for _, thread := range []string{`"thread_id":"base",`, ""} {
 		a := s.send(t, "POST", "/api/comparisons", `{`+thread+question+`,"models":["script","other"]}`)
 		a.must(t, "the answer", http.StatusCreated)
-		made := decodeAs[comparison](t, a.body)
+		made := webtest.Decode[comparison](t, a.body)
 		if len(made.Sides) != 2 || made.Sides[1].Model != "other" || made.Chosen != nil {
 			t.Fatalf("%+v", made)
 		}
@@ -45,7 +45,7 @@ func TestModelsAnswerSideBySide(t *testing.T) {
 			var state shown
 			want := map[bool]int{true: 4, false: 2}[thread != ""]
 			webtest.UntilSeen(t, func() bool {
-				state = decodeAs[shown](t, s.send(t, "GET", "/threads/"+side.Thread+"/state", "").body)
+				state = webtest.Decode[shown](t, s.send(t, "GET", "/threads/"+side.Thread+"/state", "").body)
 				n := len(state.Values.Messages)
 				return n >= want && state.Values.Messages[n-1].Type == "ai"
 			}, s.log.String)
@@ -55,7 +55,7 @@ func TestModelsAnswerSideBySide(t *testing.T) {
 			if !strings.HasSuffix(state.Values.Title, " ("+side.Model+")") || !strings.HasPrefix(state.Values.Title, "echo ") {
 				t.Errorf("the chat with the answer of %s is called %q", side.Model, state.Values.Title)
 			}
-			run := decodeAs[[]struct {
+			run := webtest.Decode[[]struct {
 				Kwargs struct{ Context map[string]any }
 			}](t, s.send(t, "GET", "/threads/"+side.Thread+"/runs", "").body)
 			if run[0].Kwargs.Context["model_name"] != side.Model {
@@ -64,7 +64,7 @@ func TestModelsAnswerSideBySide(t *testing.T) {
 		}
 		s.send(t, "POST", "/api/comparisons/"+made.ID+"/choose", `{"thread_id":"base"}`).want(t, "a thread of no side", http.StatusNotFound)
 		a = s.send(t, "POST", "/api/comparisons/"+made.ID+"/choose", `{"thread_id":"`+made.Sides[1].Thread+`"}`)
-		if got := decodeAs[comparison](t, a.body); got.Chosen == nil || *got.Chosen != made.Sides[1].Thread {
+		if got := webtest.Decode[comparison](t, a.body); got.Chosen == nil || *got.Chosen != made.Sides[1].Thread {
 			t.Errorf("chosen: %d %s", a.status, a.body)
 		}
 	}

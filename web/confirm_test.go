@@ -32,7 +32,7 @@ func TestWaysInNeedAProofFirst(t *testing.T) {
 	t.Parallel()
 	ann := guarded(t, "").owner(t)
 	bob := ann.member(t, "bob@x.org", account.RoleUser)
-	id := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	id := webtest.Decode[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	bob.token(t, "read") // the session is new
 	old := bob.since(t, id, time.Hour)
 	const token = `{"name":"mine","scopes":["write"],"expires_in_days":7`
@@ -52,8 +52,7 @@ func TestWaysInNeedAProofFirst(t *testing.T) {
 		}
 	}
 	old.do(t, "POST", "/ui/account/passkey/options", "").want(t, "a passkey", http.StatusForbidden)
-	page := old.do(t, "GET", "/workspace/settings/tokens", "", "Accept", "text/html")
-	page.holds(t, "the section asks for no proof", `id="confirm"`, `!id="token-name"`)
+	old.do(t, "GET", "/workspace/settings/tokens", "", "Accept", "text/html").holds(t, "the section asks for no proof", `id="confirm"`, `!id="token-name"`)
 	wrong := old.form(t, "/ui/account", url.Values{"do": {"confirm"}, "current": {"wrong"}, "back": {"tokens"}})
 	wrong.want(t, "a wrong password", http.StatusUnprocessableEntity, `id="confirm"`)
 	before := old.cookies[account.CookieSession]
@@ -71,13 +70,13 @@ func TestAResetEndsTokens(t *testing.T) {
 	t.Parallel()
 	ann := guarded(t, "").owner(t)
 	bob := ann.member(t, "bob@x.org", account.RoleUser)
-	id := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	id := webtest.Decode[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	token := bob.token(t, "write")
 	works := func() bool {
 		return ann.send(t, "GET", "/threads", "", "X-Api-Key", token).status != http.StatusUnauthorized
 	}
 	link := func() string {
-		return decodeAs[struct{ Token string }](t, ann.do(t, "POST", "/api/v1/auth/users/"+id+"/reset", "").body).Token
+		return webtest.Decode[struct{ Token string }](t, ann.do(t, "POST", "/api/v1/auth/users/"+id+"/reset", "").body).Token
 	}
 	one := link()
 	stranger := &browser{ann.server, map[string]string{}}
@@ -118,8 +117,8 @@ func TestOldSessionsDontManageAccounts(t *testing.T) {
 	t.Parallel()
 	ann := guarded(t, "").owner(t)
 	bob := ann.member(t, "bob@x.org", account.RoleUser)
-	id := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
-	old := ann.since(t, decodeAs[struct{ ID string }](t, ann.do(t, "GET", "/api/v1/auth/me", "").body).ID, time.Hour)
+	id := webtest.Decode[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	old := ann.since(t, webtest.Decode[struct{ ID string }](t, ann.do(t, "GET", "/api/v1/auth/me", "").body).ID, time.Hour)
 	for _, c := range [][3]string{
 		{"POST", "/api/v1/auth/users", `{"email":"eve@x.org","role":"admin"}`},
 		{"PATCH", "/api/v1/auth/users/" + id, `{"role":"admin"}`},

@@ -3,7 +3,6 @@ package web_test
 import (
 	"bytes"
 	"io/fs"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,17 +24,7 @@ func TestADeletedThreadLeavesNothingOnTheDisk(t *testing.T) {
 		body := `{"input": {"messages": [{"type": "human", "content": "write a file notes.md about ` + word + ` of ` +
 			thread + `"}]}, "metadata": {"note": "` + word + ` ` + thread + `"}}`
 		s.send(t, "POST", "/threads/"+thread+"/runs/wait", body).must(t, "run", http.StatusOK)
-		var form bytes.Buffer
-		w := multipart.NewWriter(&form)
-		part, err := w.CreateFormFile("files", "up.txt")
-		webtest.OK(t, err)
-		if _, err := part.Write([]byte(word + " of " + thread)); err != nil {
-			t.Fatal(err)
-		}
-		webtest.OK(t, w.Close())
-		a := s.send(t, "POST", "/api/threads/"+thread+"/uploads", form.String(), "Content-Type",
-			w.FormDataContentType())
-		a.must(t, "upload", http.StatusOK)
+		s.sendFile(t, "/api/threads/"+thread+"/uploads", word+" of "+thread).must(t, "upload", http.StatusOK)
 		s.send(t, "POST", "/threads/"+thread+"/state", `{"values": {"title": "`+word+` of `+thread+`"}}`).must(t, "title", http.StatusOK)
 	}
 	keyed := func() answer {

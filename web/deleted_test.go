@@ -1,10 +1,8 @@
 package web_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -149,15 +147,6 @@ func (s *server) upload(t *testing.T, thread string) {
 // sendFile sends up.txt as a form.
 func (s *server) sendFile(t *testing.T, path, content string, headers ...string) answer {
 	t.Helper()
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("files", "up.txt")
-	if err == nil {
-		_, err = part.Write([]byte(content))
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	webtest.OK(t, err)
-	return s.send(t, "POST", path, form.String(), append(headers, "Content-Type", w.FormDataContentType())...)
+	body, kind := webtest.Form(t, "files", "up.txt", content)
+	return s.send(t, "POST", path, body, append(headers, "Content-Type", kind)...)
 }

@@ -21,7 +21,7 @@ func TestADisabledUserStopsAtOnce(t *testing.T) {
 	b := start(t, scripted(t), func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir }).owner(t)
 	b.sandboxed(t)
 	zoe := b.member(t, "zoe@x.org", account.RoleUser)
-	id := decodeAs[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	id := webtest.Decode[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	token := zoe.token(t, "write")
 	const count = `while true; do echo x >> /mnt/user-data/workspace/ticks; sleep 0.05; done`
 	for _, thread := range []string{"front", "back", "queue"} {
@@ -57,7 +57,7 @@ func TestADisabledUserStopsAtOnce(t *testing.T) {
 	b.send(t, "GET", link, "").want(t, "the link of an enabled user", http.StatusOK)
 	for _, thread := range []string{"front", "back", "queue"} {
 		a := b.send(t, "GET", "/threads/"+thread+"/runs", "", "X-Api-Key", token)
-		for _, run := range decodeAs[[]struct{ Status string }](t, a.body) {
+		for _, run := range webtest.Decode[[]struct{ Status string }](t, a.body) {
 			if thread != "back" && run.Status != "interrupted" || run.Status == "pending" || run.Status == "running" {
 				t.Errorf("a run of %s is %s", thread, run.Status)
 			}

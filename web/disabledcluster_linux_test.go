@@ -29,7 +29,7 @@ func TestADisabledUserStopsAtAllServers(t *testing.T) {
 	a := start(t, conf, public, web.Patient(patience)).owner(t)
 	a.sandboxed(t)
 	zoe := a.member(t, "zoe@x.org", account.RoleUser)
-	id := decodeAs[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	id := webtest.Decode[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	token := zoe.token(t, "write")
 	const count = `while true; do echo x >> /mnt/user-data/workspace/ticks; sleep 0.05; done`
 	for thread, command := range map[string]string{"front": count,

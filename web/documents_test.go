@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -22,22 +21,8 @@ import (
 // uploadAll gives a thread files: names and contents.
 func (s *server) uploadAll(t *testing.T, thread string, files ...string) []uploads.File {
 	t.Helper()
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	for i := 0; i < len(files); i += 2 {
-		part, err := w.CreateFormFile("files", files[i])
-		if err == nil {
-			_, err = part.Write([]byte(files[i+1]))
-		}
-		webtest.OK(t, err)
-	}
-	webtest.OK(t, w.Close())
-	a := s.send(t, "POST", "/api/threads/"+thread+"/uploads", form.String(), "Content-Type", w.FormDataContentType())
-	var res uploads.Result
-	if err := json.Unmarshal([]byte(a.body), &res); a.status != http.StatusOK || err != nil {
-		t.Fatalf("upload: %d %s", a.status, a.body)
-	}
-	return res.Files
+	body, kind := webtest.Form(t, "files", files...)
+	return decoded[uploads.Result](t, s.send(t, "POST", "/api/threads/"+thread+"/uploads", body, "Content-Type", kind)).Files
 }
 
 // letter is a Word document with one heading and one paragraph.
@@ -189,8 +174,7 @@ func TestCitationsOpenDocuments(t *testing.T) {
 	page := s.send(t, "GET", "/workspace/chats/docs", "").body
 	webtest.Holds(t, "no citation in the page", page, `<a class="cite" data-at="page-1" data-file="mnt/user-data/uploads/offer.docx"`, "[other.docx, p. 1]")
 	const panel = "/ui/threads/docs/panel/mnt/user-data/uploads/offer.docx"
-	a := s.send(t, "GET", panel+"?at=page-1", "", "X-Fawn", "1")
-	a.holds(t, "the panel", "It costs 400 francs.", `data-at="page-1"`)
+	s.send(t, "GET", panel+"?at=page-1", "", "X-Fawn", "1").holds(t, "the panel", "It costs 400 francs.", `data-at="page-1"`)
 	s.send(t, "GET", panel+"?at=%22%3E", "", "X-Fawn", "1").want(t, "no place", http.StatusOK, `data-at=""`)
 }
 
@@ -207,7 +191,7 @@ func TestATextIsReadInTheEncodingThatAPersonChooses(t *testing.T) {
 		t.Helper()
 		var c *uploads.Conversion
 		webtest.Until(t, "the text is read", func() bool {
-			for _, f := range decodeAs[uploads.List](t, s.send(t, "GET", "/api/threads/docs/uploads/list", "").body).Files {
+			for _, f := range webtest.Decode[uploads.List](t, s.send(t, "GET", "/api/threads/docs/uploads/list", "").body).Files {
 				if f.Filename == "pl.csv" {
 					c = f.Conversion
 				}

@@ -28,8 +28,7 @@ func TestOneUserLeavesRoomForOthers(t *testing.T) {
 	const threads = 8
 	for i := range threads {
 		thread := "busy" + string(rune('a'+i))
-		a := ann.do(t, "POST", "/threads/"+thread+"/runs", say("touch on; while [ ! -e off ]; do sleep 0.05; done; echo ended by itself"))
-		a.must(t, thread, http.StatusOK)
+		ann.do(t, "POST", "/threads/"+thread+"/runs", say("touch on; while [ ! -e off ]; do sleep 0.05; done; echo ended by itself")).must(t, thread, http.StatusOK)
 	}
 	full := answer{}
 	for end := time.Now().Add(time.Minute); full.status != http.StatusTooManyRequests && time.Now().Before(end); {

@@ -27,7 +27,7 @@ type visit struct {
 // lookup finds a place in an answer.
 func lookup(t *testing.T, answer, place string) any {
 	t.Helper()
-	v := decodeAs[any](t, answer)
+	v := webtest.Decode[any](t, answer)
 	for step := range strings.SplitSeq(place, ".") {
 		switch x := v.(type) {
 		case map[string]any:

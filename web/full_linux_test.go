@@ -67,11 +67,9 @@ func TestAFullDiskIsToldAndGoesAway(t *testing.T) {
 	}
 	for path, sentence := range map[string]string{"/threads/t1/uploads": "free some space",
 		"/ui/threads/t1/uploads": "data folder"} {
-		a := s.sendFile(t, path, strings.Repeat("x", int(wal.Size())+1), "X-Fawn", "1")
-		a.want(t, path, http.StatusInsufficientStorage, sentence)
+		s.sendFile(t, path, strings.Repeat("x", int(wal.Size())+1), "X-Fawn", "1").want(t, path, http.StatusInsufficientStorage, sentence)
 	}
-	a := s.send(t, "GET", "/health", "")
-	a.want(t, "health", http.StatusServiceUnavailable, `"unhealthy"`, "full")
+	s.send(t, "GET", "/health", "").want(t, "health", http.StatusServiceUnavailable, `"unhealthy"`, "full")
 	s.send(t, "GET", "/threads/t1/state", "").want(t, "reading", http.StatusOK)
 	limit(was)
 	until(t, func() bool { return s.send(t, "GET", "/health", "").status == http.StatusOK })

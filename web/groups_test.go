@@ -25,7 +25,7 @@ func (b *browser) group(t *testing.T, rules string) string {
 	t.Helper()
 	a := b.do(t, "POST", "/api/groups", `{"name":"Interns","roles":["user"]`+rules+`}`)
 	a.must(t, "create a group", http.StatusCreated)
-	return decodeAs[struct{ ID string }](t, a.body).ID
+	return webtest.Decode[struct{ ID string }](t, a.body).ID
 }
 
 // TestAGroupLimitsModelsAtEveryDoor: a model that no group allows is refused with what, why and whom to ask, and no
@@ -42,15 +42,13 @@ func TestAGroupLimitsModelsAtEveryDoor(t *testing.T) {
 		{"/threads/t1/runs", chosen}, {"/threads/t2/runs/wait", chosen}, {"/threads/t3/runs/stream", chosen},
 		{"/runs/wait", chosen}, {"/api/threads/t4/runs/stream", chosen}, {"/api/langgraph/threads/t5/runs/wait", chosen},
 	} {
-		a := zoe.do(t, "POST", door.path, door.body)
-		a.want(t, door.path, http.StatusForbidden, "other", "Interns", "ask an administrator")
+		zoe.do(t, "POST", door.path, door.body).want(t, door.path, http.StatusForbidden, "other", "Interns", "ask an administrator")
 	}
 	usual := `{"assistant_id":"lead_agent",` + say + `}`
 	zoe.do(t, "POST", "/threads/after/runs/wait", usual).want(t, "the usual model", http.StatusOK)
 	ann.do(t, "POST", "/threads/anns/runs/wait", chosen).want(t, "the owner", http.StatusOK)
 	for _, list := range []string{"/api/models", "/v1/models", "/workspace/chats/new"} {
-		a := zoe.do(t, "GET", list, "", "Accept", "text/html")
-		a.want(t, fmt.Sprintf("%s shows the model", list), http.StatusOK, `!"other"`)
+		zoe.do(t, "GET", list, "", "Accept", "text/html").want(t, fmt.Sprintf("%s shows the model", list), http.StatusOK, `!"other"`)
 	}
 	zoe.do(t, "GET", "/api/models/other", "").want(t, "the model", http.StatusNotFound)
 	zoe.do(t, "POST", "/api/threads/before/suggestions", `{"model_name":"other","messages":[{"role":"user","content":"hello"}]}`).want(t, "suggestions by another model", http.StatusForbidden)
@@ -84,9 +82,8 @@ func TestAGroupLimitsRunsOfADay(t *testing.T) {
 	webtest.OK(t, ann.stop())
 	again := start(t, conf, func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir })
 	run(again, "/threads/b/runs/wait").must(t, "the third run", http.StatusOK)
-	a := run(again, "/threads/b/runs/wait")
-	a.want(t, "the fourth run", http.StatusForbidden, "daily limit of runs (3)")
-	seen := decodeAs[struct {
+	run(again, "/threads/b/runs/wait").want(t, "the fourth run", http.StatusForbidden, "daily limit of runs (3)")
+	seen := webtest.Decode[struct {
 		Limited bool
 		Today   struct {
 			Runs    int
@@ -106,8 +103,8 @@ func TestALimitOfTokensEndsARunAndRefusesTheNext(t *testing.T) {
 	ann.group(t, `,"tokens_per_day":1`)
 	zoe.do(t, "POST", "/threads/a/runs/wait", human("hello")).must(t, "the first run", http.StatusOK)
 	zoe.do(t, "POST", "/threads/a/runs/wait", human("hello")).want(t, "the second run", http.StatusForbidden, "daily limit of tokens (1)")
-	a := ann.do(t, "GET", "/api/console/usage?user_id="+decodeAs[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID, "")
-	if usage := decodeAs[struct {
+	a := ann.do(t, "GET", "/api/console/usage?user_id="+webtest.Decode[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID, "")
+	if usage := webtest.Decode[struct {
 		Runs   int   `json:"total_runs"`
 		Tokens int64 `json:"total_tokens"`
 	}](t, a.body); usage.Runs != 1 || usage.Tokens == 0 {
@@ -124,14 +121,14 @@ func TestAGroupLimitsAgentsSkillsAndServers(t *testing.T) {
 	for _, name := range []string{"writer", "critic"} {
 		zoe.do(t, "POST", "/api/agents", `{"name":"`+name+`","soul":"You write."}`).fine(t, "agent")
 	}
-	skills := decodeAs[struct{ Skills []struct{ Name string } }](t, zoe.do(t, "GET", "/api/skills", "").body).Skills
+	skills := webtest.Decode[struct{ Skills []struct{ Name string } }](t, zoe.do(t, "GET", "/api/skills", "").body).Skills
 	ann.group(t, `,"agents":["writer"],"skills":[]`)
 	for name, want := range map[string]int{"writer": http.StatusOK, "critic": http.StatusForbidden} {
 		zoe.do(t, "POST", "/threads/of-"+name+"/runs/wait", `{"assistant_id":"`+name+`","input":{"messages":[{"type":"human","content":"hello"}]}}`).want(t, name, want)
 	}
 	zoe.do(t, "GET", "/api/agents", "").holds(t, "agents", "writer", "!critic")
 	zoe.do(t, "POST", "/assistants/search", "{}").holds(t, "assistants", "!critic")
-	left := decodeAs[struct{ Skills []struct{ Name string } }](t, zoe.do(t, "GET", "/api/skills", "").body).Skills
+	left := webtest.Decode[struct{ Skills []struct{ Name string } }](t, zoe.do(t, "GET", "/api/skills", "").body).Skills
 	if len(left) > 0 {
 		t.Errorf("skills: %v of %v", left, skills)
 	}
@@ -159,8 +156,7 @@ func TestGroupsBelongToAdministrators(t *testing.T) {
 	}
 	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html"}
 	ann.do(t, "POST", "/ui/groups", "name=Design&all_agents=1&models=script&all_skills=1&all_mcp_servers=1&runs=20", form...).want(t, "the form", http.StatusSeeOther)
-	made := ann.do(t, "GET", "/api/groups", "")
-	made.holds(t, "made by the form", `"models":["script"]`, `"runs_per_day":20`)
+	ann.do(t, "GET", "/api/groups", "").holds(t, "made by the form", `"models":["script"]`, `"runs_per_day":20`)
 	ann.do(t, "POST", "/ui/groups", "name=Bad&runs=many", form...).want(t, "a bad limit", http.StatusUnprocessableEntity, "whole number")
 	open := start(t, scripted(t))
 	for _, path := range []string{"/api/groups", "/api/announcements", "/workspace/settings/groups"} {
@@ -175,7 +171,7 @@ func TestAnnouncementsAreShownUntilDismissed(t *testing.T) {
 	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
 	a := ann.do(t, "POST", "/api/announcements", `{"text":"Maintenance <tonight>","level":"warning"}`)
 	a.must(t, "the answer", http.StatusCreated)
-	id := decodeAs[struct{ ID string }](t, a.body).ID
+	id := webtest.Decode[struct{ ID string }](t, a.body).ID
 	shown := func(b *browser) bool {
 		return strings.Contains(b.do(t, "GET", "/workspace/chats/new", "", "Accept", "text/html").body, "Maintenance &lt;tonight&gt;")
 	}
@@ -296,8 +292,7 @@ func TestAProjectDoesNotFailMembersOverWhatTheyMayNotUse(t *testing.T) {
 	ann.do(t, "POST", "/threads/anns/runs/wait", say+id+`"}}`).must(t, "the owner's run", http.StatusOK)
 	webtest.Holds(t, "the owner's run says", ann.do(t, "GET", "/threads/anns/runs", "").body, "!project_warning")
 	for _, path := range []string{at, "/api/projects", "/workspace/projects/" + id} {
-		a := zoe.do(t, "GET", path, "", "Accept", "text/html")
-		a.want(t, fmt.Sprintf("%s tells a member", path), http.StatusOK, `!"other"`, "!secret-")
+		zoe.do(t, "GET", path, "", "Accept", "text/html").want(t, fmt.Sprintf("%s tells a member", path), http.StatusOK, `!"other"`, "!secret-")
 	}
 	zoe.do(t, "PATCH", at, `{"skills":["charts"],"mcp_servers":[]}`).must(t, "a member changes it", http.StatusOK)
 	form := "name=P&memory=project&agent=&model=%7Ekept&shownskills=1&skills=charts"
@@ -311,7 +306,7 @@ func TestRecordsOfModelsNameOnlyThoseThatMayBeUsed(t *testing.T) {
 	ann := guarded(t, twoModels(t)).owner(t)
 	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
 	ann.group(t, `,"models":["script"]`)
-	made := decodeAs[struct {
+	made := webtest.Decode[struct {
 		ID    string
 		Sides []struct {
 			Thread string `json:"thread_id"`

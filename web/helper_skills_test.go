@@ -21,8 +21,7 @@ func TestAHelperHasTheSkillsOfItsAgent(t *testing.T) {
 	webtest.OK(t, err)
 	a.configure(t, string(conf)+"subagents:\n  agents: {general-purpose: {skills: [paint, draw]}}\n  custom_agents:\n"+
 		"    free: {description: d, system_prompt: p}\n    bare: {description: d, system_prompt: p, skills: []}\n")
-	r := a.send(t, "POST", "/api/agents", `{"name":"artist","soul":"x","skills":["paint","write"]}`)
-	r.must(t, "the answer", 201)
+	a.send(t, "POST", "/api/agents", `{"name":"artist","soul":"x","skills":["paint","write"]}`).must(t, "the answer", 201)
 	for i, c := range []struct{ agent, kind, has string }{
 		{"lead_agent", "general-purpose", "paint draw"},
 		{"lead_agent", "free", "paint draw write"},

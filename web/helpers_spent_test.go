@@ -28,8 +28,7 @@ func TestHelpersCountWhereTheirRunDoes(t *testing.T) {
 	s := start(t, strings.Replace(priced(model.URL, 2, 10), "title: {model_name: cheap}",
 		"title: {enabled: false}\nsubagents: {agents: {general-purpose: {model: cheap}}}", 1))
 	const thread = "11111111-1111-4111-8111-111111111111"
-	res := s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("paint it", `"context":{"subagent_enabled":true}`))
-	res.must(t, "res", http.StatusOK, "Painted.")
+	s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("paint it", `"context":{"subagent_enabled":true}`)).must(t, "res", http.StatusOK, "Painted.")
 
 	// script: 3000*2 + 200*10 per million; cheap, which the helper has: 5300
 	const cost = 0.008 + 0.0053

@@ -69,8 +69,7 @@ func TestPicturesInMessagesAreStoredOnce(t *testing.T) {
 		t.Errorf("stored: %+v, the picture has %d bytes", got, size)
 	}
 	for _, path := range []string{"/threads/p/state", "/threads/p"} {
-		a := s.send(t, "GET", path, "")
-		a.holds(t, fmt.Sprintf("%s has it in another form than it was sent", path), shapes...)
+		s.send(t, "GET", path, "").holds(t, fmt.Sprintf("%s has it in another form than it was sent", path), shapes...)
 	}
 	list := s.send(t, "GET", "/threads/p/runs", "")
 	webtest.Same(t, "the requests of the runs have it … times", strings.Count(list.body, picture), 2)

@@ -1,9 +1,7 @@
 package web_test
 
 import (
-	"bytes"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"reflect"
 	"strings"
@@ -33,17 +31,8 @@ func TestImportsThroughTheAPI(t *testing.T) {
 	}
 	send := func(content string, status int) map[string]any {
 		t.Helper()
-		var form bytes.Buffer
-		m := multipart.NewWriter(&form)
-		part, err := m.CreateFormFile("file", "conversations.json")
-		if err == nil {
-			_, err = io.WriteString(part, content)
-		}
-		if err == nil {
-			err = m.Close()
-		}
-		webtest.OK(t, err)
-		return call("POST", "/api/imports", m.FormDataContentType(), &form, status)
+		body, kind := webtest.Form(t, "file", "conversations.json", content)
+		return call("POST", "/api/imports", kind, strings.NewReader(body), status)
 	}
 	send("no export", http.StatusUnprocessableEntity)
 	call("POST", "/api/imports", "application/json", nil, http.StatusUnprocessableEntity)

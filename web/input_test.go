@@ -197,8 +197,7 @@ func TestLimitsAreConfigured(t *testing.T) {
 		s.send(t, "POST", c.path, c.body).want(t, c.name, c.status, c.key)
 	}
 	s.send(t, "GET", "/ok", "", "X-Fill", strings.Repeat("x", 7<<10)).want(t, "7 KB of headers", http.StatusOK)
-	a := s.send(t, "GET", "/ok", "", "X-Fill", strings.Repeat("x", 16<<10))
-	a.want(t, "16 KB of headers", http.StatusRequestHeaderFieldsTooLarge)
+	s.send(t, "GET", "/ok", "", "X-Fill", strings.Repeat("x", 16<<10)).want(t, "16 KB of headers", http.StatusRequestHeaderFieldsTooLarge)
 	s.configure(t, "server: {max_metadata_bytes: 1KiB}\n")
 	s.send(t, "POST", "/threads", `{"metadata": {"a": "`+strings.Repeat("x", 70)+`"}}`).want(t, "after the limit was raised", http.StatusOK)
 	s.works(t)
@@ -283,13 +282,11 @@ func TestAClosedModelEndpointFailsTheRunInASentence(t *testing.T) {
 	if run.Status != "error" || run.Error == "" || thread.Status != "error" {
 		t.Errorf("run %+v, thread %+v", run, thread)
 	}
-	page := s.send(t, "GET", "/workspace/chats/t1", "", "Accept", "text/html")
-	page.want(t, "the page does not say why", http.StatusOK, addr)
+	s.send(t, "GET", "/workspace/chats/t1", "", "Accept", "text/html").want(t, "the page does not say why", http.StatusOK, addr)
 	s.works(t)
 
 	s.configure(t, scripted(t))
-	a := s.send(t, "POST", "/threads/t1/runs/wait", human(`SCRIPT{"turns": [{"text": "back again"}]}`))
-	a.want(t, "with a model that answers", http.StatusOK, "back again")
+	s.send(t, "POST", "/threads/t1/runs/wait", human(`SCRIPT{"turns": [{"text": "back again"}]}`)).want(t, "with a model that answers", http.StatusOK, "back again")
 }
 
 func TestASilentModelIsCancelled(t *testing.T) {
@@ -310,8 +307,7 @@ func TestASilentModelIsCancelled(t *testing.T) {
 		t.Error(state.body)
 	}
 	s.send(t, "POST", "/threads/t1/runs/"+run+"/cancel", "").want(t, "cancelled again", http.StatusAccepted)
-	a := s.send(t, "POST", "/threads/t1/runs/wait", human(`SCRIPT{"turns": [{"text": "fine"}]}`))
-	a.want(t, "the next run", http.StatusOK, "fine")
+	s.send(t, "POST", "/threads/t1/runs/wait", human(`SCRIPT{"turns": [{"text": "fine"}]}`)).want(t, "the next run", http.StatusOK, "fine")
 }
 
 func TestASecondServerOnTheFolderIsRefused(t *testing.T) {

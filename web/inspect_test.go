@@ -153,8 +153,7 @@ func TestNothingIsKeptThatTheOwnerDoesNotWant(t *testing.T) {
 	}
 	off, thread := paintedRun(t, "inspector: {enabled: false}\n")
 	list := decoded[[]map[string]any](t, off.send(t, "GET", "/threads/"+thread+"/runs", ""))
-	a := off.send(t, "GET", fmt.Sprintf("/threads/%s/runs/%s/trace", thread, list[0]["run_id"]), "")
-	a.want(t, "the answer", http.StatusNotFound)
+	off.send(t, "GET", fmt.Sprintf("/threads/%s/runs/%s/trace", thread, list[0]["run_id"]), "").want(t, "the answer", http.StatusNotFound)
 }
 
 // TestThePromptIsWhatTheProviderGot, also after a call of a tool and with what stages put in.
@@ -213,8 +212,7 @@ func TestARunIsInspectedInThePage(t *testing.T) {
 	page := "/workspace/chats" + strings.TrimSuffix(strings.TrimPrefix(at, "/threads"), "/trace")
 	chat := s.send(t, "GET", "/workspace/chats/"+thread, "", "Accept", "text/html").body
 	webtest.Holds(t, "the chat has no way to its run's calls", chat, `href="`+page+`"`)
-	list := s.send(t, "GET", page, "", "Accept", "text/html")
-	list.holds(t, "is not on the page", "general-purpose", "read_file", "8.0k", "0.021", "<rect")
+	s.send(t, "GET", page, "", "Accept", "text/html").holds(t, "is not on the page", "general-purpose", "read_file", "8.0k", "0.021", "<rect")
 	for _, c := range calls {
 		open := s.send(t, "GET", fmt.Sprint(page, "?call=", c.ID), "", "Accept", "text/html").body
 		switch {
@@ -239,8 +237,7 @@ func TestUsageIsShownByDayModelAndAgent(t *testing.T) {
 	}](t, s.send(t, "GET", "/threads/"+thread+"/runs", ""))[0]
 	day, _, _ := strings.Cut(run.Created, "T")
 	for _, path := range []string{"/workspace/usage", "/workspace/usage?days=7"} {
-		a := s.send(t, "GET", path, "", "Accept", "text/html")
-		a.holds(t, "is not on "+path, "8.0k", "0.021", "script", "lead_agent", "general-purpose", "5.0k", "123.5k", day, "<rect")
+		s.send(t, "GET", path, "", "Accept", "text/html").holds(t, "is not on "+path, "8.0k", "0.021", "script", "lead_agent", "general-purpose", "5.0k", "123.5k", day, "<rect")
 	}
 	if a := s.send(t, "GET", "/workspace/usage?days=0", "", "Accept", "text/html"); a.status/100 != 4 {
 		t.Errorf("no days: %d", a.status)
@@ -258,8 +255,7 @@ func TestUsageIsShownByUserWithWhatIsLeftOfBudgets(t *testing.T) {
 	}
 	for thread, tokens := range map[string]int{"small": 5000, "great": 25000} {
 		said := fmt.Sprintf(`SCRIPT{"turns":[{"text":"x","usage":{"prompt":%d,"completion":0}}]}`, tokens)
-		a := eve.do(t, "POST", "/threads/"+thread+"/runs/wait", agenttest.RunBody("/runs", human(said)))
-		a.must(t, "the answer", http.StatusOK)
+		eve.do(t, "POST", "/threads/"+thread+"/runs/wait", agenttest.RunBody("/runs", human(said))).must(t, "the answer", http.StatusOK)
 		eve.do(t, "POST", "/threads/"+thread+"/state", `{"values":{"title":"The `+thread+` one"}}`).must(t, "/threads/"+thread+"/state", http.StatusOK)
 	}
 	type usage struct {
@@ -280,7 +276,7 @@ func TestUsageIsShownByUserWithWhatIsLeftOfBudgets(t *testing.T) {
 			}
 		}
 	}
-	of := func(b *browser) usage { return decodeAs[usage](t, b.do(t, "GET", "/api/console/usage", "").body) }
+	of := func(b *browser) usage { return webtest.Decode[usage](t, b.do(t, "GET", "/api/console/usage", "").body) }
 	if got := of(ann); len(got.ByUser) != 1 || got.ByUser[0].Email != "eve@x.org" || got.ByUser[0].Runs != 2 ||
 		got.ByUser[0].Tokens < 30000 || len(got.Budgets.Threads) != 0 {
 		t.Errorf("ann: %+v", got)

@@ -49,7 +49,7 @@ func newCollection(t *testing.T, by asker, name string) string {
 	t.Helper()
 	a := by.do(t, "POST", "/api/knowledge", `{"name":"`+name+`"}`)
 	a.must(t, "create", http.StatusCreated)
-	return "/api/knowledge/" + decodeAs[struct {
+	return "/api/knowledge/" + webtest.Decode[struct {
 		ID string `json:"knowledge_id"`
 	}](t, a.body).ID
 }
@@ -57,7 +57,7 @@ func newCollection(t *testing.T, by asker, name string) string {
 // know uploads documents, names and contents in turn, and waits until all that a collection has are read.
 func know(t *testing.T, by asker, at string, files ...string) {
 	t.Helper()
-	body, kind := projectForm(t, files...)
+	body, kind := webtest.Form(t, "files", files...)
 	by.do(t, "POST", at+"/documents", body, "Content-Type", kind).must(t, "upload", http.StatusOK)
 	allRead(t, by, at)
 }
@@ -67,7 +67,7 @@ func allRead(t *testing.T, by asker, at string) (last knowledgeSources) {
 	t.Helper()
 	webtest.UntilSeen(t, func() bool {
 		a := by.do(t, "GET", at+"/sources", "")
-		last = decodeAs[knowledgeSources](t, a.body)
+		last = webtest.Decode[knowledgeSources](t, a.body)
 		return !strings.Contains(a.body, `"pending"`)
 	}, func() string { return fmt.Sprintf("sources: %+v", last) })
 	return last
@@ -77,7 +77,7 @@ func allRead(t *testing.T, by asker, at string) (last knowledgeSources) {
 func documentsAt(t *testing.T, by asker, at string, query ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, d := range decodeAs[knowledgeDocs](t, by.do(t, "GET", at+"/documents"+strings.Join(query, ""), "").body).Documents {
+	for _, d := range webtest.Decode[knowledgeDocs](t, by.do(t, "GET", at+"/documents"+strings.Join(query, ""), "").body).Documents {
 		out[d.Name] = d.State + " " + d.Reason
 	}
 	return out
@@ -89,7 +89,7 @@ func cites(t *testing.T, by asker, at, query string) string {
 	a := by.do(t, "GET", at+"/search?query="+url.QueryEscape(query), "")
 	a.must(t, "search", http.StatusOK)
 	var all []string
-	for _, p := range decodeAs[knowledgeHits](t, a.body).Passages {
+	for _, p := range webtest.Decode[knowledgeHits](t, a.body).Passages {
 		all = append(all, p.Cite)
 	}
 	return strings.Join(all, "; ")
@@ -122,7 +122,7 @@ func TestACollectionIsReadIndexedAndSearched(t *testing.T) {
 	if a, b := cites(t, s, at, "lunch"), cites(t, s, at, "permit"); a != "" || b != "Handbook/guide.md, l. 1" {
 		t.Errorf("after it was replaced: %q %q", a, b)
 	}
-	docs := decodeAs[knowledgeDocs](t, s.do(t, "GET", at+"/documents?limit=10", "").body)
+	docs := webtest.Decode[knowledgeDocs](t, s.do(t, "GET", at+"/documents?limit=10", "").body)
 	for _, d := range docs.Documents {
 		if d.Name != "guide.md" {
 			continue
@@ -188,12 +188,12 @@ func TestCollectionsOfOthersAreNotThere(t *testing.T) {
 	at := newCollection(t, ann, "Secrets")
 	know(t, ann, at, "plan.md", "The plan is a surprise.", "other.md", "More.")
 	id := strings.TrimPrefix(at, "/api/knowledge/")
-	doc := decodeAs[knowledgeDocs](t, ann.do(t, "GET", at+"/documents", "").body).Documents[1]
+	doc := webtest.Decode[knowledgeDocs](t, ann.do(t, "GET", at+"/documents", "").body).Documents[1]
 	one := fmt.Sprintf("/documents/%d", doc.ID)
 	me := func(b *browser) string {
-		return decodeAs[struct{ ID string }](t, b.do(t, "GET", "/api/v1/auth/me", "").body).ID
+		return webtest.Decode[struct{ ID string }](t, b.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	}
-	upload, kind := projectForm(t, "evil.md", "x")
+	upload, kind := webtest.Form(t, "files", "evil.md", "x")
 	const fields = "application/x-www-form-urlencoded"
 	doors := []struct {
 		method, path, body string
@@ -279,7 +279,7 @@ func TestCollectionsOfOthersAreNotThere(t *testing.T) {
 	walk(eve, "viewer")
 	webtest.Holds(t, "a group's chat doesn't find it", chat(eve, "eve2"), "surprise")
 	walk(ann, "owner")
-	team := decodeAs[struct{ ID string }](t, a.body).ID
+	team := webtest.Decode[struct{ ID string }](t, a.body).ID
 	ann.do(t, "DELETE", at+"/members/"+team, "").want(t, "unshare with a group by its plain id", http.StatusNoContent)
 	walk(eve, "")
 }
@@ -297,7 +297,7 @@ func TestADeletedUsersCollectionsGo(t *testing.T) {
 	if _, err := os.Stat(shelf); err != nil {
 		t.Fatal(err)
 	}
-	who := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	who := webtest.Decode[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	ann.do(t, "DELETE", "/api/v1/auth/users/"+who, "").must(t, "/api/v1/auth/users/"+who, http.StatusOK)
 	if _, err := os.Stat(shelf); !os.IsNotExist(err) {
 		t.Errorf("its files: %v", err)
@@ -607,13 +607,11 @@ func TestAChatChoosesCollections(t *testing.T) {
 		{`"Notes"`, "knowledge: ", http.StatusBadRequest},
 		{`[""]`, "knowledge.0: ", http.StatusBadRequest},
 	} {
-		a := bob.do(t, "POST", "/threads/api/runs/wait", human(search, `"context":{"knowledge":`+c.list+`}`))
-		a.want(t, c.list, c.status, c.want, "!surprise")
+		bob.do(t, "POST", "/threads/api/runs/wait", human(search, `"context":{"knowledge":`+c.list+`}`)).want(t, c.list, c.status, c.want, "!surprise")
 	}
 	for _, ref := range []string{"notes", of(notes)} {
 		model.Forget()
-		a := bob.do(t, "POST", "/threads/api-"+ref+"/runs/wait", human(search, `"context":{"knowledge":["`+ref+`"]}`))
-		a.holds(t, ref, "30 francs", "!surprise")
+		bob.do(t, "POST", "/threads/api-"+ref+"/runs/wait", human(search, `"context":{"knowledge":["`+ref+`"]}`)).holds(t, ref, "30 francs", "!surprise")
 		webtest.Holds(t, fmt.Sprintf("%s: the model isn't told", ref), string(model.Requests()[0].Body), told, "Notes")
 	}
 	if a := bob.do(t, "POST", "/threads/api-notes/runs/wait", human(search)); strings.Count(a.body, "30 francs") != 1 {

@@ -151,7 +151,7 @@ func TestNobodyGetsWhatIsNotTheirs(t *testing.T) {
 		CreatedAt: past.Add(-time.Hour), UsedAt: past, ExpiresAt: past}, 100)
 	webtest.OK(t, err)
 	mallory := h.ann.member(t, "mallory@x.org", account.RoleAdmin)
-	out := decodeAs[[]struct{ ID, Email string }](t, h.ann.do(t, "GET", "/api/v1/auth/users", "").body)
+	out := webtest.Decode[[]struct{ ID, Email string }](t, h.ann.do(t, "GET", "/api/v1/auth/users", "").body)
 	a := h.ann.do(t, "PATCH", "/api/v1/auth/users/"+out[len(out)-1].ID, `{"disabled":true}`)
 	if a.status != http.StatusOK || out[len(out)-1].Email != "mallory@x.org" {
 		t.Fatalf("disable: %d %s", a.status, a.body)

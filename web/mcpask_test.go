@@ -86,8 +86,7 @@ func TestMCPQuestionsAreAnsweredAtAnyServer(t *testing.T) {
 	b.post(t, at, answer, 200, script...).holds(t, "after the answer", "!"+id)
 	for _, s := range []*server{a, b} {
 		s.post(t, at, answer, 409, script...).holds(t, "a second answer", "already been answered")
-		got := s.send(t, "POST", "/api/threads/t1/mcp/questions/"+id, `{"action": "decline"}`)
-		got.want(t, "a second answer over the API", 409, "answered already")
+		s.send(t, "POST", "/api/threads/t1/mcp/questions/"+id, `{"action": "decline"}`).want(t, "a second answer over the API", 409, "answered already")
 		s.send(t, "POST", "/api/threads/t1/mcp/questions/none", `{"action": "decline"}`).want(t, "a question that was never asked", 404)
 		s.questions(t, "t1", 0)
 	}

@@ -70,8 +70,7 @@ func TestToolsAreSwitchedOnThePage(t *testing.T) {
 		a.must(t, form, want)
 		return a
 	}
-	a := post(url.Values{"had": {"notes/tell"}}, 200, "X-Fawn", "1", "Accept", "application/json")
-	a.holds(t, "the script is told", "tools-btn", "some are off")
+	post(url.Values{"had": {"notes/tell"}}, 200, "X-Fawn", "1", "Accept", "application/json").holds(t, "the script is told", "tools-btn", "some are off")
 	page := s.send(t, "GET", "/ui/threads/fresh/tools?text=a+draft", "").body
 	webtest.Holds(t, "the page", page, `name="on" value="notes/tell"> <`, `value="notes/fail" checked`, `name="text" value="a draft"`)
 	webtest.Holds(t, "in a new chat the tool says", s.tool(t, "fresh", "notes_tell", "{}"), "there is no tool named")

@@ -98,8 +98,7 @@ func TestMetricsSeeARunAtWork(t *testing.T) {
 	const thread = "/threads/11111111-1111-4111-8111-111111111111"
 	run := s.stream(t, t.Context(), thread+"/runs/stream", human("take your time", `"stream_mode":"messages-tuple"`))
 	run.until(t, "event: messages")
-	a := s.send(t, "POST", thread+"/runs", human("and then?", `"multitask_strategy":"enqueue"`))
-	a.must(t, "the answer", http.StatusOK)
+	s.send(t, "POST", thread+"/runs", human("and then?", `"multitask_strategy":"enqueue"`)).must(t, "the answer", http.StatusOK)
 	for series, want := range map[string]float64{`fawn_runs{state="active"}`: 1, `fawn_runs{state="queued"}`: 1,
 		`fawn_event_streams{kind="api"}`: 1} {
 		webtest.Same(t, series, s.metric(t, series), want)

@@ -121,6 +121,5 @@ func TestTheReadersOfARunSeeTheQuestion(t *testing.T) {
 	runs := decoded[[]struct {
 		Run string `json:"run_id"`
 	}](t, s.send(t, "GET", "/threads/seen/runs", ""))
-	again := s.send(t, "GET", "/threads/seen/runs/"+runs[0].Run+"/stream?stream_mode=custom", "", "Last-Event-ID", "-1")
-	again.holds(t, "read again", "network_question", "network_answer")
+	s.send(t, "GET", "/threads/seen/runs/"+runs[0].Run+"/stream?stream_mode=custom", "", "Last-Event-ID", "-1").holds(t, "read again", "network_question", "network_answer")
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"mime/multipart"
 	"net/http"
 	"strings"
 	"testing"
@@ -66,14 +64,8 @@ func (s *server) has(t *testing.T, thread string, files ...string) {
 
 func (s *server) uploads(t *testing.T, thread, name, content string) answer {
 	t.Helper()
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("files", name)
-	if err == nil {
-		_, err = part.Write([]byte(content))
-	}
-	webtest.OK(t, errors.Join(err, w.Close()))
-	return s.sendBody(t, "POST", "/api/threads/"+thread+"/uploads", &form, "Content-Type", w.FormDataContentType())
+	body, kind := webtest.Form(t, "files", name, content)
+	return s.send(t, "POST", "/api/threads/"+thread+"/uploads", body, "Content-Type", kind)
 }
 
 // head is the newest checkpoint of a thread.

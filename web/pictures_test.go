@@ -100,8 +100,7 @@ func TestModelsSeePhotosUprightAndNotWhereTheyWereTaken(t *testing.T) {
 		id := strings.ToLower(name)
 		body := fmt.Sprintf(`{"input":{"messages":[{"type":"human","content":[{"type":"text","text":"look"},%s,{"type":"image_url","image_url":{"url":%q}}]}]}}`,
 			block, bomb)
-		a := s.send(t, "POST", "/threads/"+id+"/runs/wait", body)
-		a.must(t, name, http.StatusOK)
+		s.send(t, "POST", "/threads/"+id+"/runs/wait", body).must(t, name, http.StatusOK)
 		all, request := sees(t, model)
 		if len(all) != 1 {
 			t.Fatalf("%s: %d pictures in %s", name, len(all), request)
@@ -112,8 +111,7 @@ func TestModelsSeePhotosUprightAndNotWhereTheyWereTaken(t *testing.T) {
 		}
 		webtest.Holds(t, fmt.Sprintf("%s: no word of the bomb", name), request,
 			"[An image stands here that cannot be shown: it has 65535 × 65535 pixels, more than the 50 million that can be shown.]")
-		state := s.send(t, "GET", "/threads/"+id+"/state", "")
-		state.holds(t, fmt.Sprintf("%s: the message is not stored as it was sent", name), base64.StdEncoding.EncodeToString(data))
+		s.send(t, "GET", "/threads/"+id+"/state", "").holds(t, fmt.Sprintf("%s: the message is not stored as it was sent", name), base64.StdEncoding.EncodeToString(data))
 	}
 }
 
@@ -174,8 +172,7 @@ func TestThumbnails(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"bomb.png", "words.jpg", "none.jpg"} { // a page has an icon there
-		a := s.send(t, "GET", "/ui/threads/p/view/mnt/user-data/uploads/"+name+"?thumb=96", "")
-		a.want(t, fmt.Sprintf("%s on a page", name), http.StatusNoContent)
+		s.send(t, "GET", "/ui/threads/p/view/mnt/user-data/uploads/"+name+"?thumb=96", "").want(t, fmt.Sprintf("%s on a page", name), http.StatusNoContent)
 	}
 	for query, want := range map[string]int{"?thumb=0": http.StatusUnprocessableEntity,
 		"?thumb=5000": http.StatusUnprocessableEntity, "?thumb=x": http.StatusUnprocessableEntity,
@@ -220,8 +217,7 @@ func TestPicturesThatComeWithAMessageAreShown(t *testing.T) {
 		t.Errorf("later there are %d pictures in %s", len(again), request)
 	}
 	for _, path := range []string{"/threads/p/state", "/threads/p/history"} {
-		a := s.send(t, "GET", path, "")
-		a.holds(t, fmt.Sprintf("%s has", path), "!base64", "!attached this picture")
+		s.send(t, "GET", path, "").holds(t, fmt.Sprintf("%s has", path), "!base64", "!attached this picture")
 	}
 	run("p", "and now", `,"config":{"configurable":{"model_name":"blind"}}`)
 	if all, request := sees(t, model); len(all) > 0 || !strings.Contains(request,

@@ -1,10 +1,8 @@
 package web_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"os"
@@ -42,30 +40,14 @@ func newProject(t *testing.T, by asker, body string) string {
 	t.Helper()
 	a := by.do(t, "POST", "/api/projects", body)
 	a.must(t, "create", http.StatusCreated)
-	return decodeAs[struct {
+	return webtest.Decode[struct {
 		ID string `json:"project_id"`
 	}](t, a.body).ID
 }
 
-// projectForm is a form with files, names and contents in turn.
-func projectForm(t *testing.T, files ...string) (body, kind string) {
-	t.Helper()
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	for i := 0; i < len(files); i += 2 {
-		part, err := w.CreateFormFile("files", files[i])
-		if err == nil {
-			_, err = part.Write([]byte(files[i+1]))
-		}
-		webtest.OK(t, err)
-	}
-	webtest.OK(t, w.Close())
-	return b.String(), w.FormDataContentType()
-}
-
 func addFiles(t *testing.T, by asker, project string, files ...string) answer {
 	t.Helper()
-	body, kind := projectForm(t, files...)
+	body, kind := webtest.Form(t, "files", files...)
 	return by.do(t, "POST", "/api/projects/"+project+"/files", body, "Content-Type", kind)
 }
 
@@ -262,9 +244,9 @@ func TestProjectsOfOthersAreNotThere(t *testing.T) {
 	}
 	at := "/api/projects/" + id
 	me := func(b *browser) string {
-		return decodeAs[struct{ ID string }](t, b.do(t, "GET", "/api/v1/auth/me", "").body).ID
+		return webtest.Decode[struct{ ID string }](t, b.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	}
-	upload, kind := projectForm(t, "evil.md", "x")
+	upload, kind := webtest.Form(t, "files", "evil.md", "x")
 	type door struct {
 		method, path, body string
 		headers            []string
@@ -368,7 +350,7 @@ func TestADeletedUsersProjectsGo(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "projects", id)); err != nil {
 		t.Fatal(err)
 	}
-	who := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	who := webtest.Decode[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	ann.do(t, "DELETE", "/api/v1/auth/users/"+who, "").must(t, "/api/v1/auth/users/"+who, http.StatusOK)
 	if _, err := os.Stat(filepath.Join(dir, "projects", id)); !os.IsNotExist(err) {
 		t.Errorf("its files: %v", err)
@@ -532,12 +514,12 @@ func TestGroupsShareProjects(t *testing.T) {
 	ann := guarded(t, scripted(t)).owner(t)
 	bob, eve := ann.member(t, "bob@x.org", account.RoleUser), ann.member(t, "eve@x.org", account.RoleUser)
 	me := func(b *browser) string {
-		return decodeAs[struct{ ID string }](t, b.do(t, "GET", "/api/v1/auth/me", "").body).ID
+		return webtest.Decode[struct{ ID string }](t, b.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	}
 	group := func(members string) string { return `{"name":"Team","members":[` + members + `]}` }
 	made := ann.do(t, "POST", "/api/groups", group(`"`+me(bob)+`","`+me(eve)+`"`))
 	made.fine(t, "group")
-	team := decodeAs[struct{ ID string }](t, made.body).ID
+	team := webtest.Decode[struct{ ID string }](t, made.body).ID
 	id := newProject(t, ann, `{"name":"Shared plans","instructions":"Write in verse."}`)
 	at := "/api/projects/" + id
 	addFiles(t, ann, id, "plan.md", "the plan")
@@ -595,7 +577,7 @@ func TestAnotherRoleLeavesTheProjectsOfTheOldOne(t *testing.T) {
 	id := newProject(t, ann, `{"name":"P"}`)
 	addFiles(t, ann, id, "plan.md", "the plan")
 	ann.do(t, "POST", "/api/projects/"+id+"/members", `{"group":"Admins","role":"editor"}`).must(t, "share", http.StatusOK)
-	who := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	who := webtest.Decode[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	bob.do(t, "POST", "/threads", `{"thread_id":"bobs","project_id":"`+id+`"}`)
 	if a := bob.do(t, "GET", "/threads/bobs", ""); !strings.Contains(a.body, id) {
 		t.Fatalf("before: %d %s", a.status, a.body)

@@ -28,7 +28,7 @@ type promptRow struct {
 func promptNames(t *testing.T, by asker, query string) (names []string) {
 	t.Helper()
 	a := by.do(t, "GET", "/api/prompts"+query, "")
-	for _, p := range decodeAs[struct{ Prompts []promptRow }](t, a.body).Prompts {
+	for _, p := range webtest.Decode[struct{ Prompts []promptRow }](t, a.body).Prompts {
 		names = append(names, p.Name)
 	}
 	return names
@@ -46,7 +46,7 @@ func wantStatus(t *testing.T, by asker, status int, method, path, body string) a
 func TestPromptsAreKeptFilledAndBroughtIn(t *testing.T) {
 	t.Parallel()
 	me := anybody{start(t, scripted(t))}
-	p := decodeAs[promptRow](t, wantStatus(t, me, http.StatusCreated, "POST", "/api/prompts",
+	p := webtest.Decode[promptRow](t, wantStatus(t, me, http.StatusCreated, "POST", "/api/prompts",
 		`{"name":"/Translate","description":"Into another language","text":"Into {{language:English}}: {{text}}"}`).body)
 	if p.Name != "translate" || len(p.Fields) != 2 || *p.Fields[0].Default != "English" || p.Fields[1].Default != nil || !p.Mine || p.Shared != nil {
 		t.Fatalf("%+v", p)
@@ -60,7 +60,7 @@ func TestPromptsAreKeptFilledAndBroughtIn(t *testing.T) {
 	wantStatus(t, me, 200, "POST", at+"/fill", `{"fields":{"text":"hello"}}`).holds(t, at+"/fill", `"Into English: hello"`)
 	wantStatus(t, me, 422, "POST", at+"/fill", `{}`).holds(t, at+"/fill", "text")
 	wantStatus(t, me, 200, "PATCH", at, `{"text":"Into {{language}}"}`)
-	if q := decodeAs[promptRow](t, wantStatus(t, me, 201, "POST", at+"/duplicate", "").body); q.Name != "translate-2" || q.Text != "Into {{language}}" {
+	if q := webtest.Decode[promptRow](t, wantStatus(t, me, 201, "POST", at+"/duplicate", "").body); q.Name != "translate-2" || q.Text != "Into {{language}}" {
 		t.Errorf("%+v", q)
 	}
 	export := wantStatus(t, me, 200, "GET", "/api/prompts/export", "").body
@@ -79,11 +79,11 @@ func TestSharedPromptsCanBeUsedAndNotChanged(t *testing.T) {
 	ann := guarded(t, twoModels(t)).owner(t)
 	zoe, bob := ann.member(t, "zoe@x.org", account.RoleUser), ann.member(t, "bob@x.org", account.RoleUser)
 	group := ann.group(t, "")
-	mine := decodeAs[promptRow](t, wantStatus(t, zoe, 201, "POST", "/api/prompts", `{"name":"report","text":"x","shared_with":"`+group+`"}`).body)
+	mine := webtest.Decode[promptRow](t, wantStatus(t, zoe, 201, "POST", "/api/prompts", `{"name":"report","text":"x","shared_with":"`+group+`"}`).body)
 	at := "/api/prompts/" + mine.ID
 	wantStatus(t, zoe, 422, "PATCH", at, `{"shared_with":"all"}`)
 	wantStatus(t, zoe, 422, "PATCH", at, `{"shared_with":"other"}`)
-	if p := decodeAs[promptRow](t, wantStatus(t, bob, 200, "GET", at, "").body); p.Mine || p.Editable {
+	if p := webtest.Decode[promptRow](t, wantStatus(t, bob, 200, "GET", at, "").body); p.Mine || p.Editable {
 		t.Errorf("%+v", p)
 	}
 	wantStatus(t, bob, 403, "PATCH", at, `{"text":"y"}`)
@@ -134,11 +134,11 @@ func TestAPromptGoesIntoTheMessageBox(t *testing.T) {
 	if a := me.do(t, "GET", "/ui/prompts/export", ""); !strings.Contains(a.header.Get("Content-Disposition"), "prompts.json") || !strings.Contains(a.body, "{{topic}}") {
 		t.Errorf("export: %v %s", a.header, a.body)
 	}
-	body, kind := projectForm(t, "p.json", `[{"command":"/other","title":"O","content":"C"}]`)
+	body, kind := webtest.Form(t, "files", "p.json", `[{"command":"/other","title":"O","content":"C"}]`)
 	if a := me.do(t, "POST", "/ui/prompts/import", body, "Content-Type", kind, "Accept", "text/html"); a.header.Get("Location") != "/workspace/prompts?added=1" {
 		t.Errorf("import: %d %s", a.status, a.body)
 	}
-	body, kind = projectForm(t, "p.json", `not json`)
+	body, kind = webtest.Form(t, "files", "p.json", `not json`)
 	me.do(t, "POST", "/ui/prompts/import", body, "Content-Type", kind, "Accept", "text/html").want(t, "a bad import", http.StatusUnprocessableEntity,
 		"no prompts that can be imported")
 	form("/ui/prompts/"+id+"/duplicate", "").want(t, "duplicate", http.StatusSeeOther)

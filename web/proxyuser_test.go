@@ -28,7 +28,7 @@ func TestATrustedProxySaysWhoAsks(t *testing.T) {
 	ids := map[string]string{}
 	for email, role := range map[string]string{"Ann@X.org": "admin", "bob@x.org": "user", "cy@x.org": "user"} {
 		a := s.send(t, "GET", "/api/v1/auth/me", "", as(email)...)
-		got := decodeAs[me](t, a.body)
+		got := webtest.Decode[me](t, a.body)
 		if a.status != http.StatusOK || !strings.EqualFold(got.Email, email) || got.Role != role {
 			t.Errorf("%s is %d %+v", email, a.status, got)
 		}

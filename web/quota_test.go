@@ -1,14 +1,10 @@
 package web_test
 
 import (
-	"bytes"
 	"fmt"
-	"mime/multipart"
 	"net/http"
 	"strings"
 	"testing"
-
-	"fawn/web/webtest"
 )
 
 // TestAFullThreadSaysSoToTheModelAndToTheUser: one limit holds for tools, commands and
@@ -34,16 +30,7 @@ func TestAFullThreadSaysSoToTheModelAndToTheUser(t *testing.T) {
 		!strings.Contains(got, "of 0.4 MiB). Delete files under /mnt/user-data") {
 		t.Errorf("the model reads %q", got)
 	}
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("files", "big.txt")
-	webtest.OK(t, err)
-	if _, err := part.Write(bytes.Repeat([]byte("y"), 2<<20)); err != nil {
-		t.Fatal(err)
-	}
-	webtest.OK(t, w.Close())
-	a := s.sendBody(t, "POST", "/api/threads/full/uploads", &form, "Content-Type", w.FormDataContentType())
-	a.holds(t, "an upload", `!"success":true`, "storage is full")
+	s.sendFile(t, "/api/threads/full/uploads", strings.Repeat("y", 2<<20)).holds(t, "an upload", `!"success":true`, "storage is full")
 	storage := func() (limit, full int64) {
 		t.Helper()
 		h := decoded[struct {

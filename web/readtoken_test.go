@@ -17,7 +17,7 @@ func TestAReadTokenCancelsNothingByLeaving(t *testing.T) {
 	b := guarded(t, scripted(t)).owner(t)
 	read, write := b.token(t, "read"), b.token(t, "write")
 	joined := b.do(t, "POST", "/threads/t1/runs", human(`SCRIPT{"turns":[{"text":"first","gate":"never"}]}`))
-	run := decodeAs[struct {
+	run := webtest.Decode[struct {
 		ID string `json:"run_id"`
 	}](t, joined.body).ID
 	if joined.status != http.StatusOK || run == "" {

@@ -62,8 +62,7 @@ func TestAServerThatIsCutOffFromItsDatabaseIsReplaced(t *testing.T) {
 
 	next := start(t, conf+url+"}\n")
 	wire.Thaw()
-	a := next.send(t, "GET", run+"/stream", "", "Last-Event-ID", last)
-	a.want(t, "the next server", http.StatusOK, `"attempt":2`, "event: end")
+	next.send(t, "GET", run+"/stream", "", "Last-Event-ID", last).want(t, "the next server", http.StatusOK, `"attempt":2`, "event: end")
 	webtest.Holds(t, "run", next.send(t, "GET", run, "").body, `"success"`)
 }
 

@@ -42,7 +42,7 @@ func TestAResetLinkSignsNobodyIn(t *testing.T) {
 	owner := guarded(t, "").owner(t)
 	bob := owner.member(t, "bob@x.org", account.RoleUser)
 	secret := bob.twoStep(t)
-	id := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	id := webtest.Decode[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	for way, use := range map[string]func(b *browser, token string) answer{
 		"API": func(b *browser, token string) answer {
 			return b.do(t, "POST", "/api/v1/auth/link", `{"token":"`+token+`","password":"battery staple"}`)
@@ -52,7 +52,7 @@ func TestAResetLinkSignsNobodyIn(t *testing.T) {
 		},
 	} {
 		a := owner.do(t, "POST", "/api/v1/auth/users/"+id+"/reset", "")
-		link := decodeAs[struct{ Token string }](t, a.body)
+		link := webtest.Decode[struct{ Token string }](t, a.body)
 		thief := &browser{owner.server, map[string]string{}}
 		if a := use(thief, link.Token); a.status >= 400 {
 			t.Errorf("%s: the link sets no password: %d %s", way, a.status, a.body)

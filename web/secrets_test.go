@@ -88,15 +88,13 @@ func TestSecretsOfARunReachItsCommandsAndNothingElse(t *testing.T) {
 		}
 		webtest.Holds(t, fmt.Sprintf("%s: the stream", name), all.String(), "!"+secretValue, "it is ****", "right")
 		for _, path := range []string{"/state", "/history", "/runs", ""} {
-			a := s.send(t, "GET", "/threads/"+thread+path, "")
-			a.want(t, fmt.Sprintf("%s%s", name, path), http.StatusOK, "!"+secretValue, "!third value")
+			s.send(t, "GET", "/threads/"+thread+path, "").want(t, fmt.Sprintf("%s%s", name, path), http.StatusOK, "!"+secretValue, "!third value")
 		}
 		webtest.Same(t, fmt.Sprintf("%s: the next run", name), s.bash(t, thread, `echo "<$API_TOKEN>"`)[0], "<>")
 	}
 	got := s.tool(t, "context", "read_file", `{"path":"/mnt/user-data/workspace/kept.txt"}`)
 	webtest.Holds(t, "a file that the user asked for in a run without secrets", got, secretValue)
-	a := s.send(t, "GET", "/api/audit", "")
-	a.holds(t, "audit", `"API_TOKEN"`, "!"+secretValue)
+	s.send(t, "GET", "/api/audit", "").holds(t, "audit", `"API_TOKEN"`, "!"+secretValue)
 }
 
 // TestNoFileOfTheServerHoldsASecret looks into the database, its log and the server's log,
@@ -137,8 +135,7 @@ func TestARestartLosesSecretsAndTheModelIsTold(t *testing.T) {
 		model.URL+"/v1")
 	s := start(t, conf, func(o *web.Options) { o.Data = data })
 	s.sandboxed(t)
-	first := s.send(t, "POST", "/threads/line/runs", human(scriptOf(t, "touch begun; sleep 600")))
-	first.must(t, "first", http.StatusOK)
+	s.send(t, "POST", "/threads/line/runs", human(scriptOf(t, "touch begun; sleep 600"))).must(t, "first", http.StatusOK)
 	begun := filepath.Join(data, "threads", "line", "user-data", "workspace", "begun")
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(begun); err == nil {
@@ -184,8 +181,7 @@ func TestWhatIsStoredForLaterRunsTakesNoSecrets(t *testing.T) {
 		"assistant's options": {"/assistants", `{"graph_id": "lead_agent", "config": {"configurable": {"secrets": {"API_TOKEN": %q}}}}`},
 		"cron":                {"/runs/crons", `{"assistant_id": "lead_agent", "schedule": "0 0 1 1 *", "input": {"messages": []}, "context": {"secrets": {"API_TOKEN": %q}}}`},
 	} {
-		a := s.send(t, "POST", c.path, fmt.Sprintf(c.body, secretValue))
-		a.want(t, name, http.StatusUnprocessableEntity, "never stored", "!"+secretValue)
+		s.send(t, "POST", c.path, fmt.Sprintf(c.body, secretValue)).want(t, name, http.StatusUnprocessableEntity, "never stored", "!"+secretValue)
 	}
 	if found := writtenDown(t, data, secretValue); len(found) > 0 {
 		t.Errorf("in %v", found)

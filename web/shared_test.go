@@ -70,8 +70,7 @@ func TestServersHaveTheSameSettings(t *testing.T) {
 	b.send(t, "DELETE", "/api/settings/models/new", "").fine(t, "/api/settings/models/new")
 	a.shows(t, "/api/settings/models", `"new"`, false)
 
-	off := a.send(t, "PUT", "/api/skills/two", `{"enabled": false}`, json...)
-	off.must(t, "off", 200)
+	a.send(t, "PUT", "/api/skills/two", `{"enabled": false}`, json...).must(t, "off", 200)
 	b.shows(t, "/api/skills/two", `"enabled":false`, true)
 
 	servers := `{"mcp_servers": {"far": {"type": "http", "url": "http://127.0.0.1:1/mcp", "enabled": false,
@@ -125,8 +124,7 @@ func TestASessionIsGoodAtEveryServer(t *testing.T) {
 		}
 	}
 	elsewhere := &browser{b, ann.cookies}
-	got := elsewhere.do(t, "GET", "/api/v1/auth/me", "")
-	got.want(t, "at the other server", 200, "ann@x.org")
+	elsewhere.do(t, "GET", "/api/v1/auth/me", "").want(t, "at the other server", 200, "ann@x.org")
 	elsewhere.do(t, "POST", "/threads", `{"thread_id": "t1"}`).want(t, "a thread at the other server", 200)
 	ann.do(t, "GET", "/threads/t1", "").want(t, "which is here", 200)
 	elsewhere.do(t, "POST", "/api/v1/auth/logout", "").fine(t, "signed out at the other server")

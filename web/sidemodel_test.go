@@ -52,8 +52,7 @@ func TestTitlesAreMadeByTheCheapestLightweightModel(t *testing.T) {
 					script.URL+"/v1", key, m.more)
 			}
 			s := start(t, conf)
-			a := s.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"name this chat, please"}}`)
-			a.must(t, "the answer", 200)
+			s.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"name this chat, please"}}`).must(t, "the answer", 200)
 			end := time.Now().Add(patience)
 			for {
 				runs, beside, _ := asked(t, script)

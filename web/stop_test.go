@@ -43,8 +43,7 @@ func TestReadersOfAStoppingServerGoOnWithTheNext(t *testing.T) {
 	}
 
 	s = start(t, conf, func(o *web.Options) { o.Data = dir })
-	a := s.send(t, "GET", run+"/stream", "", "Last-Event-ID", last)
-	a.want(t, "the next server", http.StatusOK, `"attempt":2`, "event: end")
+	s.send(t, "GET", run+"/stream", "", "Last-Event-ID", last).want(t, "the next server", http.StatusOK, `"attempt":2`, "event: end")
 	webtest.Holds(t, "run", s.send(t, "GET", run, "").body, `"success"`)
 }
 

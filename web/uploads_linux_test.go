@@ -123,8 +123,7 @@ func TestFilesOfAnyNameGoRound(t *testing.T) {
 		if a := s.send(t, "GET", f.ArtifactURL, ""); a.status != http.StatusOK || a.body != content(sent) {
 			t.Errorf("%q: %d %q", f.Filename, a.status, a.body)
 		}
-		a := s.send(t, "DELETE", "/api/threads/names/uploads/"+url.PathEscape(f.Filename), "")
-		a.want(t, fmt.Sprintf("%q cannot be deleted", f.Filename), http.StatusOK)
+		s.send(t, "DELETE", "/api/threads/names/uploads/"+url.PathEscape(f.Filename), "").want(t, fmt.Sprintf("%q cannot be deleted", f.Filename), http.StatusOK)
 	}
 	if left := decoded[uploads.List](t, s.send(t, "GET", "/api/threads/names/uploads/list", "")); left.Count != 0 {
 		t.Errorf("%d files are left", left.Count)
@@ -148,8 +147,7 @@ func TestManyUploadsAtOnce(t *testing.T) {
 				names = append(names, fmt.Sprintf("file-%d-%d.bin", i, j))
 			}
 			body, kind := filesForm(t, names, content)
-			a := s.send(t, "POST", "/api/threads/"+thread+"/uploads", body, "Content-Type", kind)
-			a.want(t, fmt.Sprintf("%d", i), http.StatusOK)
+			s.send(t, "POST", "/api/threads/"+thread+"/uploads", body, "Content-Type", kind).want(t, fmt.Sprintf("%d", i), http.StatusOK)
 		})
 	}
 	all.Wait()

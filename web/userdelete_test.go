@@ -24,8 +24,7 @@ func TestADeletedUserLeavesNothing(t *testing.T) {
 		"page": func(t *testing.T, l *leaver) {
 			const form = "application/x-www-form-urlencoded"
 			path := "/ui/users/" + l.id + "/delete"
-			a := l.owner.do(t, "POST", path, "", "Content-Type", form, "Accept", "text/html")
-			a.want(t, "the page doesn't say what goes", http.StatusOK, "all of their chats")
+			l.owner.do(t, "POST", path, "", "Content-Type", form, "Accept", "text/html").want(t, "the page doesn't say what goes", http.StatusOK, "all of their chats")
 			l.owner.do(t, "POST", path, "sure=1", "Content-Type", form, "Accept", "text/html").want(t, "delete", http.StatusSeeOther)
 		},
 		"console": func(t *testing.T, l *leaver) { l.console(t) },
@@ -70,7 +69,7 @@ func newLeaver(t *testing.T) *leaver {
 	a := l.owner.do(t, "POST", "/threads/owners/runs/wait", human("words of the owner's own"))
 	a.must(t, "the answer", http.StatusOK)
 	zoe := l.owner.member(t, "zoe@x.org", account.RoleUser)
-	l.id = decodeAs[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	l.id = webtest.Decode[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	l.house = &house{server: s, ann: zoe}
 	l.furnish(t)
 	for _, c := range [][3]string{

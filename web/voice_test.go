@@ -1,11 +1,9 @@
 package web_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -77,14 +75,8 @@ func TestAnswersAreReadAloudAndSpeechIsTranscribed(t *testing.T) {
 		t.Errorf("%.100s", got.body)
 	}
 	transcribe := func(recording string) answer {
-		var body bytes.Buffer
-		form := multipart.NewWriter(&body)
-		part, err := form.CreateFormFile("audio", "dictation.webm")
-		webtest.OK(t, err)
-		_, _ = part.Write([]byte(recording))
-		_ = form.WriteField("lang", "zh-CN")
-		_ = form.Close()
-		return s.sendBody(t, "POST", "/ui/transcribe", &body, "Content-Type", form.FormDataContentType())
+		body, kind := webtest.Form(t, "audio", "dictation.webm", recording, "=lang", "zh-CN")
+		return s.send(t, "POST", "/ui/transcribe", body, "Content-Type", kind)
 	}
 	if got := transcribe("a question"); got.status != 200 || !strings.Contains(got.body, "What is the time?") || heard != "a question" || language != "zh" {
 		t.Error(got, heard, language)

@@ -29,7 +29,7 @@ func TestATokenThatReadsChangesNothingOverMCP(t *testing.T) {
 	client := *s.client
 	client.Transport = bearing{ann.token(t, "read"), s.client.Transport}
 	reads := connectTo(t, &sdk.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &client, MaxRetries: -1})
-	run := decodeAs[struct {
+	run := webtest.Decode[struct {
 		ID string `json:"run_id"`
 	}](t, ann.do(t, "POST", "/threads/t1/runs", human(`SCRIPT{"turns":[{"text":"first","gate":"never"}]}`)).body).ID
 	running := func() bool {
@@ -70,8 +70,7 @@ func TestSharedLinksAreTheirOwners(t *testing.T) {
 	if link == "" {
 		t.Fatal("there is no link")
 	}
-	a := eve.do(t, "GET", "/ui/threads/t1/share", "")
-	a.want(t, "eve sees the link", http.StatusNotFound, "!"+link)
+	eve.do(t, "GET", "/ui/threads/t1/share", "").want(t, "eve sees the link", http.StatusNotFound, "!"+link)
 	for _, r := range s.app.Route() {
 		if strings.Contains(r.Path, "/threads/:id/share") && r.Method != http.MethodGet {
 			eve.do(t, r.Method, strings.ReplaceAll(r.Path, ":id", "t1"), "").want(t, fmt.Sprintf("eve: %s %s", r.Method, r.Path), http.StatusNotFound)

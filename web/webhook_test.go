@@ -26,8 +26,7 @@ func TestWebhooksStayOutOfPrivateNetworks(t *testing.T) {
 	defer srv.Close()
 	run := func(t *testing.T, s *server, url string) {
 		t.Helper()
-		a := s.send(t, "POST", "/threads/t1/runs/wait", human("hi", `"webhook":"`+url+`"`))
-		a.must(t, "the answer", http.StatusOK)
+		s.send(t, "POST", "/threads/t1/runs/wait", human("hi", `"webhook":"`+url+`"`)).must(t, "the answer", http.StatusOK)
 	}
 	givenUp := func(t *testing.T, s *server) {
 		t.Helper()

@@ -45,6 +45,12 @@ func OpenCgroup(proc string, l sandbox.Limits) (dir string, err error) {
 // FindHidden looks for private files.
 var FindHidden = findHidden
 
+// FindOnce looks for private files, once after Keep; Forget takes Keep back.
+var (
+	FindOnce = findOnce
+	Forget   = func() { keep.Store(false) }
+)
+
 // SharedFilter is the program of system calls without namespaces.
 func SharedFilter(allow []string) ([]bpf.Instruction, error) {
 	rules, err := refusals(FilterOptions{Allow: allow, Shared: true})

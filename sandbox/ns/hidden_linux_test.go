@@ -51,6 +51,33 @@ func TestPrivateFilesAreKnownByMode(t *testing.T) {
 	}
 }
 
+// TestAKeptSearchIsMadeOnce, and others each time.
+func TestAKeptSearchIsMadeOnce(t *testing.T) {
+	top := t.TempDir()
+	search := func(want int) {
+		t.Helper()
+		got, _, err := ns.FindOnce(t.Context(), []string{top}, os.Getuid())
+		if err != nil || len(got) != want {
+			t.Errorf("%q %v, want %d", got, err, want)
+		}
+	}
+	for i := range 2 {
+		if err := os.WriteFile(filepath.Join(top, fmt.Sprint("id_rsa_", i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		search(i + 1)
+	}
+	ns.Keep()
+	defer ns.Forget()
+	search(2)
+	if err := os.WriteFile(filepath.Join(top, ".env"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	search(2)
+	ns.Forget()
+	search(3)
+}
+
 // TestTooManyPrivateFilesHideFolders: what is told to each sandbox stays small, the deepest
 // folders go first, and nothing private is shown.
 func TestTooManyPrivateFilesHideFolders(t *testing.T) {

@@ -130,8 +130,7 @@ func TestAgentsOfOthersAreNotThere(t *testing.T) {
 		{"GET", "/api/user-profile", "", 200, `{"content":""}`},
 		{"POST", "/api/agents", `{"name":"mine"}`, 201, ""},
 	} {
-		a := w.send(t, c.method, c.path, c.body, "X-Owner", "eve")
-		a.want(t, fmt.Sprintf("%s %s", c.method, c.path), c.status, c.want)
+		w.send(t, c.method, c.path, c.body, "X-Owner", "eve").want(t, fmt.Sprintf("%s %s", c.method, c.path), c.status, c.want)
 	}
 }
 

@@ -20,8 +20,7 @@ func (w *world) table(t *testing.T, rows []row, headers ...string) {
 	t.Helper()
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			a := w.send(t, r.method, r.path, r.body, headers...)
-			a.want(t, fmt.Sprintf("%s %s = \nwant %s", r.method, r.path, r.want), r.status, r.want)
+			w.send(t, r.method, r.path, r.body, headers...).want(t, fmt.Sprintf("%s %s = \nwant %s", r.method, r.path, r.want), r.status, r.want)
 		})
 	}
 }
@@ -136,8 +135,7 @@ func TestAssistantsOptionsReachTheRunUnderItsOwn(t *testing.T) {
 			webtest.Same(t, "got", got, fmt.Sprint(anyOf(t, c.config), anyOf(t, c.context)))
 		})
 	}
-	a := w.send(t, "POST", "/threads/own/runs", `{"assistant_id":"nobody","input":{"messages":"x"}}`)
-	a.want(t, "unknown assistant", 404)
+	w.send(t, "POST", "/threads/own/runs", `{"assistant_id":"nobody","input":{"messages":"x"}}`).want(t, "unknown assistant", 404)
 	if th := w.ok(t, "GET", "/threads/own", ""); !strings.Contains(fmt.Sprint(th["metadata"]), "assistant_id:mine") {
 		t.Errorf("%v", th["metadata"])
 	}

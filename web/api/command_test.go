@@ -29,11 +29,9 @@ func TestCommandsAreRefusedNamingTheirPart(t *testing.T) {
 		{"a broken message", `{"update":{"messages":[{"content":"x"}]}}`, `"command.update"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := w.send(t, "POST", "/threads/t1/runs", `{"command":`+c.command+`}`)
-			a.want(t, "the answer", http.StatusUnprocessableEntity, c.where)
+			w.send(t, "POST", "/threads/t1/runs", `{"command":`+c.command+`}`).want(t, "the answer", http.StatusUnprocessableEntity, c.where)
 		})
 	}
-	a := w.send(t, "POST", "/api/threads/t1/runs", `{"command":{"update":{"nothing":1}}}`)
-	a.want(t, "an unknown field", http.StatusUnprocessableEntity)
+	w.send(t, "POST", "/api/threads/t1/runs", `{"command":{"update":{"nothing":1}}}`).want(t, "an unknown field", http.StatusUnprocessableEntity)
 	w.send(t, "GET", "/threads/t1", "").want(t, "a refused run made its thread", http.StatusNotFound)
 }

@@ -51,8 +51,7 @@ func TestDurabilityExitLeavesOneCheckpoint(t *testing.T) {
 
 func TestDurabilityIsChecked(t *testing.T) {
 	w := open(t, sayAgent("hi"))
-	a := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"hi"},"durability":"none"}`)
-	a.want(t, "the answer", 422, "durability")
+	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"hi"},"durability":"none"}`).want(t, "the answer", 422, "durability")
 	for _, d := range []string{"sync", "async"} {
 		w.ok(t, "POST", "/threads/"+d+"/runs/wait", `{"input":{"messages":"hi"},"durability":"`+d+`"}`)
 		if n := len(w.ids(t, d, "")); n < 2 {

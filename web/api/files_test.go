@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,23 +16,9 @@ import (
 	"fawn/web/webtest"
 )
 
-// form makes a multipart body of name, content pairs.
-func form(t *testing.T, parts ...string) (body, contentType string) {
-	t.Helper()
-	var b bytes.Buffer
-	m := multipart.NewWriter(&b)
-	for i := 0; i+1 < len(parts); i += 2 {
-		p, err := m.CreateFormFile("files", parts[i])
-		webtest.OK(t, err)
-		io.WriteString(p, parts[i+1])
-	}
-	webtest.OK(t, m.Close())
-	return b.String(), m.FormDataContentType()
-}
-
 func TestUploadsLiveInTheirThread(t *testing.T) {
 	w := open(t, sayAgent("hi"), withUploads(uploads.Config{MaxFiles: 2, MaxFileSize: 1000, MaxTotalSize: 1500}))
-	body, kind := form(t, "a b.txt", "hello", "../../évil.md", "# x")
+	body, kind := webtest.Form(t, "files", "a b.txt", "hello", "../../évil.md", "# x")
 	a := w.send(t, "POST", "/api/threads/t1/uploads", body, "Content-Type", kind)
 	a.must(t, "the answer", 200,
 		`"artifact_url":"/api/threads/t1/artifacts/mnt/user-data/uploads/a%20b.txt"`, `"filename":"évil.md"`,
@@ -72,7 +57,7 @@ func TestUploadsLiveInTheirThread(t *testing.T) {
 		{"large", []string{"a.bin", strings.Repeat("x", 1001)}, 413, "File too large: a.bin"},
 		{"total", []string{"a", strings.Repeat("x", 900), "b", strings.Repeat("x", 900)}, 413, "Total upload size too large"},
 	} {
-		body, kind := form(t, c.parts...)
+		body, kind := webtest.Form(t, "files", c.parts...)
 		w.send(t, "POST", "/threads/t1/uploads", body, "Content-Type", kind).want(t, c.name, c.status, c.want)
 	}
 	if a := w.send(t, "POST", "/threads/t1/uploads", "x", "Content-Type", "text/plain"); a.status != 400 ||

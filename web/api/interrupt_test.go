@@ -54,8 +54,7 @@ func TestAnAnswerToNoQuestionIsRefused(t *testing.T) {
 	id := openInterrupt(t, w, "t1")
 	before := w.send(t, "GET", "/threads/t1/runs", "").body
 	for _, how := range []string{"runs", "runs/wait", "runs/stream"} {
-		a := w.send(t, "POST", "/threads/t1/"+how, `{"command":{"resume":{"`+stale+`":"blue"}}}`)
-		a.want(t, how, http.StatusNotFound, stale, id)
+		w.send(t, "POST", "/threads/t1/"+how, `{"command":{"resume":{"`+stale+`":"blue"}}}`).want(t, how, http.StatusNotFound, stale, id)
 	}
 	for _, cmd := range []string{
 		`"input.respond","params":{"namespace":[],"interrupt_id":"` + stale + `","response":"blue"}`,
@@ -68,8 +67,7 @@ func TestAnAnswerToNoQuestionIsRefused(t *testing.T) {
 	}
 	webtest.Same(t, "a refused answer made a run", w.send(t, "GET", "/threads/t1/runs", "").body, before)
 	w.ok(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":"blue"}}`)
-	a := w.send(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":{"`+id+`":"blue"}}}`)
-	a.want(t, "answered twice", http.StatusNotFound, "no question is open")
+	w.send(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":{"`+id+`":"blue"}}}`).want(t, "answered twice", http.StatusNotFound, "no question is open")
 	w.send(t, "POST", "/threads/new/runs", `{"command":{"resume":{"`+id+`":"blue"}}}`).want(t, "on a thread that is not there", http.StatusNotFound)
 }
 

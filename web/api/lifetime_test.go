@@ -271,8 +271,7 @@ func TestInterruptStrategyTakesOver(t *testing.T) {
 	if r, err := w.db.Run(t.Context(), runID(t, res.Header)); err != nil || r.Status != runs.Interrupted {
 		t.Errorf("first run: %+v %v", r, err)
 	}
-	a := w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"},"multitask_strategy":"roll back"}`)
-	a.want(t, "unknown strategy", 422)
+	w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"},"multitask_strategy":"roll back"}`).want(t, "unknown strategy", 422)
 }
 
 func TestStreamOfARunThatNeverStartedEnds(t *testing.T) {

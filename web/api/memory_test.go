@@ -89,8 +89,7 @@ func TestNoRoomForAFact(t *testing.T) {
 	for _, word := range strings.Fields("a b c d e f g h i j") {
 		w.ok(t, "POST", "/api/memory/facts", `{"content":"fact `+word+`","confidence":0.9}`)
 	}
-	a := w.send(t, "POST", "/api/memory/facts", `{"content":"a guess"}`)
-	a.want(t, "the answer", 409, "no room")
+	w.send(t, "POST", "/api/memory/facts", `{"content":"a guess"}`).want(t, "the answer", 409, "no room")
 }
 
 // TestMemoryOfOthersIsNotThere, nor can they take in the file of who runs the installation.
@@ -114,8 +113,7 @@ func TestMemoryOfOthersIsNotThere(t *testing.T) {
 		{"PUT", "/api/threads/t/memory", `{"enabled":false}`, 404, ""},
 		{"DELETE", "/api/threads/t/memory", "", 404, ""},
 	} {
-		a := w.send(t, c.method, c.path, c.body, "X-Owner", "eve")
-		a.want(t, fmt.Sprintf("%s %s", c.method, c.path), c.status, c.want)
+		w.send(t, c.method, c.path, c.body, "X-Owner", "eve").want(t, fmt.Sprintf("%s %s", c.method, c.path), c.status, c.want)
 	}
 	w.send(t, "GET", "/api/memory", "").holds(t, "/api/memory", "Uses Rust")
 }
@@ -136,9 +134,7 @@ func TestMemoryOfAThread(t *testing.T) {
 		{"PUT", `{"enabled":true}`, 200, `{"enabled":true,"facts":1}`},
 		{"DELETE", "", 200, `{"enabled":true,"facts":0}`},
 	} {
-		a := w.send(t, c.method, "/api/threads/t/memory", c.body)
-		a.want(t, fmt.Sprintf("%s %s", c.method, c.body), c.status, c.want)
+		w.send(t, c.method, "/api/threads/t/memory", c.body).want(t, fmt.Sprintf("%s %s", c.method, c.body), c.status, c.want)
 	}
-	a := w.send(t, "GET", "/api/memory", "")
-	a.holds(t, "the answer", `!"one"`, `"two"`)
+	w.send(t, "GET", "/api/memory", "").holds(t, "the answer", `!"one"`, `"two"`)
 }

@@ -95,8 +95,7 @@ func TestMessagesOfAConversation(t *testing.T) {
 	if len(own.Data) == 0 || own.Data[0].Type != "llm.human.input" || own.More {
 		t.Errorf("%+v", own)
 	}
-	short := w.send(t, "GET", "/api/runs/"+last+"/messages?limit=1&after_seq=1", "")
-	short.holds(t, "short", `"has_more":true`)
+	w.send(t, "GET", "/api/runs/"+last+"/messages?limit=1&after_seq=1", "").holds(t, "short", `"has_more":true`)
 	w.table(t, []row{
 		{"forward pages", "GET", "/api/threads/t1/messages/page?after_seq=1", "", 422, `"after_seq"`},
 		{"limit", "GET", "/api/threads/t1/messages?limit=201", "", 422, `"limit"`},

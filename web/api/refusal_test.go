@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"mime/multipart"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,16 +37,8 @@ func newRefusals(t *testing.T) *refusals {
 	w.ok(t, "POST", "/threads/t1/runs/wait", toolBody)
 	r.ids["checkpoint_id"] = w.ids(t, "t1", `{}`)[0]
 	r.ids["run_id"] = decode[[]map[string]any](t, w.send(t, "GET", "/threads/t1/runs", "").body)[0]["run_id"].(string)
-	var form strings.Builder
-	m := multipart.NewWriter(&form)
-	f, err := m.CreateFormFile("files", "a.txt")
-	webtest.OK(t, err)
-	if _, err := f.Write([]byte("text")); err != nil {
-		t.Fatal(err)
-	}
-	webtest.OK(t, m.Close())
-	a := w.send(t, "POST", "/threads/t1/uploads", form.String(), "Content-Type", m.FormDataContentType())
-	a.must(t, "upload", 200)
+	body, kind := webtest.Form(t, "files", "a.txt", "text")
+	w.send(t, "POST", "/threads/t1/uploads", body, "Content-Type", kind).must(t, "upload", 200)
 	r.ids["assistant_id"] = w.ok(t, "POST", "/assistants",
 		`{"graph_id":"lead_agent","name":"mine"}`)["assistant_id"].(string)
 	r.ids["fact_id"] = w.ok(t, "POST", "/api/memory/facts",

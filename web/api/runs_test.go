@@ -85,8 +85,7 @@ func TestStatelessRuns(t *testing.T) {
 	for _, p := range []string{"/stream", "/join"} {
 		w.send(t, "GET", "/runs/"+runID(t, b.header)+p, "").want(t, p, 200)
 	}
-	c := w.send(t, "POST", "/runs", `{"input":{"messages":"hi"},"config":{"configurable":{"thread_id":"gone"}},"on_completion":"delete"}`)
-	c.must(t, "the answer", 200)
+	w.send(t, "POST", "/runs", `{"input":{"messages":"hi"},"config":{"configurable":{"thread_id":"gone"}},"on_completion":"delete"}`).must(t, "the answer", 200)
 	w.eventually(t, func() bool { _, err := w.db.Thread(t.Context(), "gone"); return err != nil })
 }
 

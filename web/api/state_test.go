@@ -170,8 +170,7 @@ func TestQuestionIsShownUntilItIsAnswered(t *testing.T) {
 			if fmt.Sprint(state["next"]) != "[__interrupt__]" || last["type"] != "tool" || last["role"] != "tool" {
 				t.Errorf("state = %v", state)
 			}
-			noop := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":null}`)
-			noop.holds(t, "a run without an answer ran", "!Blue")
+			w.send(t, "POST", "/threads/t1/runs/wait", `{"input":null}`).holds(t, "a run without an answer ran", "!Blue")
 			answer(w)
 			state = w.ok(t, "GET", "/threads/t1/state", "")
 			text := fmt.Sprint(state["values"])
@@ -293,7 +292,6 @@ func TestAStateIsNotWrittenWhileARunIsPending(t *testing.T) {
 	run := w.ok(t, "POST", "/threads/t1/runs",
 		`{"assistant_id":"lead_agent","input":{"messages":"hi"},"after_seconds":3600}`)
 	w.send(t, "POST", "/threads/t1/state", `{"values":{"title":"T"}}`).want(t, "while it is pending", http.StatusConflict)
-	a := w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), "")
-	a.must(t, "cancel", http.StatusNoContent)
+	w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), "").must(t, "cancel", http.StatusNoContent)
 	w.ok(t, "POST", "/threads/t1/state", `{"values":{"title":"T"}}`)
 }

@@ -47,8 +47,7 @@ func TestCreateThread(t *testing.T) {
 		{"supersteps", "/threads", `{"thread_id":"s","supersteps":[{"updates":[{"values":{"messages":[{"role":"user","content":"hi"}]},"as_node":"__start__"}]},{"updates":[{"values":{"title":"T"},"as_node":"model"}]}]}`, 200, `"title":"T"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := w.send(t, "POST", c.path, c.body)
-			a.want(t, "want "+c.want, c.status, c.want)
+			w.send(t, "POST", c.path, c.body).want(t, "want "+c.want, c.status, c.want)
 		})
 	}
 	webtest.Same(t, "supersteps made … checkpoints", len(decode[[]map[string]any](t, w.send(t, "GET", "/threads/s/history", "").body)), 2)
@@ -90,8 +89,7 @@ func TestStrangeThreadIDsAreRefusedEverywhere(t *testing.T) {
 		}
 		w.send(t, "POST", "/threads/"+id+"/runs", `{"input":{"messages":"x"}}`).want(t, "run on "+id, 422)
 	}
-	a := w.send(t, "POST", "/runs", `{"input":{"messages":"x"},"config":{"configurable":{"thread_id":"../x"}}}`)
-	a.want(t, "stateless", 422)
+	w.send(t, "POST", "/runs", `{"input":{"messages":"x"},"config":{"configurable":{"thread_id":"../x"}}}`).want(t, "stateless", 422)
 }
 
 func TestSearchThreads(t *testing.T) {
@@ -138,8 +136,7 @@ func TestSearchThreads(t *testing.T) {
 	for body, field := range map[string]string{`{"limit":0}`: "limit", `{"limit":1001}`: "limit",
 		`{"limit":"x"}`: "limit", `{"status":"x"}`: "status", `{"sort_by":"x"}`: "sort_by",
 		`{"sort_order":"x"}`: "sort_order", `{"metadata":5}`: "metadata"} {
-		a := w.send(t, "POST", "/threads/search", body)
-		a.want(t, body, 422, `"`+field+`"`)
+		w.send(t, "POST", "/threads/search", body).want(t, body, 422, `"`+field+`"`)
 	}
 	webtest.Same(t, "count", w.send(t, "POST", "/threads/count", `{"metadata":{"even":true}}`).body, "3")
 	w.send(t, "POST", "/api/threads/search", `{"ids":["t3"]}`).holds(t, "DeerFlow's search shows titles", `"values":{"title":"A title"}`)
@@ -236,8 +233,7 @@ func TestRequestsNameTheirWrongField(t *testing.T) {
 		{"disabled model natively", "/api/threads/t/runs", `{"input":{"messages":"x"},"config":{"configurable":{"model_name":"off"}}}`, 400, `Model 'off' is not`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := w.send(t, "POST", c.path, c.body)
-			a.want(t, "want "+c.want, c.status, c.want)
+			w.send(t, "POST", c.path, c.body).want(t, "want "+c.want, c.status, c.want)
 		})
 	}
 	w.send(t, "GET", "/threads/t", "").want(t, "a refused run made a thread", 404)

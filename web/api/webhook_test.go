@@ -172,8 +172,7 @@ func TestWebhookOfACancelledRunInTheQueue(t *testing.T) {
 	run := decode[map[string]any](t,
 		w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":["go"]},"after_seconds":3600,"webhook":"`+to.url+
 			`"}`).body)
-	a := w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), "")
-	a.must(t, "the answer", http.StatusNoContent)
+	w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), "").must(t, "the answer", http.StatusNoContent)
 	if got := to.next(t); got["status"] != "interrupted" || got["run_id"] != run["run_id"] {
 		t.Errorf("told %v", got)
 	}
@@ -183,8 +182,7 @@ func TestWebhooksMustBeAddressesOfWebServers(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	for _, bad := range []string{"/relative", "ftp://example.com/x", "http://", "https://user:pass@example.com/",
 		"nonsense", "http://example.com/" + strings.Repeat("x", 2048)} {
-		a := w.send(t, "POST", "/threads/t1/runs", `{"webhook":"`+bad+`"}`)
-		a.want(t, fmt.Sprintf("%.40s", bad), http.StatusUnprocessableEntity, `"webhook"`)
+		w.send(t, "POST", "/threads/t1/runs", `{"webhook":"`+bad+`"}`).want(t, fmt.Sprintf("%.40s", bad), http.StatusUnprocessableEntity, `"webhook"`)
 	}
 	w.send(t, "POST", "/threads/t1/runs", `{"after_seconds":-1}`).want(t, "/threads/t1/runs", http.StatusUnprocessableEntity, `"after_seconds"`)
 }

@@ -1,10 +1,8 @@
 package chain_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"mime/multipart"
 	"strings"
 	"testing"
 	"time"
@@ -109,15 +107,7 @@ func TestAHelperHasNothingOfTheConversation(t *testing.T) {
 	w.when("small job", say("Done."))
 	w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.send(t, "PUT", "/api/threads/t1/goal", `{"objective":"a red wall"}`)
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	part, err := form.CreateFormFile("files", "colours.txt")
-	webtest.OK(t, err)
-	if _, err := part.Write([]byte("red")); err != nil {
-		t.Fatal(err)
-	}
-	webtest.OK(t, form.Close())
-	w.send(t, "POST", "/api/threads/t1/uploads", body.String(), "Content-Type", form.FormDataContentType())
+	w.upload(t, "colours.txt", []byte("red"))
 	w.run(t, "Paint it", ultra)
 	webtest.Until(t, "the title", func() bool { return string(w.values(t)["title"]) == `"Red paint"` })
 

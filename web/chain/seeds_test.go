@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"mime/multipart"
 	"strings"
 	"testing"
 
@@ -25,17 +24,8 @@ func TestStagesOfTheSeeds(t *testing.T) { drive(t, seedStages()) }
 // upload puts a file into the thread t1.
 func (w *world) upload(t *testing.T, name string, content []byte) {
 	t.Helper()
-	var form bytes.Buffer
-	m := multipart.NewWriter(&form)
-	part, err := m.CreateFormFile("files", name)
-	if err == nil {
-		_, err = part.Write(content)
-	}
-	if err == nil {
-		err = m.Close()
-	}
-	webtest.OK(t, err)
-	w.send(t, "POST", "/threads/t1/uploads", form.String(), "Content-Type", m.FormDataContentType())
+	body, kind := webtest.Form(t, "files", name, string(content))
+	w.send(t, "POST", "/threads/t1/uploads", body, "Content-Type", kind)
 }
 
 // learns is an option of a world whose memory takes what was said.

@@ -1,10 +1,8 @@
 package ui_test
 
 import (
-	"bytes"
 	"fmt"
 	"html"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"os"
@@ -132,14 +130,7 @@ func TestAgentIsExportedAndImported(t *testing.T) {
 		t.Fatal(file.StatusCode, file.Header)
 	}
 	send := func(name, data string) answer {
-		var form bytes.Buffer
-		m := multipart.NewWriter(&form)
-		m.WriteField("name", name)
-		f, err := m.CreateFormFile("file", "agent.md")
-		webtest.OK(t, err)
-		f.Write([]byte(data))
-		m.Close()
-		return w.do("POST", "/ui/agents/import", &form, "Content-Type", m.FormDataContentType())
+		return w.file("/ui/agents/import", "agent.md", data, "=name", name)
 	}
 	a := send("", file.body)
 	a.want(t, "over one that is there", http.StatusUnprocessableEntity, "already have an agent")
@@ -152,8 +143,7 @@ func TestAgentIsExportedAndImported(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	for _, bad := range []string{"", "PK\x03\x04", "no fence", strings.Repeat("x", 2*profile.MaxExport)} {
-		a := send("", bad)
-		a.want(t, fmt.Sprintf("%.10q", bad), http.StatusUnprocessableEntity, `role="alert"`)
+		send("", bad).want(t, fmt.Sprintf("%.10q", bad), http.StatusUnprocessableEntity, `role="alert"`)
 	}
 	if a := send("", strings.Repeat("x", 8*profile.MaxExport)); a.StatusCode != http.StatusRequestEntityTooLarge &&
 		a.StatusCode != http.StatusUnprocessableEntity {
@@ -185,8 +175,7 @@ func TestChatsAreHandedToAgents(t *testing.T) {
 	webtest.Holds(t, "the chat does not show whom it is with", w.page("/workspace/chats/t1"), `href="/workspace/agents/poet"`)
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"again"}})
 	check("the next message", "t1", "poet", "poet", "one")
-	a := w.post("/ui/threads/t1/messages", url.Values{"text": {"@fawn hello"}}, script()...)
-	a.holds(t, "the page still shows the old agent", `"location":"/workspace/chats/t1"`)
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"@fawn hello"}}, script()...).holds(t, "the page still shows the old agent", `"location":"/workspace/chats/t1"`)
 	check("handed back", "t1", "", "lead_agent", "one")
 	webtest.Holds(t, "the chat still shows the agent", w.page("/workspace/chats/t1"), `!href="/workspace/agents/poet"`)
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"@Poet, once more"}})
@@ -207,8 +196,7 @@ func TestAgentIsMadeByTalking(t *testing.T) {
 		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("what for?"), agenttest.Say("fine"),
 			agenttest.Say("hello")}}, twoModels())
 	for name, says := range map[string]string{"a b": "letters, digits", "new": "reserved"} {
-		a := w.post("/ui/agents/talk", url.Values{"name": {name}, "text": {"Verses"}})
-		a.want(t, name, http.StatusUnprocessableEntity, says, "Verses")
+		w.post("/ui/agents/talk", url.Values{"name": {name}, "text": {"Verses"}}).want(t, name, http.StatusUnprocessableEntity, says, "Verses")
 	}
 	a := w.post("/ui/agents/talk", url.Values{"name": {"Poet"}, "text": {"Verses"}})
 	path := a.Header.Get("Location")

@@ -141,8 +141,7 @@ func TestCompactingIsRefusedInWords(t *testing.T) {
 	close(gate)
 	w.settle("t1")
 	w.ui.Compact = nil
-	a := w.post("/ui/threads/t1/compact", nil)
-	a.want(t, "the answer", http.StatusConflict, "turned off")
+	w.post("/ui/threads/t1/compact", nil).want(t, "the answer", http.StatusConflict, "turned off")
 	w.post("/ui/threads/none/compact", nil).want(t, "/ui/threads/none/compact", http.StatusNotFound)
 }
 

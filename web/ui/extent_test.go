@@ -107,8 +107,7 @@ func TestGapsFillFromBothEnds(t *testing.T) {
 
 func TestAnEarlierMessageCanBeEdited(t *testing.T) {
 	w := longChat(t, 100)
-	a := w.get("/ui/threads/t1/messages/q5/edit", "X-Fawn", "1")
-	a.want(t, "its form", http.StatusOK, "Question 5.</textarea>")
+	w.get("/ui/threads/t1/messages/q5/edit", "X-Fawn", "1").want(t, "its form", http.StatusOK, "Question 5.</textarea>")
 	webtest.Holds(t, "the page with its form lacks it", w.page("/workspace/chats/t1?edit=q5"), "Question 5.</textarea>")
 	w.post("/ui/threads/t1/edit", url.Values{"message": {"q5"}, "text": {"Another way"}}, script()...).want(t, "sent", http.StatusOK, `"location"`)
 }

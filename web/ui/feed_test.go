@@ -158,8 +158,7 @@ func TestTabsGoOnWithTheNextRun(t *testing.T) {
 		reading.Go(func() { tab.read(0) })
 	}
 	m.dictate(t, 0, 2, list...)
-	a := w.post("/ui/threads/t1/messages", url.Values{"text": {"And again"}}, script()...)
-	a.must(t, "the answer", http.StatusOK)
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"And again"}}, script()...).must(t, "the answer", http.StatusOK)
 	m.next <- struct{}{} // the last word of the first answer
 	for _, tab := range list {
 		webtest.Until(t, "a tab has the next question", func() bool { return tab.hears("And again") })

@@ -45,8 +45,7 @@ func TestChatsAreFoundByTitleAndByMessage(t *testing.T) {
 		!strings.Contains(page, `/workspace/chats/t1?at=`) {
 		t.Errorf("no excerpt: %s", between(page, `<ul class="rows">`, "</ul>"))
 	}
-	part := w.get("/ui/threads?q=heat", "HX-Request", "true")
-	part.holds(t, "as a part", "!<html", `value="t1"`)
+	w.get("/ui/threads?q=heat", "HX-Request", "true").holds(t, "as a part", "!<html", `value="t1"`)
 	a := w.get("/ui/threads?q=heat")
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats?q=heat" {
 		t.Error("as a page:", a.StatusCode, a.Header.Get("Location"))

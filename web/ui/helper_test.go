@@ -104,8 +104,7 @@ func TestHelpersAreCardsLiveAsOnAFreshPage(t *testing.T) {
 			webtest.Holds(t, "the cards miss", s, "Job 0", "general-purpose · larch-2 · 3.1k tokens", "It is cheaper.", "no network", "after 900 s")
 			webtest.Holds(t, "the cards show what stands around a result, or what is over", s, "!Task Succeeded", "!prices.csv")
 			id := between(s, `id="s-`, `"`)
-			got := w.get("/ui/threads/t1/steps/"+id, "HX-Request-Type", "partial")
-			got.want(t, "details", http.StatusOK, "<strong>cheaper</strong>", "compare", "!<b>by</b>", "!Task Succeeded")
+			w.get("/ui/threads/t1/steps/"+id, "HX-Request-Type", "partial").want(t, "details", http.StatusOK, "<strong>cheaper</strong>", "compare", "!<b>by</b>", "!Task Succeeded")
 		})
 	}
 }

@@ -1,9 +1,7 @@
 package ui_test
 
 import (
-	"bytes"
 	"fmt"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -28,17 +26,7 @@ const (
 // sendExport uploads an export.
 func (w *world) sendExport(content string) answer {
 	w.Helper()
-	var form bytes.Buffer
-	m := multipart.NewWriter(&form)
-	part, err := m.CreateFormFile("file", "export.json")
-	if err == nil {
-		_, err = part.Write([]byte(content))
-	}
-	if err == nil {
-		err = m.Close()
-	}
-	webtest.OK(w, err)
-	return w.do(http.MethodPost, "/ui/import", &form, "Content-Type", m.FormDataContentType())
+	return w.file("/ui/import", "export.json", content)
 }
 
 var importID = regexp.MustCompile(`name="import" value="([^"]+)"`)
@@ -110,8 +98,7 @@ func TestWhatIsNoExportIsExplained(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	for content, want := range map[string]string{"": "isn’t an export", "hello": "isn’t an export",
 		export[:len(export)-9]: "damaged or incomplete"} {
-		a := w.sendExport(content)
-		a.want(t, fmt.Sprintf("%.20q: , without %q", content, want), http.StatusUnprocessableEntity, want)
+		w.sendExport(content).want(t, fmt.Sprintf("%.20q: , without %q", content, want), http.StatusUnprocessableEntity, want)
 	}
 	w.post("/ui/import/confirm", url.Values{"import": {"nope"}}).want(t, "confirm nothing", http.StatusNotFound)
 }

@@ -1,8 +1,6 @@
 package ui_test
 
 import (
-	"bytes"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -101,17 +99,7 @@ func TestAFactLeadsToItsMessage(t *testing.T) {
 func TestAMemoryFileIsImported(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	send := func(content string) answer {
-		var form bytes.Buffer
-		m := multipart.NewWriter(&form)
-		part, err := m.CreateFormFile("file", "memory.json")
-		if err == nil {
-			_, err = part.Write([]byte(content))
-		}
-		if err == nil {
-			err = m.Close()
-		}
-		webtest.OK(t, err)
-		return w.do(http.MethodPost, "/ui/memory/import", &form, "Content-Type", m.FormDataContentType())
+		return w.file("/ui/memory/import", "memory.json", content)
 	}
 	a := send(`{"facts": [{"id": "f1", "content": "Likes tea", "confidence": 0.9}]}`)
 	webtest.Same(t, a.body, a.StatusCode, http.StatusSeeOther)

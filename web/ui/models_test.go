@@ -58,8 +58,7 @@ func TestAModelIsSetUpTriedChangedAndRemoved(t *testing.T) {
 	webtest.Holds(t, "no form", w.models("?add=compatible"), `type="password"`, `name="base_url"`)
 	form := url.Values{"preset": {"compatible"}, "model": {"gpt-x"}, "base_url": {base}, "api_key": {"sk-wrong-key"},
 		"display_name": {"My model"}, "try": {"1"}}
-	tried := w.post("/ui/models/probe", form, "HX-Request", "true")
-	tried.want(t, "a wrong key", http.StatusOK, "Incorrect API key provided: *** &lt;b&gt;", "401", "!<html")
+	w.post("/ui/models/probe", form, "HX-Request", "true").want(t, "a wrong key", http.StatusOK, "Incorrect API key provided: *** &lt;b&gt;", "401", "!<html")
 	webtest.Holds(t, "without script the form is lost, or keeps the key", w.post("/ui/models/probe", form).body, "<html", `value="gpt-x"`, "!sk-wrong-key")
 	form.Set("api_key", goodKey)
 	w.post("/ui/models/probe", form, "HX-Request", "true").holds(t, "the right key", "gpt-x answered in", base+"/v1")

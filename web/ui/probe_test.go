@@ -69,8 +69,7 @@ func TestARefusedKeyLeadsToTheSettingsOfItsModel(t *testing.T) {
 		webtest.OK(t, err)
 	}
 	w.post("/ui/threads/t1/choice", url.Values{"model": {"my model"}})
-	a := w.post("/ui/threads", url.Values{"thread": {"t1"}, "text": {"hello"}, "model": {"my model"}})
-	a.must(t, "the answer", http.StatusSeeOther)
+	w.post("/ui/threads", url.Values{"thread": {"t1"}, "text": {"hello"}, "model": {"my model"}}).must(t, "the answer", http.StatusSeeOther)
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
 	webtest.Holds(t, "the card does not lead to the settings of the model", page, `href="/workspace/settings/models?change=my+model"`, "!change=first")

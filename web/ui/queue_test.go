@@ -30,8 +30,7 @@ func TestMessagesDuringARunWaitForIt(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("Two."), agenttest.Say("Three.")}})
 	w.begin("t1", "Go")
 	r := w.reader("t1")
-	a := w.post("/ui/threads/t1/messages", url.Values{"text": {"my next <b>thought</b>"}})
-	a.must(t, "the answer", http.StatusSeeOther)
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"my next <b>thought</b>"}}).must(t, "the answer", http.StatusSeeOther)
 	f := decodeFrame(t, w.post("/ui/threads/t1/messages", url.Values{"text": {"and another"}}, script()...).body)
 	if err := r.dom.apply(f); err != nil || f.Running || f.Error != "" {
 		t.Fatal(err, f)
@@ -89,8 +88,7 @@ func TestQueueWaitsAfterAStop(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	for _, action := range []string{"edit", "remove", "send"} {
-		a := w.post("/ui/threads/t1/queue/"+ids[2]+"/"+action, nil, script()...)
-		a.want(t, fmt.Sprintf("%s of what is gone", action), http.StatusConflict, "already been sent")
+		w.post("/ui/threads/t1/queue/"+ids[2]+"/"+action, nil, script()...).want(t, fmt.Sprintf("%s of what is gone", action), http.StatusConflict, "already been sent")
 	}
 	w.post("/ui/threads/t1/queue/"+ids[0]+"/send", nil).must(t, "the answer", http.StatusSeeOther)
 	w.settle("t1")

@@ -38,8 +38,7 @@ func TestATemporaryChatIsInNoList(t *testing.T) {
 	page := w.page("/workspace/chats/new?temporary=1")
 	w.shows(page, "Temporary chat", `name="temporary"`, `data-here="/ui/threads/`)
 	w.shows(w.page("/workspace/chats/new"), "!data-here", `href="/workspace/chats/new?temporary=1"`)
-	a := w.post("/ui/threads", url.Values{"thread": {"secret"}, "text": {"a pelican"}, "temporary": {"1"}})
-	a.must(t, "the answer", http.StatusSeeOther)
+	w.post("/ui/threads", url.Values{"thread": {"secret"}, "text": {"a pelican"}, "temporary": {"1"}}).must(t, "the answer", http.StatusSeeOther)
 	w.settle("secret")
 	w.shows(w.page("/workspace/chats/secret"), "pelican", "Keep this chat", `data-here="/ui/threads/secret/here"`, "!share-btn")
 	for _, where := range []string{"/workspace/chats", "/workspace/chats?q=pelican", "/workspace/chats?show=archived",

@@ -312,8 +312,7 @@ func TestSessionsTokensAndPasswords(t *testing.T) {
 	if token == nil {
 		t.Fatal("no token is shown")
 	}
-	again := g.get("/workspace/settings/tokens")
-	again.holds(t, "the token is shown again, or not listed", "!"+token[1], "Read only")
+	g.get("/workspace/settings/tokens").holds(t, "the token is shown again, or not listed", "!"+token[1], "Read only")
 	g.want(g.post("/ui/account/tokens", url.Values{"do": {"add"}, "name": {" "}, "scope": {"read"}}),
 		http.StatusUnprocessableEntity, "Enter a name")
 	program := h.guest()

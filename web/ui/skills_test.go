@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -29,7 +28,7 @@ func (w *world) putSkill(name, text string) {
 // upload sends an archive with files, given by name and text.
 func (w *world) upload(files ...string) (status int, location, body string) {
 	w.Helper()
-	var form, archive bytes.Buffer
+	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
 	for i := 0; i+1 < len(files); i += 2 {
 		f, err := z.Create(files[i])
@@ -39,14 +38,7 @@ func (w *world) upload(files ...string) (status int, location, body string) {
 		}
 	}
 	webtest.OK(w, z.Close())
-	m := multipart.NewWriter(&form)
-	part, err := m.CreateFormFile("file", "x.skill")
-	webtest.OK(w, err)
-	if _, err := part.Write(archive.Bytes()); err != nil {
-		w.Fatal(err)
-	}
-	webtest.OK(w, m.Close())
-	a := w.do(http.MethodPost, "/ui/skills/install", &form, "Content-Type", m.FormDataContentType())
+	a := w.file("/ui/skills/install", "x.skill", archive.String())
 	return a.StatusCode, a.Header.Get("Location"), a.body
 }
 
@@ -226,8 +218,7 @@ func TestAnUploadedSkillWithSomethingToRunWaitsForAnAnswer(t *testing.T) {
 		a.Header.Get("Location") != "/workspace/skills/runs?saved=1" {
 		t.Error(a.StatusCode, a.body)
 	}
-	a := w.post("/ui/skills/waiting/"+sum, url.Values{"consent": {sum}})
-	a.want(t, "the answer", http.StatusUnprocessableEntity, "no longer waiting")
+	w.post("/ui/skills/waiting/"+sum, url.Values{"consent": {sum}}).want(t, "the answer", http.StatusUnprocessableEntity, "no longer waiting")
 	for i := range 6 {
 		w.upload("SKILL.md", skillText("many", "d"), "scripts/a.py", strings.Repeat("#", i))
 	}
@@ -261,8 +252,7 @@ func TestASkillComesFromAnAddress(t *testing.T) {
 	defer srv.Close()
 	for address, want := range map[string]string{"ftp://x/y": "must begin with https://",
 		srv.URL + "/far.skill": "is not open", "http://127.0.0.1/far.skill": "does not lead to the public internet"} {
-		a := w.post("/ui/skills/fetch", url.Values{"address": {address}})
-		a.want(t, address, http.StatusUnprocessableEntity, want, `value="`+address+`"`)
+		w.post("/ui/skills/fetch", url.Values{"address": {address}}).want(t, address, http.StatusUnprocessableEntity, want, `value="`+address+`"`)
 	}
 	w.ui.SetFetch(srv.Client())
 	a := w.post("/ui/skills/fetch", url.Values{"address": {srv.URL + "/none.skill"}})

@@ -149,8 +149,7 @@ func TestPagesOfAgentsAndSkills(t *testing.T) {
 		"Careful", "Plans &lt;first&gt;", `href="/workspace/agents/new"`)
 	for path, back := range map[string]string{"/workspace/agents/none": "/workspace/agents",
 		"/workspace/agents/none/chats/new": "/workspace/agents", "/workspace/skills/no%20ne": "/workspace/skills"} {
-		a := w.get(path)
-		a.want(t, path, http.StatusNotFound, `class="btn primary" href="`+back+`"`, "called “no")
+		w.get(path).want(t, path, http.StatusNotFound, `class="btn primary" href="`+back+`"`, "called “no")
 	}
 	for path, want := range map[string]string{"/workspace/agents": "Chat", "/workspace/skills": "No skills yet"} {
 		webtest.Holds(t, fmt.Sprintf("%s does not say %q", path, want), w.page(path), want)
@@ -192,8 +191,7 @@ func TestTaskRulesHoldOnThePage(t *testing.T) {
 	id := w.crons()[0].ID
 	w.post("/ui/tasks/"+id+"/run", nil).must(t, "the answer", http.StatusSeeOther)
 	for _, action := range []string{"run", "pause", "resume", "delete"} {
-		a := w.post("/ui/tasks/"+id+"/"+action, nil)
-		a.want(t, fmt.Sprintf("%s while its run goes on", action), http.StatusConflict, "still in progress")
+		w.post("/ui/tasks/"+id+"/"+action, nil).want(t, fmt.Sprintf("%s while its run goes on", action), http.StatusConflict, "still in progress")
 	}
 }
 

@@ -56,8 +56,7 @@ func TestUploadedFilesGoWithTheNextMessageOnce(t *testing.T) {
 	model := &agenttest.Script{}
 	w := open(t, model)
 	body, kind := multipartBody(t, "@one.txt", "1")
-	a := w.do(http.MethodPost, "/ui/threads/t1/uploads", body, append(script(), "Content-Type", kind)...)
-	a.must(t, "the answer", http.StatusOK, `"chip":"<li`)
+	w.do(http.MethodPost, "/ui/threads/t1/uploads", body, append(script(), "Content-Type", kind)...).must(t, "the answer", http.StatusOK, `"chip":"<li`)
 	webtest.Holds(t, "the file is not in the box of the new chat", w.page("/workspace/chats/new?thread=t1"), `data-name="one.txt"`)
 	w.begin("t1", "first")
 	w.settle("t1")

@@ -215,6 +215,13 @@ func (w *world) post(path string, form url.Values, header ...string) answer {
 		append([]string{"Content-Type", "application/x-www-form-urlencoded"}, header...)...)
 }
 
+// file posts a form with one file, and more fields if there are any.
+func (w *world) file(path, name, content string, fields ...string) answer {
+	w.Helper()
+	body, kind := webtest.Form(w, "file", append(fields, name, content)...)
+	return w.do(http.MethodPost, path, strings.NewReader(body), "Content-Type", kind)
+}
+
 // script are the headers of the page's own script.
 func script() []string { return []string{"X-Fawn", "1", "Accept", "application/json"} }
 

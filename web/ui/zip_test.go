@@ -86,8 +86,7 @@ func TestTooMuchForAnArchiveIsSaidBeforeItBegins(t *testing.T) {
 	w.writeFile("t1", "outputs/sparse", "")
 	err := os.Truncate(filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "sparse"), 5<<30)
 	webtest.OK(t, err)
-	a := w.get("/ui/threads/t1/files.zip")
-	a.want(t, "the answer", http.StatusRequestEntityTooLarge, "too large for one archive")
+	w.get("/ui/threads/t1/files.zip").want(t, "the answer", http.StatusRequestEntityTooLarge, "too large for one archive")
 }
 
 func TestNamesInAnArchiveAreHarmlessEverywhere(t *testing.T) {

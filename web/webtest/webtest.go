@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"slices"
@@ -114,6 +115,26 @@ func Send(t testing.TB, c *http.Client, method, url string, body io.Reader, head
 		t.Fatalf("%s %s: %v", method, url, err)
 	}
 	return res, string(b)
+}
+
+// Form returns the body and content type of a form with files: their names and contents in turn, all in one field. A
+// name that begins with "=" is that of a plain field instead.
+func Form(t testing.TB, field string, pairs ...string) (body, kind string) {
+	t.Helper()
+	var b strings.Builder
+	m := multipart.NewWriter(&b)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if name, plain := strings.CutPrefix(pairs[i], "="); plain {
+			OK(t, m.WriteField(name, pairs[i+1]))
+			continue
+		}
+		part, err := m.CreateFormFile(field, pairs[i])
+		OK(t, err)
+		_, err = io.WriteString(part, pairs[i+1])
+		OK(t, err)
+	}
+	OK(t, m.Close())
+	return b.String(), m.FormDataContentType()
 }
 
 // Decode returns the value of a JSON text, or ends the test.
