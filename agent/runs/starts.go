@@ -14,7 +14,7 @@ type startLine chan struct{}
 
 // startTime is how long a start keeps its place. One that waits for something slow, such as a server of tools, holds
 // nobody up for longer.
-const startTime = 30 * time.Millisecond
+const startTime = 100 * time.Millisecond
 
 func startsAtOnce() int { return 4 * runtime.GOMAXPROCS(0) }
 

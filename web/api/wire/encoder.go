@@ -74,6 +74,7 @@ func nodeBehind(next []string) string {
 
 // Add appends the frames of ev to buf.
 func (e *Encoder) Add(ctx context.Context, ev runevent.Event) error {
+	e.begin()
 	switch ev.Kind {
 	case runevent.KindMessage, runevent.KindToolStart, runevent.KindCustom:
 		if err := e.goesOn(); err != nil {

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"fawn/agent/runs/runevent"
@@ -68,4 +70,32 @@ func FuzzQuoted(f *testing.F) {
 			t.Errorf("%q has a line break", b)
 		}
 	})
+}
+
+// TestAStreamThatWaitsHoldsNoBuffer: a thousand of them would hold what their largest batches took.
+func TestAStreamThatWaitsHoldsNoBuffer(t *testing.T) {
+	rec := httptest.NewRecorder()
+	out, err := httpx.NewStream(rec, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	e := testEncoder(ModeCustom)
+	want := 0
+	for i := range int64(3) {
+		ev := runevent.Event{Seq: i + 1, To: i + 1, Kind: runevent.KindCustom, Data: []byte(`{"n":1}`)}
+		if err := e.Add(t.Context(), ev); err != nil {
+			t.Fatal(err)
+		}
+		want += e.Len()
+		if err := e.Send(out, true); err != nil {
+			t.Fatal(err)
+		}
+		if e.buf != nil || e.box != nil {
+			t.Errorf("%d bytes are kept", cap(e.buf))
+		}
+	}
+	if got := rec.Body.Len(); got != want || want == 0 {
+		t.Errorf("%d bytes were sent, want %d", got, want)
+	}
 }

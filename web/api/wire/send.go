@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync"
 
 	"fawn/web/httpx"
 )
@@ -11,24 +12,44 @@ import (
 // keepAtMost is the size in bytes up to which a buffer is reused.
 const keepAtMost = 256 << 10
 
+// buffers are between two readers' use: most streams wait most of the time, and then need none.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 // ErrLeft means that the reader is gone.
 var ErrLeft = errors.New("the client left")
 
 // frames are frames on their way to a reader.
-type frames struct{ buf []byte }
+type frames struct {
+	buf []byte
+	box *[]byte // holds buf in buffers; nil while there is none from there
+}
+
+// begin makes room for frames.
+func (f *frames) begin() {
+	if f.box == nil && f.buf == nil {
+		f.box = buffers.Get().(*[]byte)
+		f.buf = (*f.box)[:0]
+	}
+}
+
+// reset leaves the buffer to other readers, or drops one that grew for a large state.
+func (f *frames) reset() {
+	if f.box != nil && cap(f.buf) <= keepAtMost {
+		*f.box = f.buf[:0]
+		buffers.Put(f.box)
+	}
+	f.buf, f.box = nil, nil
+}
 
 // Len returns the size of the unsent data in bytes.
 func (f *frames) Len() int { return len(f.buf) }
 
-// Send writes the buffered data. A buffer that grew for a large state is released.
+// Send writes the buffered data.
 func (f *frames) Send(out *httpx.Stream, flush bool) error {
 	if err := out.Write(f.buf, flush); err != nil {
 		return fmt.Errorf("%w: %w", ErrLeft, err)
 	}
-	if cap(f.buf) > keepAtMost {
-		f.buf = nil
-	}
-	f.buf = f.buf[:0]
+	f.reset()
 	return nil
 }
 
@@ -41,10 +62,7 @@ func (f *frames) Events(take func(data []byte) error) error {
 			}
 		}
 	}
-	if cap(f.buf) > keepAtMost {
-		f.buf = nil
-	}
-	f.buf = f.buf[:0]
+	f.reset()
 	return nil
 }
 
