@@ -35,7 +35,7 @@ const (
 	limitOrder      = 1.15 // exponent of disk size over turns
 	limitIdle       = 32   // MB resident
 	limitPeak       = 110  // MB resident at 200 paced streams of up to 10 s
-	limitPeakMany   = 300  // MB resident at 1,000 of them
+	limitPeakMany   = 240  // MB resident at 1,000 of them
 	limitHeld       = 40   // bytes per further token: open answers are held in memory, also for readers
 	limitCrowded    = 150  // ms to the first answer with 10,000 threads
 	limitColdStart  = 120  // ms; 60 on a quiet machine
