@@ -299,3 +299,16 @@ test('a window at rest catches up when somebody comes back to it', { skip }, asy
   assert.equal(await page.inputValue('#q'), 'Anybody there?');
   clean(page, other);
 });
+
+test('a chat that is deleted while its run is followed says so', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  const id = await ask(page, fawn.base, held('deleted', 5));
+  await atLeast(page, 3);
+  const other = await page.tab();
+  await other.goto(page.url());
+  await atLeast(other, 3);
+  await queue(page, words(3), 1);
+  await fetch(`${fawn.base}/threads/${id}`, { method: 'DELETE' });
+  for (const p of [page, other]) await p.waitForFunction(() => /may have been deleted/.test(document.body.innerText) || document.querySelector('.card.stopped'));
+  await fawn.script.open('deleted');
+});

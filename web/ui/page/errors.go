@@ -98,6 +98,9 @@ func (s *Site) answerError(c echo.Context, err error) error {
 		toast.Text = i18n.T(lang, "error.404.text")
 	}
 	switch {
+	case status == http.StatusNotFound && strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
+		c.Response().Header().Set(echo.HeaderContentType, "text/event-stream")
+		return c.String(http.StatusOK, "event: gone\ndata:\n\n")
 	case WantsFrame(r):
 		return SendFrame(c, status, views.Frame{Error: toast.Text})
 	case Scripted(r):
