@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/e2e/gate"
 )

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 )

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/gate"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"

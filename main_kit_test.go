@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/skills/skilltool"
 	"fawn/sandbox/ns"
 	"fawn/uploads/convert"

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
 )

@@ -110,7 +110,7 @@ func TestWhoLosesAProjectHasItInNoSandboxOfAnyServer(t *testing.T) {
 	share(`"email":"zoe@x.org"`)
 	begin("second", "97531.862")
 	b := &browser{start(t, conf, public, web.Patient(patience)), a.cookies}
-	zoes := decodeAs[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	zoes := webtest.Decode[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID
 	if got := b.do(t, "DELETE", "/api/projects/"+id+"/members/"+zoes, ""); got.status != http.StatusNoContent {
 		t.Errorf("unshare at the other server: %d %s", got.status, got.body)
 	}

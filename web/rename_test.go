@@ -43,7 +43,7 @@ func TestANameGivenDuringARunStays(t *testing.T) {
 	l.until(t, "event: end")
 	titled("Yours")
 	type state struct{ Values struct{ Title string } }
-	if got := decodeAs[state](t, s.send(t, "GET", "/threads/"+id+"/state", "").body).Values.Title; got != "Yours" {
+	if got := webtest.Decode[state](t, s.send(t, "GET", "/threads/"+id+"/state", "").body).Values.Title; got != "Yours" {
 		t.Errorf("the state is called %q", got)
 	}
 }
