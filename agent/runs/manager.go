@@ -155,6 +155,7 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 	}
 	if base == "" && m.cluster == nil && e.in.Given && !e.req.Hold && e.run.DueAt.IsZero() {
 		if row, ok := m.startAtOnce(ctx, e, told); ok {
+			goesOn = m.passOn(e, leave)
 			return row, nil
 		}
 		if e, err = newEntry(req, m.db.Now()); err != nil { // the step by step way finds out why
