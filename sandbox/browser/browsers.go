@@ -95,12 +95,6 @@ type Browsers struct {
 	mu       sync.Mutex
 	closed   bool
 	sessions map[string]*session
-
-	ready struct { // the last answer of Ready
-		mu sync.Mutex
-		is bool
-		at time.Time
-	}
 }
 
 // New returns Browsers. Nothing is started before the first action.
@@ -125,18 +119,8 @@ func New(c Config) *Browsers {
 	return b
 }
 
-// lookEvery is how long the answer of Ready holds: it is asked before each run, and looks through the folders of programs.
-const lookEvery = 2 * time.Second
-
-// Ready reports whether there is a browser to start, as of a moment ago.
-func (b *Browsers) Ready() bool {
-	b.ready.mu.Lock()
-	defer b.ready.mu.Unlock()
-	if now := time.Now(); b.ready.at.IsZero() || now.Sub(b.ready.at) >= lookEvery {
-		b.ready.is, b.ready.at = b.cfg.Browser.Ready(), now
-	}
-	return b.ready.is
-}
+// Ready reports whether there is a browser to start.
+func (b *Browsers) Ready() bool { return b.cfg.Browser.Ready() }
 
 // Open reports whether a thread has a browser at the moment.
 func (b *Browsers) Open(thread string) bool {

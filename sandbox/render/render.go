@@ -58,6 +58,11 @@ type Browser struct {
 
 	once  sync.Once
 	slots chan struct{}
+	found struct { // the last search for a program
+		mu   sync.Mutex
+		path string
+		at   time.Time
+	}
 }
 
 // Request is the page to show with its allowed connections.
@@ -88,10 +93,23 @@ func (b *Browser) find() (string, error) {
 	case where != "":
 		return where, nil
 	}
-	if at := installed(); at != "" {
+	if at := b.search(); at != "" {
 		return at, nil
 	}
 	return "", ErrNone
+}
+
+// searchEvery is the interval of searches for a program: each run asks whether there is a browser.
+const searchEvery = 2 * time.Second
+
+// search returns the path of the installed program, "" for none. An answer holds for searchEvery.
+func (b *Browser) search() string {
+	b.found.mu.Lock()
+	defer b.found.mu.Unlock()
+	if now := time.Now(); b.found.at.IsZero() || now.Sub(b.found.at) >= searchEvery {
+		b.found.path, b.found.at = installed(), now
+	}
+	return b.found.path
 }
 
 // Render loads a page and returns its final state. The error wraps [ErrNone], [ErrPage], [ErrLarge] or [ErrMemory], or
