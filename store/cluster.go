@@ -341,15 +341,13 @@ func (db *DB) WishBoxAway(ctx context.Context, thread string) error {
 	return err
 }
 
-// EndBoxes asks the servers with the sandboxes of threads to end these, whatever runs there.
-func (db *DB) EndBoxes(ctx context.Context, threads []string) error {
-	for _, thread := range threads {
-		if err := db.cluster().EndBox(ctx, thread); err != nil {
-			return err
-		}
+// EndBox asks the server with the sandbox of a thread to end it, whatever runs there.
+func (db *DB) EndBox(ctx context.Context, thread string) error {
+	err := db.cluster().EndBox(ctx, thread)
+	if err == nil {
+		db.Say(WakeBox, 0, thread)
 	}
-	db.BarBoxes(threads)
-	return nil
+	return err
 }
 
 // BarBoxes asks servers to end the sandboxes of a disabled user.

@@ -113,7 +113,7 @@ func (s suite) RowsComeBackAsWritten(t *testing.T) {
 	same(t, "field", must.Get(db.Field(ctx, "t1", "title", 1))(t), []byte(`"a"`))
 	same(t, "versions", must.Get(db.FieldVersions(ctx, "t1"))(t), map[string]int64{"title": 2})
 	same(t, "standing", must.Get(db.Standing(ctx, "t1"))(t),
-		store.Standing{Head: cps[1].ID, Top: 3, Fields: map[string]int64{"title": 2}, Next: nextAfter(db, 5)})
+		store.Standing{Head: cps[1].ID, Title: th.Title, Top: 3, Fields: map[string]int64{"title": 2}, Next: nextAfter(db, 5)})
 	same(t, "events", must.Get(db.Events(ctx, "t1", 0, 0, 0))(t), events)
 	same(t, "last", must.Get(db.LastSeq(ctx, "t1"))(t), int64(5))
 	same(t, "kv", must.Get(db.KV(ctx, "", "s", "k"))(t), []byte("v"))

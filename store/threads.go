@@ -310,12 +310,12 @@ func (p *batch) patchThread() error {
 	if pa == nil {
 		return nil
 	}
-	query := `UPDATE thread SET status = coalesce(?, status), head = coalesce(?, head), title = `
+	query := `UPDATE thread SET status = coalesce(?, status), head = coalesce(?, head)`
 	args := []any{pa.Status, pa.Head, pa.Title}
 	if pa.Title == nil || pa.TitleWas == nil {
-		query += `coalesce(?, title)`
+		query += `, title = coalesce(?, title)`
 	} else {
-		query += `CASE title WHEN ? THEN ? ELSE title END`
+		query += `, title = CASE title WHEN ? THEN ? ELSE title END`
 		args = []any{pa.Status, pa.Head, pa.TitleWas, pa.Title}
 	}
 	if pa.Metadata != nil || pa.Merge != nil || pa.MergeNew != nil { // only then: an index reads the column

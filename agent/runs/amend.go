@@ -20,8 +20,12 @@ const idlePoll = 20 * time.Millisecond
 // the same commit, or separately if the title has to wait or isn't stored.
 func (m *Manager) Retitle(ctx context.Context, thread, from, to string, cost ...store.Spending) error {
 	for {
-		if put, err := m.titleRested(ctx, thread, from, to, cost); put || err != nil {
-			return err
+		put, err := m.titleRested(ctx, thread, from, to, cost)
+		if err != nil {
+			return errors.Join(err, m.putCost(ctx, cost))
+		}
+		if put {
+			return nil
 		}
 		l, err := m.hold(ctx, thread, true)
 		if err == nil {
@@ -154,8 +158,11 @@ func (m *Manager) putTitle(ctx context.Context, thread, from, to string, cost []
 	if json.Unmarshal(body, &now) != nil || now != from {
 		return false, nil
 	}
+	if th.Title != "" && th.Title != from { // a person named it during a run that didn't take the name over
+		return false, nil
+	}
 	b := recorder.Base{Versions: th.Fields, MaxRow: th.Top, Next: th.Next, Card: head.Card, Head: head.ID,
-		Newest: head.ID, Number: head.Step, Meta: json.RawMessage(`{}`), Source: "update"}
+		Newest: head.ID, Number: head.Step, Meta: json.RawMessage(`{}`), Source: "update", Shown: th.Title, Keeps: true}
 	rec, err := recorder.Open(ctx, m.outside(thread, b))
 	if err != nil {
 		return false, err

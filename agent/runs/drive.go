@@ -74,6 +74,8 @@ func (d *drive) run(ctx context.Context) (err error) {
 	build := d.build
 	if build == nil {
 		build, err = d.enter(ctx, opts, head)
+	} else if err = d.m.admitted(d.kept, d.e, d.e.run.ID); err != nil { // runs that began together counted only those before
+		_, _ = build() // it has the turn's options until then
 	}
 	if err != nil || build == nil {
 		return err

@@ -142,6 +142,9 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 			leave()
 		}
 	}()
+	if ctx.Err() != nil { // nobody waits for it any more
+		return store.Run{}, context.Cause(ctx)
+	}
 	if err := m.withDefaults(ctx, &req); err != nil {
 		return store.Run{}, err
 	}

@@ -217,7 +217,9 @@ const sendForm = async (e) => {
   try {
     await follow(await post(f.action, new URLSearchParams(body)));
     if (text) { box.value = box.value ? box.value + '\n' + text : text; keep(); fit(); }
-    if (!stay) box?.focus({preventScroll: true});
+    // A form that came back with a mistake keeps the focus.
+    const mistake = document.querySelector('#network .why')?.closest('form')?.querySelector('input:not([type=hidden]), select, textarea');
+    if (!stay) (mistake ?? box)?.focus({preventScroll: true});
   } catch (err) {
     if (typed && stay && $(typed.id)) $(typed.id).value = body.get('text');
     toast(err.shown ? err.message : word('live-senderror'));

@@ -14,7 +14,7 @@ const save = async () => {
     const res = await fetch(form.action, {method: 'POST', body: new URLSearchParams(new FormData(form)), headers: {'X-Fawn': '1', Accept: 'text/html'}});
     const html = await res.text(), said = form.dataset.saved;
     if (!html.includes('class="bar"')) throw new Error(res.status);
-    if (mine.isConnected) await put(html); // else something else was opened meanwhile
+    if (mine.isConnected || !res.ok) await put(html); // else something else was opened meanwhile, and the text is saved
     if (res.ok) toast(said, 'good');
   } catch {
     toast(document.getElementById('words')?.dataset.liveLoaderror ?? '');

@@ -43,9 +43,10 @@ const put = async (html) => {
 };
 
 // What was asked for last is shown, in whatever order the answers come.
-let asked = 0;
+let asked = 0, loading = 0;
 const load = async (url) => {
   const mine = ++asked;
+  loading++;
   try {
     const res = await fetch(url, {headers: {'X-Fawn': '1'}});
     const html = await res.text();
@@ -56,6 +57,8 @@ const load = async (url) => {
   } catch {
     if (mine === asked) toast(word('live-loaderror'));
     return false;
+  } finally {
+    loading--;
   }
 };
 
@@ -119,7 +122,7 @@ const begun = () => { fresh = document.querySelector('.turn.last')?.id ?? ''; };
 const showFirst = async () => {
   const turn = document.querySelector('.turn.last');
   if (turn?.matches('.run')) begun();
-  if (!turn || turn.id !== fresh || turn.id === shown || isOpen() || !matchMedia('(min-width: 1101px)').matches) return;
+  if (!turn || turn.id !== fresh || turn.id === shown || loading || isOpen() || !matchMedia('(min-width: 1101px)').matches) return;
   if (!turn.querySelector('.cards [data-panel]')) return;
   shown = turn.id;
   const a = (await later('glide')).main(turn);

@@ -72,18 +72,19 @@ func (p *Places) fetch(ctx context.Context, thread string) (lost string, err err
 // Clear makes other servers end the sandboxes of a disabled user's threads once nothing runs for them, and waits for
 // that. Its error lists those that haven't ended in time; their servers keep trying.
 func (p *Places) Clear(ctx context.Context, threads []string) error {
-	return p.clear(ctx, threads, func(_ context.Context, left []string) error {
-		p.db.BarBoxes(left)
-		return nil
+	return p.clear(ctx, threads, func(_ context.Context, thread string) bool {
+		p.db.BarBoxes([]string{thread})
+		return true
 	})
 }
 
-// End makes other servers end the sandboxes of threads, whatever runs there, and waits for that. Its error is as Clear's.
+// End makes other servers end the sandboxes of threads, whatever runs there, and waits for that. Its error lists those that
+// haven't ended in time; the servers that got the request keep trying.
 func (p *Places) End(ctx context.Context, threads []string) error {
-	return p.clear(ctx, threads, func(ctx context.Context, left []string) error { return p.db.EndBoxes(ctx, left) })
+	return p.clear(ctx, threads, func(ctx context.Context, thread string) bool { return p.db.EndBox(ctx, thread) == nil })
 }
 
-func (p *Places) clear(ctx context.Context, threads []string, ask func(ctx context.Context, left []string) error) error {
+func (p *Places) clear(ctx context.Context, threads []string, ask func(ctx context.Context, thread string) bool) error {
 	if p == nil {
 		return nil
 	}
@@ -97,11 +98,12 @@ func (p *Places) clear(ctx context.Context, threads []string, ask func(ctx conte
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.cfg.Patience, patience))
 	defer cancel()
-	if failed := ask(ctx, left); failed != nil {
-		return errors.Join(err, failed)
+	asked := make(map[string]bool, len(left)) // all of them, before the first one is waited for
+	for _, thread := range left {
+		asked[thread] = ask(ctx, thread)
 	}
 	for _, thread := range left {
-		ended, failed := p.watch(ctx, thread, at[thread], func(context.Context) bool { return true })
+		ended, failed := p.watch(ctx, thread, at[thread], func(ctx context.Context) bool { return asked[thread] || ask(ctx, thread) })
 		if err = errors.Join(err, failed); !ended {
 			err = errors.Join(err, fmt.Errorf("the sandbox of thread %s has not ended at server %d", thread, at[thread].Node))
 		}

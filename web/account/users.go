@@ -128,18 +128,15 @@ func (s *Service) SetRole(ctx context.Context, id, role string) error {
 	}
 	change := func() error {
 		_, err := s.change(ctx, id, func(u *store.User) { u.Role = role })
+		if err == nil {
+			s.live.end(func(r *liveRequest) bool { return r.user == id })
+		}
 		return err
 	}
-	var err error
 	if s.Rerole != nil {
-		err = s.Rerole(ctx, id, change)
-	} else {
-		err = change()
+		return s.Rerole(ctx, id, change)
 	}
-	if err == nil {
-		s.live.end(func(r *liveRequest) bool { return r.user == id })
-	}
-	return err
+	return change()
 }
 
 // SetDisabled disables or enables a user. Disabling ends their sessions and activities and suspends their tokens.

@@ -38,7 +38,10 @@ func (s Server) check(ctx context.Context, t Task) error {
 	}
 	for _, name := range t.Knowledge {
 		if _, err := s.Collection(ctx, name); err != nil {
-			return unlessRefused(err)
+			if err = unlessRefused(err); err != nil {
+				return err
+			}
+			break // an older server lists none
 		}
 	}
 	if t.Agent == "" {

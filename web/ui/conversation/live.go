@@ -45,9 +45,11 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 	l := &live{out: out, above: strings.TrimPrefix(c.QueryParam("above"), "t-"), told: c.QueryParams().Has("above"),
 		progress: progress{h: h, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
-	if isGone(err) || errors.Is(err, runs.ErrNotFound) { // the thread was deleted: the page is loaded again, and says so
-		_ = out.Write(appendEvent(nil, "gone", []byte("{}"), ""), true)
-		return nil
+	if isGone(err) || errors.Is(err, runs.ErrNotFound) {
+		if _, failed := h.OwnThread(ctx, id); isGone(failed) { // the page is loaded again, and says that it was deleted
+			_ = out.Write(appendEvent(nil, "gone", []byte("{}"), ""), true)
+		}
+		return nil // otherwise the page opens its stream again
 	}
 	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) && !errors.Is(err, runs.ErrClosed) { // the server is stopping
 		h.Log.Error("page stream failed", "thread", id, "err", err)

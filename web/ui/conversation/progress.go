@@ -3,9 +3,11 @@ package conversation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
+	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/views"
@@ -172,7 +174,9 @@ func (p *progress) show(s Scene, cursor string) ([]byte, error) {
 // end handles the end of a run: nothing follows, which ends the stream, or another run does.
 func (p *progress) end(ctx context.Context) (data []byte, over bool, err error) {
 	// Only after the run's end is it known whether another one follows.
-	if _, err := p.h.Runs.Wait(ctx, p.v.run.ID); err != nil {
+	if _, err := p.h.Runs.Wait(ctx, p.v.run.ID); errors.Is(err, runs.ErrNotFound) {
+		return nil, false, errBehind // it was rolled back, or deleted with its thread
+	} else if err != nil {
 		return nil, false, err
 	}
 	next, err := p.h.Load(ctx, p.thread, "", Everything, "")
