@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,16 +124,13 @@ func TestAWorkingHelperSaysWhatItDoes(t *testing.T) {
 		agenttest.Say("Done."),
 	}}})
 	w.helpers = make(chan map[string]any)
+	said := sync.OnceFunc(func() { close(w.helpers) })
+	defer said()
 	w.begin("t1", "Send one")
 	r := w.reader("t1")
 	until := func(want string) {
 		t.Helper()
-		for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(r.dom.section("turns"), want); {
-			if time.Now().After(deadline) {
-				t.Fatalf("no card says %q:\n%s", want, r.dom.section("turns"))
-			}
-			r.read(1)
-		}
+		r.readUntil(want)
 		r.equalsCursor()
 	}
 	w.helpers <- map[string]any{"type": "task_started", "model_name": "larch-2"}
@@ -145,6 +143,6 @@ func TestAWorkingHelperSaysWhatItDoes(t *testing.T) {
 	w.helpers <- map[string]any{"type": "task_running",
 		"message": map[string]any{"type": "ai", "id": "h2", "content": "Two prices are missing"}}
 	until("Two prices are missing")
-	close(w.helpers)
+	said()
 	w.settle("t1")
 }

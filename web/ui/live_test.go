@@ -36,6 +36,7 @@ type reader struct {
 	kinds  []string
 	lang   string
 	heard  func(data string) // called with each event
+	enough func() bool       // ends reading after an event; nil reads on
 }
 
 func (w *world) reader(thread string) *reader { return w.readerIn(thread, "en") }
@@ -69,6 +70,20 @@ func (r *reader) read(n int) {
 		r.w.Fatalf("stream = %d", resp.StatusCode)
 	}
 	r.apply(ctx, resp.Body, n)
+}
+
+// readUntil follows the stream until the turns on the page have a text.
+func (r *reader) readUntil(text string) {
+	r.w.Helper()
+	has := func() bool { return strings.Contains(r.dom.section("turns"), text) }
+	if has() {
+		return
+	}
+	r.enough = has
+	r.read(0)
+	if r.enough = nil; !has() {
+		r.w.Fatalf("the stream ended without %q:\n%s", text, r.dom.section("turns"))
+	}
 }
 
 // apply applies at most n events of a stream to the page (0: all).
@@ -108,7 +123,7 @@ func (r *reader) apply(ctx context.Context, stream io.Reader, n int) {
 			if kind == "reset" {
 				r.resets++
 			}
-			if kind == "done" {
+			if kind == "done" || r.enough != nil && r.enough() {
 				return
 			}
 			kind, data = "", ""
@@ -262,9 +277,7 @@ func TestStopKeepsTextAndContinueGoesOn(t *testing.T) {
 	w := open(t, model)
 	w.begin("t1", "Go")
 	r := w.reader("t1")
-	for !strings.Contains(r.dom.section("turns"), "Half an answer") {
-		r.read(1)
-	}
+	r.readUntil("Half an answer")
 	a := w.post("/ui/threads/t1/stop", nil, script()...)
 	// it may come after the end of the stream
 	if a.StatusCode != http.StatusOK || len(decodeFrame(t, a.body).Swap) > 0 {

@@ -3,7 +3,6 @@ package ui_test
 import (
 	"net/http"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -27,9 +26,7 @@ func TestAWaitForTheProviderIsSeen(t *testing.T) {
 	const id = "t1"
 	w.begin(id, "hello")
 	r := w.reader(id)
-	for !strings.Contains(r.dom.section("turns"), "Rate limited.") {
-		r.read(1)
-	}
+	r.readUntil("Rate limited.")
 	r.equalsCursor()
 	page := w.page("/workspace/chats/" + id)
 	webtest.Holds(t, "the page", page, "Rate limited.", "attempt 2 of 3", `form="compose"`, "data-stop")
