@@ -32,7 +32,7 @@ func TestMessagesDuringARunWaitForIt(t *testing.T) {
 	r := w.reader("t1")
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"my next <b>thought</b>"}}).must(t, "the answer", http.StatusSeeOther)
 	f := decodeFrame(t, w.post("/ui/threads/t1/messages", url.Values{"text": {"and another"}}, script()...).body)
-	if err := r.dom.apply(f); err != nil || f.Running || f.Error != "" {
+	if err := r.dom.apply(f); err != nil || !f.Running || f.Error != "" {
 		t.Fatal(err, f)
 	}
 	page := w.page("/workspace/chats/t1")
