@@ -24,6 +24,7 @@ func TestStartsWaitInTheirOrder(t *testing.T) {
 		if len(entered) != 0 {
 			t.Fatal("more starts than places")
 		}
+		time.Sleep(time.Millisecond) // so that the place of the next one is held for longer than the other
 		first()
 		first() // again changes nothing
 		synctest.Wait()
