@@ -64,6 +64,7 @@ var (
 
 // deliver starts writing an answer unless that is already under way. A new answer has no other rows and no run yet.
 func (b *bot) deliver(first store.Outbound, fresh bool) {
+	lang := b.h.current().Lang // before the lock of the bot, which comes second
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.answers[first.Run] != nil {
@@ -78,7 +79,7 @@ func (b *bot) deliver(first store.Outbound, fresh bool) {
 		b.h.cfg.Log.Error("couldn't deliver an answer", "channel", b.provider, "run", first.Run, "err", err)
 		return
 	}
-	d.ans.lang = cmp.Or(d.to.Lang, b.h.current().Lang)
+	d.ans.lang = cmp.Or(d.to.Lang, lang)
 	d.ctx, d.stop = context.WithCancel(b.ctx)
 	if !d.to.Whole {
 		d.before = b.tails[d.at]

@@ -2,6 +2,7 @@ package channels
 
 import (
 	"errors"
+	"maps"
 	"time"
 
 	"fawn/agent/channels/chat"
@@ -46,9 +47,10 @@ type Load struct {
 // Loads returns the load of each platform's bot.
 func (h *Hub) Loads() map[string]Load {
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	bots := maps.Clone(h.bots)
+	h.mu.Unlock() // bots that hold their lock ask the hub
 	all := map[string]Load{}
-	for name, b := range h.bots {
+	for name, b := range bots {
 		b.mu.Lock()
 		all[name] = Load{Connected: b.status.Running, Waiting: int(b.waiting.Load()), Open: len(b.answers)}
 		b.mu.Unlock()
