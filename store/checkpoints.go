@@ -180,7 +180,7 @@ func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	return s, nil
 }
 
-// standingColumns are what a [Standing] has besides the head: the last message, the last folded event, and fields.
+// standingColumns select the last message, the last folded event and the fields of a [Standing].
 const standingColumns = `top, seq, (SELECT {object}(name, version) FROM
 	(SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name) f)`
 
@@ -196,7 +196,7 @@ func (s *Standing) take(fields []byte, last, folded int64, all bool) error {
 	return json.Unmarshal(fields, &s.Fields)
 }
 
-// Opening is what the beginning of a run needs to know of its thread and its owner.
+// Opening holds a thread, its standing and whether the owner is disabled, as read at the beginning of a run.
 type Opening struct {
 	Thread   Thread // without an id if it doesn't exist
 	Standing Standing

@@ -11,7 +11,7 @@ import (
 	"fawn/store/wake"
 )
 
-// writer is what rows need to write: the one that commits, and what must learn of changes.
+// writer commits changes of rows and announces them.
 type writer struct {
 	*commit.Writer
 	engine   commit.Engine
@@ -129,7 +129,7 @@ func (w *writer) Committed(g *commit.Group) {
 	}
 }
 
-// announce wakes whoever waits for what a batch has changed.
+// announce wakes the waiters for the changes of a batch.
 func (w *writer) announce(p *batch) {
 	say := func(kind WakeKind, ids ...string) { w.wakes.Say(wake.Topic{Kind: kind, Server: 0}, ids...) }
 	if p.Thread != nil || p.Run != nil || p.Delete != nil || p.Line != nil ||

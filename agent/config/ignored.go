@@ -133,7 +133,7 @@ func (ig Ignored) paths() [][]string {
 	return out
 }
 
-// ignoredValue is what a file says for a key without effect.
+// ignoredValue holds the value of a key without effect.
 type ignoredValue struct {
 	value  any
 	secret bool

@@ -54,7 +54,7 @@ func (m *Manager) titleRested(ctx context.Context, thread, from, to string, cost
 			return false, context.Cause(ctx)
 		}
 	}
-	if err != nil { // Retitle finds out what is under way
+	if err != nil { // Retitle waits for the work under way
 		return false, nil
 	}
 	defer m.release(l, thread)

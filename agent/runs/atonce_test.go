@@ -10,7 +10,7 @@ import (
 	"fawn/store"
 )
 
-// TestARunIsThereWithItsInputOrNotAtAll: whoever sees the row of a run that began at once also sees its message.
+// TestARunIsThereWithItsInputOrNotAtAll: the row of a run that began at once appears together with its message.
 func TestARunIsThereWithItsInputOrNotAtAll(t *testing.T) {
 	w := suite{openSQLite}.open(t, t.TempDir(), parrotAgent())
 	run := w.startAs(t, "t", "hang on", "")

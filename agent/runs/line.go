@@ -357,7 +357,7 @@ func (m *Manager) work(ctx context.Context, l *threadWork, e *entry) {
 		m.wakeWebhooks()
 	}
 	if m.endActive(l, e, stored) {
-		m.startNext(e.run.ThreadID) // before anyone is notified, who may expect the next run to be active
+		m.startNext(e.run.ThreadID) // before readers are notified: they expect the next run to be active
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -142,7 +142,7 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 			leave()
 		}
 	}()
-	if ctx.Err() != nil { // nobody waits for it any more
+	if ctx.Err() != nil { // the request has ended
 		return store.Run{}, context.Cause(ctx)
 	}
 	if err := m.withDefaults(ctx, &req); err != nil {

@@ -34,7 +34,7 @@ func (r *restedThreads) keep(thread string, at rested) {
 	r.list[thread] = at
 }
 
-// take returns what is known of a thread, and forgets it.
+// take removes a thread's entry and returns it.
 func (r *restedThreads) take(thread string) (at rested, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

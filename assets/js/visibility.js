@@ -1,4 +1,4 @@
-// Tells readers who look elsewhere how runs end, and offers notifications. Most of it is loaded when it is needed.
+// Tells hidden pages how runs end, and offers notifications. Most of it is loaded on first use.
 import {$, later, on} from './dom.js';
 
 const long = 30_000; // ms that a run takes before notifications are offered

@@ -73,7 +73,7 @@ func (w *Writer) rest(j *Job) error {
 	return nil
 }
 
-// Withdraw removes jobs from g that nobody waits for since the database became unreachable: their callers will retry.
+// Withdraw removes jobs from g whose callers gave up when the database became unreachable; they retry.
 func (g *Group) Withdraw() {
 	g.Jobs = slices.DeleteFunc(g.Jobs, func(j *Job) bool {
 		j.using.Lock()

@@ -1,8 +1,8 @@
-// Package folder locks a data folder for one process, and tells who has it.
+// Package folder locks a data folder for one process, and reports the process that has it.
 //
 // Begin with [Take]. The lock is the system's; the file lock names its holder, the folder, and whether the database file
 // was open, so that a folder that was copied, or left by a killed process, is recognised. What else is in the folder
-// belongs to those who write it.
+// belongs to its writers.
 package folder
 
 import (

@@ -41,7 +41,7 @@ var (
 	errEvicted = fmt.Errorf("%w: another has taken it over", ErrFenced)
 )
 
-// Config says where the database is, and what other servers learn of this one.
+// Config has the address of the database and what this server publishes to others.
 type Config struct {
 	URL, ListenURL    string // with ListenURL, URL leads to a pooler
 	Schema            string // "" for the default

@@ -18,7 +18,7 @@ func openServer(t *testing.T, url string) (*Engine, *wake.Hub) {
 	return e, hub
 }
 
-// TestTheTailIsAnnouncedToWhoeverReadsIt, and to nobody else.
+// TestTheTailIsAnnouncedToWhoeverReadsIt: each reader of a thread gets the announcement, other threads get none.
 func TestTheTailIsAnnouncedToWhoeverReadsIt(t *testing.T) {
 	url := pgtest.URL(t)
 	a, hubOfA := openServer(t, url)

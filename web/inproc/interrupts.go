@@ -20,7 +20,7 @@ type Option struct {
 	Value string `json:"value"`
 }
 
-// Text returns what a person chooses by.
+// Text returns the label of a choice.
 func (o Option) Text() string { return cmp.Or(o.Label, o.Value) }
 
 // Text returns the questions as paragraphs, each followed by a list of its options; "" for none.

@@ -175,7 +175,7 @@ func TestAQuestionGoesWithItsCall(t *testing.T) {
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	done = a.asks(t, ctx, lost)
-	must.Do(t, a.db.Close()) // it can write nothing any more, as one that was killed
+	must.Do(t, a.db.Close()) // later writes fail, as after a kill
 	cancel()
 	<-done
 	if list := b.open(t, "t"); len(list) != 0 {
