@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -46,4 +47,20 @@ func TestSlowAgentsHoldNoOtherStartUp(t *testing.T) {
 	if n := building.Load(); n != slow {
 		t.Errorf("%d agents were built", n)
 	}
+}
+
+// TestARequestThatHasEndedStartsNothing, also when there is room for it.
+func TestARequestThatHasEndedStartsNothing(t *testing.T) {
+	w := suite{openSQLite}.open(t, t.TempDir(), parrotAgent())
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	for range 20 { // a free place and the end of the request are noticed in any order
+		if run, err := w.m.Start(ctx, runs.Request{Thread: "t", Input: human("hello")}); !errors.Is(err, context.Canceled) {
+			t.Fatal(run.ID, err)
+		}
+	}
+	if list, err := w.db.Runs(t.Context(), "t", "", 0, 0); len(list) != 0 {
+		t.Errorf("%d runs are stored, %v", len(list), err)
+	}
+	w.end(t, w.startAs(t, "t", "hello", ""), runs.Success)
 }

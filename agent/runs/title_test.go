@@ -40,6 +40,12 @@ func (s suite) ALateTitleChangesNothingElse(t *testing.T) {
 	if err != nil || len(calls) != 1 || calls[0].Calls != 3 || calls[0].Total != 21 {
 		t.Errorf("accounts: %+v, %v", calls, err)
 	}
+	mine := "Mine" // as a person names a chat during a run that doesn't take it over
+	must.Do(t, w.db.Commit(t.Context(), store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &mine}}))
+	must.Do(t, w.m.Retitle(t.Context(), "t", "Greeting", "Wrong"))
+	if th := must.Get(w.db.Thread(t.Context(), "t"))(t); th.Title != mine {
+		t.Errorf("a late title made %q of it", th.Title)
+	}
 	w.end(t, w.startAs(t, "t", "again", ""), runs.Success)
 	if st := w.state(t, "t", ""); *st.Title != "Greeting" || len(st.Messages) != 4 {
 		t.Errorf("the next run has %s of %v", texts(st), st.Title)

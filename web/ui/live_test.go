@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -369,4 +370,28 @@ func TestTheTrailIsOpenUntilThereIsAnAnswer(t *testing.T) {
 		}
 		webtest.Same(t, fmt.Sprintf("%.20q: the trail is open", text), regexp.MustCompile(`<details class="trail" id="[^"]*" open`).MatchString(page), want)
 	}
+}
+
+// TestARolledBackRunLeavesThePageOpen: the page is told the conversation without the run, and isn't sent away as from a
+// deleted chat.
+func TestARolledBackRunLeavesThePageOpen(t *testing.T) {
+	w := open(t, &typist{pause: time.Millisecond, Script: agenttest.Script{Replies: []agenttest.Reply{
+		agenttest.Say("One."), {Chunks: []agent.Chunk{{Text: "Half an answer"}}, Hang: true}}}})
+	w.begin("t1", "Go")
+	w.settle("t1")
+	w.begin("t1", "On")
+	r := w.reader("t1")
+	r.readUntil("Half an answer")
+	ended := make(chan error, 1)
+	r.heard = func(string) {
+		r.heard = nil
+		go func() { ended <- w.runs.Rollback(w.Context(), "t1", w.runs.Active("t1"), true) }()
+	}
+	r.read(0)
+	webtest.OK(t, <-ended)
+	r.read(0)
+	if slices.Contains(r.kinds, "gone") {
+		t.Errorf("the page is sent away: %v", r.kinds)
+	}
+	r.equalsPage()
 }
