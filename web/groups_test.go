@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"fawn/web"
@@ -93,30 +92,6 @@ func TestAGroupLimitsRunsOfADay(t *testing.T) {
 	}](t, again.send(t, "GET", "/api/access", "", "X-Api-Key", token).body)
 	if !seen.Limited || seen.Today.Runs != 3 || seen.Today.MaxRuns != 3 {
 		t.Errorf("access: %+v", seen)
-	}
-}
-
-// TestRunsThatBeginTogetherKeepTheDailyLimit: each counts those that began before it, however many are on their way.
-func TestRunsThatBeginTogetherKeepTheDailyLimit(t *testing.T) {
-	t.Parallel()
-	ann := guarded(t, scripted(t)).owner(t)
-	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
-	ann.group(t, `,"runs_per_day":3`)
-	token := zoe.token(t, "write")
-	var all sync.WaitGroup
-	for i := range 12 {
-		all.Go(func() {
-			ann.send(t, "POST", fmt.Sprintf("/threads/p%d/runs/wait", i), human("hello"), "X-Api-Key", token)
-		})
-	}
-	all.Wait()
-	worked := 0
-	for i := range 12 {
-		list := ann.send(t, "GET", fmt.Sprintf("/threads/p%d/runs", i), "", "X-Api-Key", token).body
-		worked += strings.Count(list, `"status":"success"`)
-	}
-	if worked != 3 {
-		t.Errorf("%d of 12 runs worked, want 3", worked)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -63,4 +64,23 @@ func TestARequestThatHasEndedStartsNothing(t *testing.T) {
 		t.Errorf("%d runs are stored, %v", len(list), err)
 	}
 	w.end(t, w.startAs(t, "t", "hello", ""), runs.Success)
+}
+
+// TestARunIsAdmittedAgainWhenItBegins: runs that begin together count each other only by their ids.
+func TestARunIsAdmittedAgainWhenItBegins(t *testing.T) {
+	limit := errors.New("the daily limit of runs is reached")
+	w := suite{openSQLite}.openWith(t, t.TempDir(), runs.Config{
+		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil },
+		Admit: func(_ context.Context, s runs.Spec) error {
+			if s.RunID == "" {
+				return nil
+			}
+			return limit
+		}})
+	for range 2 { // a new thread, and one that exists
+		run := w.startAs(t, "t", "hello", "")
+		if row, err := w.m.Wait(t.Context(), run.ID); err != nil || row.Status != "error" || !strings.Contains(row.Error, limit.Error()) {
+			t.Errorf("%s %q, %v", row.Status, row.Error, err)
+		}
+	}
 }
