@@ -3,10 +3,14 @@ package runs_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -103,4 +107,38 @@ func TestRunsThatComeTogetherTakeTurns(t *testing.T) {
 		t.Errorf("%d messages of %d runs", len(st.Messages), ran)
 	}
 	w.sound(t)
+}
+
+// TestAReaderThatComesAsARunBeginsReadsAllOfIt opens readers again and again until the run is there.
+func TestAReaderThatComesAsARunBeginsReadsAllOfIt(t *testing.T) {
+	w := suite{openSQLite}.open(t, t.TempDir(), parrotAgent())
+	for n := range 200 {
+		id := fmt.Sprint("run ", n)
+		last := make(chan runevent.Event, 1)
+		go func() {
+			defer close(last)
+			r, err := w.m.Follow(t.Context(), id)
+			for errors.Is(err, runs.ErrNotFound) {
+				r, err = w.m.Follow(t.Context(), id)
+			}
+			var cursor int64
+			for err == nil {
+				var evs []runevent.Event
+				if evs, err = r.Next(t.Context(), cursor); len(evs) == 0 {
+					break
+				}
+				ev := evs[len(evs)-1]
+				if cursor = ev.To; ev.Kind == runevent.KindEnd {
+					last <- ev
+				}
+			}
+			if err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+		}()
+		must.Get(w.m.Start(t.Context(), runs.Request{ID: id, Thread: fmt.Sprint("t", n), Input: human("hello")}))(t)
+		if ev := <-last; !strings.Contains(string(ev.Data), `"success"`) {
+			t.Fatalf("%s ended with %v %s", id, ev.Kind, ev.Data)
+		}
+	}
 }

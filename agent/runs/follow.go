@@ -35,12 +35,12 @@ func (m *Manager) reader(run store.Run, log *eventlog.Log) *eventlog.Reader {
 
 // locate finds a run's row and its live log, here or at the server that has it.
 func (m *Manager) locate(ctx context.Context, run string) (r store.Run, log *eventlog.Log, err error) {
-	for range 2 { // it may have arrived or ended between two checks
+	for look := range 3 {
 		r, log, err = m.remote.Find(ctx, m.db, run, m.log)
-		if err != nil || log != nil || Done(r.Status) || m.ended(r) {
+		if err != nil || Done(r.Status) || log != nil && !m.replaced(r.ID, log) || (look > 0 || r.Parent != "") && m.ended(r) {
 			break
 		}
-		err = ErrClosed
+		err = ErrClosed // begun, moved or ended between the reads of log and row
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -49,6 +49,11 @@ func (m *Manager) locate(ctx context.Context, run string) (r store.Run, log *eve
 		err = ErrClosed
 	}
 	return r, log, err
+}
+
+// replaced reports whether the log is of a start that was given up.
+func (m *Manager) replaced(run string, log *eventlog.Log) bool {
+	return m.cluster == nil && m.log(run) != log
 }
 
 // ended reports whether a run with an open row has ended here without being stored. If another server has taken or is
