@@ -215,7 +215,7 @@ const sendForm = async (e) => {
   b.disabled = !stay;
   if (typed && stay) typed.value = typed.defaultValue; // what is sent is no draft any more
   try {
-    await follow(await post(f.action, new URLSearchParams(body)));
+    await follow(await post(f.getAttribute('action'), new URLSearchParams(body))); // f.action is a field of that name, if there is one
     if (text) { box.value = box.value ? box.value + '\n' + text : text; keep(); fit(); }
     // A form that came back with a mistake keeps the focus.
     const mistake = document.querySelector('#network .why')?.closest('form')?.querySelector('input:not([type=hidden]), select, textarea');

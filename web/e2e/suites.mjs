@@ -2,7 +2,7 @@
 // gate's files again, whole and each with its own server (nightly.mjs). harness.test.mjs fails for a file in no part.
 
 // gate has the files that every change has to pass.
-export const gate = ['account', 'hosts', 'compose', 'files', 'stop', 'thread', 'enter', 'settings', 'tasks', 'question', 'job',
+export const gate = ['account', 'hosts', 'compose', 'files', 'stop', 'thread', 'enter', 'settings', 'tasks', 'question', 'mcpask', 'job',
   'share', 'actions', 'python', 'sdk', 'tls'];
 
 // sdks are the tests of clients, which nightly runs against one server and against three.
