@@ -1,7 +1,7 @@
 // One EventSource a visible page, open only while a run is active.
 import {post} from './compose.js';
 import {$, apply, on, patch, say, sheet, word} from './dom.js';
-import {glide} from './scroll.js';
+import {glide, steady} from './scroll.js';
 
 let es, timer, deaf, bannerTimer, wait = 500, running = false, cursor = '', above = '', since, disk = false;
 
@@ -112,13 +112,13 @@ const handlers = {
     settle(el, p.ops);
     if (p.m.startsWith('m-') && el.textContent.length > foldAfter) fold(el);
   },
-  html(data) { apply(JSON.parse(data)); },
-  reset(data) { apply(JSON.parse(data)); },
+  html(data) { steady(() => apply(JSON.parse(data))); },
+  reset(data) { steady(() => apply(JSON.parse(data))); },
   wait(data) { waits(JSON.parse(data).waiting); },
   beat() {},
   gone: recover, // the session has ended: what a reload shows says so
   done(data) {
-    if (data) apply(JSON.parse(data));
+    if (data) steady(() => apply(JSON.parse(data)));
     const last = [...document.querySelectorAll('.turn .ans > .md')].pop();
     if (last?.textContent) fold(last);
     // What was shown is no news in lists; only the page knows whether somebody could see it.

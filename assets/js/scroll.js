@@ -43,6 +43,17 @@ const hold = (el, change) => {
   if (!follow) shift(el.getBoundingClientRect().top - was);
 };
 
+// steady makes a change and leaves what a reader who has gone back sees where it is.
+export const steady = (change) => {
+  const box = follow ? null : sc?.getBoundingClientRect();
+  const at = (y) => document.elementFromPoint(box.left + box.width / 2, box.top + y);
+  const el = box && [1, 30, 60].map(at).find((e) => e?.closest('.turn') && !e.matches('.turn'));
+  if (!el) { change(); return; }
+  const was = el.getBoundingClientRect().top;
+  change();
+  if (el.isConnected) shift(el.getBoundingClientRect().top - was);
+};
+
 // A turn is only laid out when it comes near the screen, and takes this much until then.
 const unseen = 320, heights = new WeakMap();
 const measure = (t) => {

@@ -181,7 +181,7 @@ test('archives and skills are listed, and nothing in them does anything', { skip
   assert.equal(await panel.locator('.entries tbody tr').count(), 1000);
   assert.match(await panel.innerText(), /outside the target folder[^]*img\/gnp\.exe[^]*103 more files aren’t listed/);
   await page.goto(inPanel('broken.zip'));
-  await panel.getByText('damaged or isn’t the archive').waitFor();
+  await panel.getByText('damaged, or isn’t the kind of archive').waitFor();
   await page.goto(inPanel('maps.skill'));
   await panel.getByRole('heading', { name: 'Maps', exact: true }).waitFor();
   assert.match(await panel.innerText(), /description\s+Draws maps of any town\.[^]*2 files[^]*maps\/draw\.py/);

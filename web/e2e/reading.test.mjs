@@ -108,9 +108,9 @@ test('citations are chips with a tooltip, and the sources are listed once, also 
   assert.equal(await page.getByRole('link', { name: 'one.example: One' }).count(), 2);
   const listed = async (page) => {
     await page.click('.sources summary');
-    assert.match(await page.innerText('.sources summary'), /2 sources/);
+    assert.match(await page.innerText('.sources summary'), /2 cited pages not opened/);
     const list = await page.evaluate(() => [...document.querySelectorAll('.sources[open] li')].map((li) => [li.querySelector('a').href, li.innerText.replace(/\s+/g, ' '), li.querySelector('a').rel]));
-    assert.deepEqual(list, [['https://www.one.example/a', 'One one.example', 'noopener noreferrer'], ['https://two.example/', 'Two two.example', 'noopener noreferrer']]);
+    assert.deepEqual(list, [['https://www.one.example/a', 'One one.example · not opened', 'noopener noreferrer'], ['https://two.example/', 'Two two.example · not opened', 'noopener noreferrer']]);
   };
   await listed(page);
   const plain = await open(browser, fawn.base, { javaScriptEnabled: false });

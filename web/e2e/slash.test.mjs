@@ -11,7 +11,7 @@ let fawn, browser;
 before(async () => { if (!skip) [fawn, browser] = await Promise.all([start(), launch()]); });
 after(async () => { await browser?.close(); await fawn?.stop(); });
 
-const skills = ['charts', 'code-review', 'consulting-analysis', 'data-analysis', 'deep-research', 'documents', 'image-prompts', 'literature-review', 'newsletter', 'podcast', 'skill-creator', 'slides', 'video-prompts', 'web-page-builder'].map((s) => '/' + s);
+const skills = ['charts', 'code-documentation', 'code-review', 'consulting-analysis', 'data-analysis', 'deep-research', 'documents', 'image-prompts', 'literature-review', 'newsletter', 'paper-review', 'podcast', 'repository-research', 'skill-creator', 'slides', 'spreadsheets', 'video-prompts', 'web-page-builder'].map((s) => '/' + s);
 const list = (page) => page.locator('#slash:popover-open [role=option]:visible b');
 const offered = async (page, want) => {
   await page.waitForFunction((want) => JSON.stringify([...document.querySelectorAll('#slash:popover-open [role=option]:not([hidden]) b')].map((b) => b.textContent)) === want, JSON.stringify(want));
@@ -58,15 +58,15 @@ test('a slash opens the list, typing filters it, and keys pick', { skip }, async
   assert.equal(await page.evaluate(() => document.activeElement.id), 'q');
   await page.fill('#q', '');
   await page.keyboard.type('/n');
-  await offered(page, ['/new']);
+  await offered(page, ['/new', '/newsletter']);
   await page.keyboard.press('Escape');
   await closed(page);
   await page.keyboard.type('e');
   await closed(page);
   assert.equal(await page.inputValue('#q'), '/ne');
   await page.fill('#q', '');
-  await page.keyboard.type('/c');
-  await offered(page, ['/compact', '/code-review']);
+  await page.keyboard.type('/co');
+  await offered(page, ['/compact', '/code-documentation', '/code-review', '/consulting-analysis']);
   await list(page).first().click();
   assert.equal(await page.inputValue('#q'), '/compact');
   await closed(page);
