@@ -99,15 +99,10 @@ func (l *Lock) Mark(dir string, open bool) error {
 	return l.write()
 }
 
-// databaseNumber returns the file number of the database file, 0 if unknown.
-func databaseNumber(dir string) uint64 {
-	f, err := os.Open(filepath.Join(dir, FileName))
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	return fileNumber(f)
-}
+// databaseNumber returns the file number of the database file, 0 if unknown. On Unix it doesn't open the file: closing it
+// would end the locks that SQLite has on it in this process, and another process that reads the database meanwhile would
+// delete the log at its end.
+func databaseNumber(dir string) uint64 { return numberAt(filepath.Join(dir, FileName)) }
 
 // readHolder reads the holder of the lock, as far as it is readable.
 func readHolder(path string) (h lockHolder) {

@@ -48,11 +48,18 @@ func unlock(f *os.File) {
 }
 
 // fileNumber distinguishes a file from a copy of it, 0 if unknown.
-func fileNumber(f *os.File) uint64 {
-	if info, err := f.Stat(); err == nil {
-		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			return uint64(s.Ino)
-		}
+func fileNumber(f *os.File) uint64 { return numberOf(f.Stat()) }
+
+// numberAt is fileNumber for a path.
+func numberAt(path string) uint64 { return numberOf(os.Stat(path)) }
+
+func numberOf(info os.FileInfo, err error) uint64 {
+	if err != nil {
+		return 0
 	}
-	return 0
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(s.Ino)
 }

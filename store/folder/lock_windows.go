@@ -41,3 +41,13 @@ func fileNumber(f *os.File) uint64 {
 	}
 	return uint64(info.FileIndexHigh)<<32 | uint64(info.FileIndexLow)
 }
+
+// numberAt is fileNumber for a path.
+func numberAt(path string) uint64 {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	return fileNumber(f)
+}

@@ -29,13 +29,8 @@ func Copy(ctx context.Context, dir, path string) error {
 	if _, err := os.Stat(filepath.Join(dir, folder.FileName)); err != nil {
 		return fmt.Errorf("copy database: %w", err)
 	}
-	mode := "mode=rw" // without a server, the log must be created or reused
-	if f, err := os.OpenFile(filepath.Join(dir, folder.FileName), os.O_RDWR, 0); err != nil {
-		mode = "mode=ro"
-	} else if err := f.Close(); err != nil {
-		return fmt.Errorf("copy database: %w", err)
-	}
-	pool, err := OpenPool(dir, mode, "cache_size(-4000)")
+	// Without a server, the log must be created or reused. SQLite itself only reads a file that it may not write.
+	pool, err := OpenPool(dir, "mode=rw", "cache_size(-4000)")
 	if err != nil {
 		return fmt.Errorf("copy database: %w", err)
 	}
