@@ -16,21 +16,8 @@ func (b *bench) against(ctx context.Context) error {
 	if b.Base == "" {
 		return nil
 	}
-	b.title = "script"
-	defer func() { b.title = "" }()
-	var targets []*Target
-	for _, s := range []struct{ name, bin string }{{"today", b.Bin}, {"base", b.Base}} {
-		data, err := os.MkdirTemp(b.Dir, "against-")
-		if err != nil {
-			return err
-		}
-		t, p, err := b.serverOf(ctx, s.bin, s.name, data)
-		if err != nil {
-			return err
-		}
-		defer p.Stop()
-		targets = append(targets, t)
-	}
+	defer b.short()()
+	binaries := []string{b.Bin, b.Base}
 	measures := []struct {
 		name, unit string
 		noise      float64 // factor below which differences are noise
@@ -44,31 +31,27 @@ func (b *bench) against(ctx context.Context) error {
 		{"a short run of 16 at once, statements of commits", "1", 1, func(r, _ counters) float64 { return r.statements }},
 		{"a token, CPU", "µs", 0, func(_, k counters) float64 { return k.cpu }},
 		{"a token, allocations", "1", 0.5, func(_, k counters) float64 { return k.allocs }},
-		{"a token, allocated", "bytes", 0, func(_, k counters) float64 { return k.bytes }},
+		{"a token, allocated", "bytes", 50, func(_, k counters) float64 { return k.bytes }},
 	}
 	base, ratios := make([][]float64, len(measures)), make([][]float64, len(measures))
-	for round := range b.rounds(9) {
-		order := slices.Clone(targets)
+	for round := range b.rounds(7) {
+		order := slices.Clone(binaries)
 		if round%2 == 1 {
 			slices.Reverse(order)
 		}
-		figures := map[*Target][]float64{}
-		for _, t := range order {
-			run, err := perRun(ctx, t, 160, 16)
-			if err != nil {
-				return err
-			}
-			token, err := perToken(ctx, t, 250)
+		figures := map[string][]float64{}
+		for _, bin := range order {
+			run, token, err := b.costs(ctx, bin)
 			if err != nil {
 				return err
 			}
 			for _, m := range measures {
-				figures[t] = append(figures[t], m.of(run, token))
+				figures[bin] = append(figures[bin], m.of(run, token))
 			}
 		}
 		for i := range measures {
-			base[i] = append(base[i], figures[targets[1]][i])
-			ratios[i] = append(ratios[i], figures[targets[0]][i]/figures[targets[1]][i])
+			base[i] = append(base[i], figures[b.Base][i])
+			ratios[i] = append(ratios[i], figures[b.Bin][i]/figures[b.Base][i])
 		}
 	}
 	for i, m := range measures {
@@ -79,4 +62,23 @@ func (b *bench) against(ctx context.Context) error {
 		b.report.Against = append(b.report.Against, Row{m.name, m.unit, was * ratio, was, was*worse + m.noise, false})
 	}
 	return nil
+}
+
+// costs measures a fresh server of a binary, so that nothing that earlier rounds left falls into a later one.
+func (b *bench) costs(ctx context.Context, bin string) (run, token counters, err error) {
+	data, err := os.MkdirTemp(b.Dir, "against-")
+	if err != nil {
+		return run, token, err
+	}
+	defer os.RemoveAll(data)
+	t, p, err := b.serverOf(ctx, bin, "against", data)
+	if err != nil {
+		return run, token, err
+	}
+	defer p.Stop()
+	if run, err = perRun(ctx, t, 160, 16); err != nil {
+		return run, token, err
+	}
+	token, err = perToken(ctx, t, 1000)
+	return run, token, err
 }

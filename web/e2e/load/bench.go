@@ -48,6 +48,7 @@ type bench struct {
 	report Report
 	model  string
 	title  string // model for titles; "" uses the first words
+	learn  string // settings of memory besides its model; "" = defaults
 }
 
 // Run measures everything requested and returns the report.
@@ -134,7 +135,7 @@ func (b *bench) serverOf(ctx context.Context, bin, name, data string, env ...str
 		return nil, nil, err
 	}
 	config := filepath.Join(b.Dir, "config.yaml")
-	text := "title: {model_name: " + cmp.Or(b.title, "offline") + "}\nmemory: {model_name: offline}\nmodels:\n  - {name: script, use: \"langchain_openai:ChatOpenAI\", model: script, base_url: " +
+	text := "title: {model_name: " + cmp.Or(b.title, "offline") + "}\nmemory: {model_name: offline" + b.learn + "}\nmodels:\n  - {name: script, use: \"langchain_openai:ChatOpenAI\", model: script, base_url: " +
 		b.model + "/v1, api_key: test}\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, nil, err

@@ -145,8 +145,7 @@ func (b *bench) counts(ctx context.Context) error {
 	if b.Quick {
 		n = 30
 	}
-	b.title = "script"
-	defer func() { b.title = "" }()
+	defer b.short()()
 	return b.withTargets(ctx, false, func(relay, fawn, _ *Target) error {
 		run, token := map[*Target]counters{}, map[*Target]counters{}
 		for _, t := range []*Target{relay, fawn} {
@@ -174,6 +173,15 @@ func (b *bench) counts(ctx context.Context) error {
 		b.add("1,000 tokens of 20 streams, commits", "1", 1000*f.commits, none, none)
 		return nil
 	})
+}
+
+// short prepares the measurement of short runs: with a title that a model finds, and with nothing learned of them before
+// the server is stopped. By default that begins 30 s after a run, in the middle of a later measurement, whose tokens it
+// would seem to double. The function returned restores the settings.
+func (b *bench) short() (restore func()) {
+	title, learn := b.title, b.learn
+	b.title, b.learn = "script", ", debounce_seconds: 300"
+	return func() { b.title, b.learn = title, learn }
 }
 
 // perRun returns the mean cost of n runs, each the first of its thread, with atOnce of them
@@ -213,7 +221,8 @@ func perRun(ctx context.Context, t *Target, n, atOnce int) (counters, error) {
 	return after.since(before).over(float64(n)), errors.Join(append(errs, err)...)
 }
 
-// perToken returns the cost of a token in 20 streams: the difference between long and short answers.
+// perToken returns the cost of a token in 20 streams: the difference between long and short answers. A server counts
+// small allocations by the block, some megabyte too late, so that a thousand tokens tell far more than two hundred.
 func perToken(ctx context.Context, t *Target, tokens int) (counters, error) {
 	const n, rate = 20, 100
 	lengths := []int{tokens / 5, tokens}
