@@ -54,39 +54,65 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 			"run", e.run.ID, "err", undoErr)
 	}
 	if errors.Is(err, ErrShutdown) && !m.mark { // its row stays open, and the next server resumes it
-		e.log.Close()
-		if e.handed {
-			m.handOver(ending, e)
-		} else {
-			m.noteStop(context.WithoutCancel(ctx), e.run)
-		}
+		m.leave(ending, e, rec)
 		return true
 	}
 	m.closeChildren(ending, e.goOn.childRows())
 	e.run.Metadata = e.remarks.Over(e.run.Metadata)
-	failure, rest := settle(&e.run, outcome, err)
-	if failure != nil {
-		m.logger.Warn("run failed", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
-	}
 	if rec == nil { // nothing was written yet: the row is all there is
+		_, rest := m.decide(e, outcome, err)
 		return m.settleRow(ending, e, rest)
 	}
-	changes, done := m.watch.After(ending, e.run)
+	return m.finish(ending, e, rec, outcome, err)
+}
+
+// leave leaves a run to another server, with its last step if the run has come that far.
+func (m *Manager) leave(ctx context.Context, e *entry, rec *recorder.Recorder) {
+	if rec != nil {
+		if err := rec.Settle(ctx); err != nil {
+			m.logger.Warn("couldn't store the last step of a run at shutdown", "thread", e.run.ThreadID, "run", e.run.ID,
+				"err", err)
+		}
+	}
+	e.log.Close()
+	if e.handed {
+		m.handOver(ctx, e)
+	} else {
+		m.noteStop(context.WithoutCancel(ctx), e.run)
+	}
+}
+
+// finish stores the end of a run that has written something. cause is why it failed, or nil.
+func (m *Manager) finish(ctx context.Context, e *entry, rec *recorder.Recorder, outcome agent.Outcome,
+	cause error) (stored bool) {
+	failure, rest := m.decide(e, outcome, cause)
+	changes, done := m.watch.After(ctx, e.run)
 	kept, told := m.ending(e.run.ID)
 	more := false
-	end := recorder.End{Run: e.run, Failure: failure, Thread: rest, Keep: slices.Concat(webhooks(e.run),
-		changes, kept, forgetStops(e.run)), More: &more}
-	if err == nil {
-		end.Halt = outcome.Next
+	finish := func() error {
+		end := recorder.End{Run: e.run, Failure: failure, Thread: rest, Keep: slices.Concat(webhooks(e.run),
+			changes, kept, forgetStops(e.run)), More: &more}
+		if cause == nil {
+			end.Halt = outcome.Next
+		}
+		err := rec.Finish(ctx, end)
+		if errors.Is(err, store.ErrFull) { // nothing was written, and what failed has made room
+			err = rec.Finish(ctx, end)
+		}
+		return err
 	}
-	err = rec.Finish(ending, end)
-	if errors.Is(err, store.ErrFull) { // nothing was written, and what failed has made room
-		err = rec.Finish(ending, end)
+	err := finish()
+	if err != nil && rec.Holds() { // perhaps only the step or only the end can't be stored
+		if lost := rec.Settle(ctx); lost != nil && cause == nil {
+			cause = lost
+			failure, rest = m.decide(e, outcome, cause)
+		}
+		err = finish()
 	}
 	if err != nil {
 		m.logger.Error("couldn't store the end of a run", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 		e.run.FirstSeq, e.run.LastSeq = rec.Span()
-		return m.settleRow(ending, e, rest)
+		return m.settleRow(ctx, e, rest)
 	}
 	e.alone = !more
 	done()
@@ -171,6 +197,15 @@ func (m *Manager) lastBefore(b recorder.Base) func() (int64, error) {
 		return nil
 	}
 	return func() (int64, error) { return b.Next - 1, nil }
+}
+
+// decide sets the status of a run whose outcome is known, and returns its failure and the status of its thread.
+func (m *Manager) decide(e *entry, outcome agent.Outcome, err error) (*runevent.Failure, string) {
+	failure, rest := settle(&e.run, outcome, err)
+	if failure != nil {
+		m.logger.Warn("run failed", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
+	}
+	return failure, rest
 }
 
 // settle converts the outcome of a run to its statuses.

@@ -23,8 +23,8 @@ type End struct {
 // EndsWell reports whether runs queued behind a run may start.
 func EndsWell(run store.Run, thread string) bool { return run.Status == "success" && thread == "idle" }
 
-// Finish stores the end of the run: what is still open, the failure if any, the terminal
-// event and the statuses, all in one batch.
+// Finish stores the end of the run: the last step if it waits for that, or what is still open, the failure if any, the
+// terminal event and the statuses, all in one batch.
 func (r *Recorder) Finish(ctx context.Context, end End) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,13 +38,20 @@ func (r *Recorder) Finish(ctx context.Context, end End) error {
 		r.undo(before)
 		return err
 	}
+	r.held = nil
 	r.closeStep()
 	return nil
 }
 
 func (r *Recorder) lastBatch(end End) (b store.Batch, err error) {
 	run := end.Run
-	if r.frames.Len() > 0 {
+	switch {
+	case r.held != nil:
+		if b, err = r.step(*r.held); err != nil {
+			return b, err
+		}
+		r.moveTo(*b.Patch.Head)
+	case r.frames.Len() > 0:
 		b.Events = append(b.Events, r.cutOff())
 	}
 	add := func(kind runevent.Kind, row string, v any, frames int64) error {
@@ -81,9 +88,12 @@ func (r *Recorder) lastBatch(end End) (b store.Batch, err error) {
 	if run.Usage, err = agent.Encode(r.usage); err != nil {
 		return b, err
 	}
+	if b.Patch == nil {
+		b.Patch = &store.ThreadPatch{}
+	}
+	b.Patch.Touch = true
 	b.Run, b.KV = &run, end.Keep
-	b.Patch, b.Line = &store.ThreadPatch{Touch: true}, &store.Line{Rest: end.Thread, Promote: EndsWell(run, end.Thread),
-		More: end.More}
+	b.Line = &store.Line{Rest: end.Thread, Promote: EndsWell(run, end.Thread), More: end.More}
 	return b, nil
 }
 

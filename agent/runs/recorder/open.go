@@ -72,6 +72,8 @@ type Recorder struct {
 	settled bool             // the run accepts no more changes of the plan
 	over    bool             // its end is being written, so nothing may follow
 	lost    error            // why the input couldn't be stored: nothing may follow that either
+	tools   bool             // a tool was called
+	held    *agent.Step      // the last step, which waits for the end; nil without one
 
 	at       Base
 	streamed map[string]bool // ids of messages seen as deltas in this run

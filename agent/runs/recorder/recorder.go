@@ -139,6 +139,7 @@ func (r *Recorder) write(ev agent.Event) error {
 		}
 		r.named(&runevent.Event{Kind: runevent.KindToolOutput, NS: ev.NS, Data: data})
 	case agent.EventToolStart:
+		r.tools = true
 		data, err := agent.Encode(ev.Call)
 		if err != nil {
 			return err

@@ -33,8 +33,14 @@ type Base struct {
 }
 
 // Step implements agent.Sink: one batch with the new rows, the card, the folded deltas and
-// the step's event.
+// the step's event. The last step of a run without tools may wait for the end, see [Recorder.hold].
 func (r *Recorder) Step(ctx context.Context, s agent.Step) error {
+	if err := r.Settle(ctx); err != nil {
+		return err
+	}
+	if held, err := r.hold(s); held || err != nil {
+		return err
+	}
 	step, err := r.open(ctx, s)
 	if err != nil {
 		return err
@@ -47,7 +53,6 @@ func (r *Recorder) Step(ctx context.Context, s agent.Step) error {
 type openStep struct {
 	batch  store.Batch
 	before mark
-	number int
 	plan   []agent.Todo
 	passes bool // it isn't the last one
 }
@@ -82,8 +87,7 @@ func (r *Recorder) open(ctx context.Context, s agent.Step) (step *openStep, err 
 		r.undo(before)
 		return nil, err
 	}
-	return &openStep{batch: b, before: before, number: r.at.Number + 1, plan: s.State.Todos,
-		passes: !s.Last && RunsNext(s.Next)}, nil
+	return &openStep{batch: b, before: before, plan: s.State.Todos, passes: !s.Last && RunsNext(s.Next)}, nil
 }
 
 // store commits the result of open. mu is held.
@@ -92,14 +96,19 @@ func (r *Recorder) store(ctx context.Context, step *openStep) error {
 		r.undo(step.before)
 		return err
 	}
-	head := *step.batch.Patch.Head
-	r.at.Head, r.at.Newest, r.at.Number, r.at.Source = head, head, step.number, ""
+	r.moveTo(*step.batch.Patch.Head)
 	r.plan, r.edited = step.plan, nil
 	r.closeStep()
 	if r.passed != nil && step.passes {
 		r.passed()
 	}
 	return nil
+}
+
+// moveTo moves to the checkpoint of the step after the last one. mu is held.
+func (r *Recorder) moveTo(head string) {
+	r.at.Head, r.at.Newest, r.at.Source = head, head, ""
+	r.at.Number++
 }
 
 func (r *Recorder) step(s agent.Step) (b store.Batch, err error) {

@@ -17,8 +17,8 @@ import (
 // these figures, so they are close to the measured values.
 const (
 	limitQueries     = 4.5  // per run: four, and those of the server's jobs
-	limitStatements  = 47   // per run
-	limitCommits     = 5    // per run
+	limitStatements  = 44   // per run
+	limitCommits     = 4    // per run
 	limitAllocs      = 4200 // per run
 	limitAllocated   = 650  // KB per run
 	limitTokenAllocs = 8    // per token
