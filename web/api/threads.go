@@ -81,8 +81,9 @@ func (m mount) createThread(c echo.Context) error {
 		}
 	}
 	ctx := c.Request().Context()
+	now := m.DB.Now()
 	t := store.Thread{ID: id, Owner: m.Owner(c), Status: runs.Idle, Metadata: route.Object(body.Metadata),
-		CreatedAt: m.DB.Now(), Project: body.Project}
+		CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now, Project: body.Project}
 	if t.Project != "" {
 		if _, err := m.DB.ProjectFor(ctx, t.Owner, t.Project); errors.Is(err, store.ErrNotFound) {
 			return httpx.Errorf(http.StatusNotFound, "Project %s not found", route.Cut(t.Project, 80))
@@ -101,9 +102,12 @@ func (m mount) createThread(c echo.Context) error {
 		} else if body.IfExists == "raise" || err == nil && (m.Foreign(c, have.Owner) || !have.DeletedAt.IsZero()) {
 			return httpx.Errorf(http.StatusConflict, "Thread already exists")
 		}
-		body.Supersteps = nil
+		return m.answerThread(c, id)
 	} else if err != nil {
 		return err
+	}
+	if len(body.Supersteps) == 0 {
+		return m.showThread(c, t)
 	}
 	for _, step := range body.Supersteps {
 		if err := m.superstep(c, id, step); err != nil {
@@ -122,12 +126,17 @@ func (m mount) answerThread(c echo.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	return m.showThread(c, t)
+}
+
+// showThread responds with a thread as it was just read or written.
+func (m mount) showThread(c echo.Context, t store.Thread) error {
 	out, err := m.wholeThread(c.Request().Context(), t)
 	if err != nil {
 		return err
 	}
 	if slices.Contains(httpx.List(c.QueryParams(), "include"), "ttl") {
-		ttl, err := m.DB.ThreadTTL(c.Request().Context(), id)
+		ttl, err := m.DB.ThreadTTL(c.Request().Context(), t.ID)
 		if err == nil {
 			out.TTL = &ttlJSON{Minutes: ttl.After.Minutes(), Strategy: ttl.Strategy,
 				ExpiresAt: wire.Stamp(t.UpdatedAt.Add(ttl.After))}

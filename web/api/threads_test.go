@@ -20,6 +20,19 @@ import (
 	"fawn/web/webtest"
 )
 
+// TestANewThreadIsShownAsStored, without a query.
+func TestANewThreadIsShownAsStored(t *testing.T) {
+	w := open(t, sayAgent("hi"))
+	before := w.db.Work().Queries
+	made := w.send(t, "POST", "/threads", `{"thread_id":"t1","metadata":{ "b": 1.0, "a": "ü\u0000" },"ttl":5}`).want(t, "made", 200)
+	if n := w.db.Work().Queries - before; n != 0 {
+		t.Errorf("%d queries", n)
+	}
+	if read := w.send(t, "GET", "/threads/t1", "").want(t, "read", 200); read.body != made.body {
+		t.Errorf("made %s, read %s", made.body, read.body)
+	}
+}
+
 func TestCreateThread(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	for _, c := range []struct {
