@@ -341,7 +341,7 @@ func (db *DB) WishBoxAway(ctx context.Context, thread string) error {
 	return err
 }
 
-// EndBox asks the server with the sandbox of a thread to end it, whatever runs there.
+// EndBox asks the server with the sandbox of a thread to end it, whatever runs there, as its project has changed.
 func (db *DB) EndBox(ctx context.Context, thread string) error {
 	err := db.cluster().EndBox(ctx, thread)
 	if err == nil {
@@ -357,21 +357,43 @@ func (db *DB) BarBoxes(threads []string) {
 	}
 }
 
-// UnwantedBoxes returns threads whose sandboxes on this server should end: another server or a command requested it, or
-// their user is disabled and has no runs.
-func (db *DB) UnwantedBoxes(ctx context.Context) (threads []string, err error) {
-	err = db.each(ctx, `SELECT id FROM thread WHERE box = ? AND (box_wish < 0 OR box_wish > 0 AND EXISTS (SELECT 1 FROM run
+// UnwantedBox is a sandbox that should end.
+type UnwantedBox struct {
+	Thread string
+	Why    BoxEnd
+}
+
+// BoxEnd is why a sandbox should end.
+type BoxEnd int
+
+// Reasons for ending a sandbox.
+const (
+	BoxBarred  BoxEnd = iota // its user is disabled and has no runs
+	BoxNeeded                // a run on another server needs it
+	BoxChanged               // [DB.EndBox] requested it
+)
+
+// UnwantedBoxes returns the sandboxes on this server that should end.
+func (db *DB) UnwantedBoxes(ctx context.Context) (boxes []UnwantedBox, err error) {
+	err = db.each(ctx, `SELECT id, box_wish FROM thread WHERE box = ? AND (box_wish < 0 OR box_wish > 0 AND EXISTS (SELECT 1 FROM run
 			WHERE run.thread = thread.id AND run.front = 1 AND run.node = thread.box_wish)
 		OR EXISTS (SELECT 1 FROM "user" u WHERE u.id = thread.owner AND u.disabled <> 0)
 			AND NOT EXISTS (SELECT 1 FROM run WHERE run.thread = thread.id AND run.front = 1))`, []any{db.w.node},
 		func(rows *sql.Rows) (bool, error) {
-			var thread string
-			err := rows.Scan(&thread)
-			threads = append(threads, thread)
+			var b UnwantedBox
+			var wish int64
+			err := rows.Scan(&b.Thread, &wish)
+			switch {
+			case wish < 0:
+				b.Why = BoxChanged
+			case wish > 0:
+				b.Why = BoxNeeded
+			}
+			boxes = append(boxes, b)
 			return true, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("sandboxes that are to end: %w", err)
 	}
-	return threads, nil
+	return boxes, nil
 }

@@ -10,6 +10,7 @@ import (
 	"fawn/agent/projects"
 	"fawn/memory"
 	"fawn/sandbox"
+	"fawn/sandbox/affinity"
 	"fawn/store"
 	"fawn/uploads"
 )
@@ -27,7 +28,7 @@ func (e *engine) openProjects(d *data, t *tools, f *front, log *slog.Logger) {
 func (t *tools) endSandboxes(ctx context.Context, threads []string) error {
 	var errs []error
 	for _, thread := range threads {
-		_, err := t.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "its project changed")
+		_, err := t.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, affinity.ProjectChanged)
 		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, t.places.End(ctx, threads))...)

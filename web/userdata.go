@@ -88,7 +88,7 @@ func (a *App) stopOwned(ctx context.Context, user string) error {
 	for _, thread := range threads {
 		a.tools.mcp.Forget(thread)
 		a.tools.browsers.End(thread)
-		_, failed := a.tools.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "the account was disabled")
+		_, failed := a.tools.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, affinity.Disabled)
 		err = errors.Join(err, failed)
 	}
 	return errors.Join(err, a.tools.places.Clear(ctx, threads)) // processes on other servers

@@ -20,6 +20,9 @@ const (
 const (
 	movedOn    = "the conversation goes on at another server"
 	serverGone = "the server it ran at has stopped"
+
+	ProjectChanged = "its project changed"
+	Disabled       = "the account was disabled"
 )
 
 // Config configures [Places].
@@ -38,7 +41,7 @@ type Places struct {
 	log  *slog.Logger
 	wake chan struct{} // one token: look now
 	stop func()        // stops listening to other servers
-	end  func(ctx context.Context, thread string) error
+	end  func(ctx context.Context, thread, reason string) error
 	work sync.WaitGroup
 
 	mu      sync.Mutex
@@ -60,7 +63,7 @@ func New(cfg Config) *Places {
 		return nil
 	}
 	p := &Places{cfg: cfg, db: cfg.DB, log: cfg.Log, wake: make(chan struct{}, 1), boxes: map[string]*box{},
-		waiting: map[chan<- struct{}]bool{}, end: func(context.Context, string) error { return nil }}
+		waiting: map[chan<- struct{}]bool{}, end: func(context.Context, string, string) error { return nil }}
 	p.stop = p.db.Hear(store.WakeBox, 0, p.heard)
 	return p
 }
@@ -139,11 +142,14 @@ func (p *Places) Run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			p.log.Warn("couldn't list sandboxes needed by other servers", "err", err)
 		}
-		for _, thread := range unwanted {
-			p.giveUp(ctx, thread)
+		for _, box := range unwanted {
+			p.giveUp(ctx, box.Thread, reasons[box.Why])
 		}
 	}
 }
+
+// reasons are those of requests from elsewhere.
+var reasons = map[store.BoxEnd]string{store.BoxNeeded: movedOn, store.BoxChanged: ProjectChanged, store.BoxBarred: Disabled}
 
 // due returns the threads with changed sandboxes, and whether there are any sandboxes.
 func (p *Places) due() (changed []string, any bool) {
@@ -174,7 +180,7 @@ func (p *Places) write(ctx context.Context, thread string) error {
 		err = p.db.LeaveBox(ctx, thread)
 	}
 	if err == nil && !mine {
-		p.giveUp(ctx, thread)
+		p.giveUp(ctx, thread, movedOn)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,8 +196,9 @@ func (p *Places) write(ctx context.Context, thread string) error {
 	return err
 }
 
-// giveUp starts to end a thread's sandbox and saves the changes of its processes. The record follows.
-func (p *Places) giveUp(ctx context.Context, thread string) {
+// giveUp starts to end a thread's sandbox, for a reason that its next command tells, and saves the changes of its
+// processes. The record follows.
+func (p *Places) giveUp(ctx context.Context, thread, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.boxes[thread]
@@ -199,19 +206,19 @@ func (p *Places) giveUp(ctx context.Context, thread string) {
 		b = &box{written: true}
 		p.boxes[thread] = b
 	}
-	if b.ending {
+	if b.ending || b.changed { // a request may be for an earlier one until the change is written
 		return
 	}
 	b.ending = true
 	p.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
-		err := p.end(ctx, thread)
+		err := p.end(ctx, thread, reason)
 		if err == nil {
 			err = p.cfg.Dirs.Save(ctx, thread)
 		}
 		if err != nil {
-			p.log.Warn("couldn't cleanly stop a sandbox needed by another server", "thread", thread, "err", err)
+			p.log.Warn("couldn't cleanly stop a sandbox at another server's request", "thread", thread, "reason", reason, "err", err)
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -246,8 +253,8 @@ func (p *Places) Around(inner sandbox.Provider) sandbox.Provider {
 	if p == nil {
 		return inner
 	}
-	p.end = func(ctx context.Context, thread string) error {
-		_, err := inner.Restart(ctx, sandbox.ThreadRef{ID: thread}, movedOn)
+	p.end = func(ctx context.Context, thread, reason string) error {
+		_, err := inner.Restart(ctx, sandbox.ThreadRef{ID: thread}, reason)
 		return err
 	}
 	return &provider{inner, p}

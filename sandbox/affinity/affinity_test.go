@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/sandbox/affinity"
@@ -42,7 +44,7 @@ func goOn(t *testing.T, p *affinity.Places) {
 
 func begin(t *testing.T, db *store.DB, run string) {
 	t.Helper()
-	must.Do(t, db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "t"}, NewRun: true,
+	must.Do(t, db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "t", Owner: "u"}, NewRun: true,
 		Line: &store.Line{Here: true}, Run: &store.Run{ID: run, ThreadID: "t", Status: "pending"}}))
 }
 
@@ -115,6 +117,106 @@ func TestASandboxIsWrittenDown(t *testing.T) {
 	p.Kept("t", false) // which the provider would say
 	<-done
 	until(t, db, 0)
+}
+
+// restarts reports the end of a sandbox at each restart, and its reason.
+type restarts struct {
+	sandbox.Provider
+	places  *affinity.Places
+	reasons chan string
+}
+
+func (r restarts) Restart(_ context.Context, thread sandbox.ThreadRef, reason string) (bool, error) {
+	r.reasons <- reason
+	r.places.Kept(thread.ID, false)
+	return true, nil
+}
+
+// TestASandboxTellsWhyItEnds: a project that changed isn't a conversation that goes on elsewhere.
+func TestASandboxTellsWhyItEnds(t *testing.T) {
+	url := pgtest.URL(t)
+	db, p, off := join(t, url)
+	other, _, _ := join(t, url)
+	inner := restarts{off, p, make(chan string)}
+	p.Around(inner)
+	goOn(t, p)
+	begin(t, db, "first")
+	have := func() {
+		t.Helper()
+		p.Kept("t", true)
+		until(t, db, db.Self())
+	}
+	ends := func(reason string) {
+		t.Helper()
+		select {
+		case got := <-inner.reasons:
+			if got != reason {
+				t.Errorf("it ends as %q, not as %q", got, reason)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("it doesn't end as %q", reason)
+		}
+		until(t, db, 0)
+	}
+	have()
+	must.Do(t, other.EndBox(t.Context(), "t"))
+	ends(affinity.ProjectChanged)
+	have()
+	end(t, db, "first")
+	begin(t, other, "second")
+	must.Do(t, other.WishBoxAway(t.Context(), "t"))
+	ends("the conversation goes on at another server")
+	end(t, other, "second")
+	begin(t, db, "third")
+	have()
+	end(t, db, "third")
+	must.Get(db.AddFirstUser(t.Context(), store.User{Email: "a@b", Role: "owner"}))(t)
+	must.Get(db.AddUser(t.Context(), store.User{ID: "u", Email: "u@b", Role: "user", Disabled: true}))(t)
+	db.BarBoxes([]string{"t"})
+	ends(affinity.Disabled)
+}
+
+// TestALockedThreadKeepsNoOtherSandbox: the ends of the other threads' sandboxes are requested all the same, and that
+// one's as soon as its row is free.
+func TestALockedThreadKeepsNoOtherSandbox(t *testing.T) {
+	url := pgtest.URL(t)
+	db, p, off := join(t, url)
+	other, _, _ := join(t, url)
+	elsewhere := affinity.New(affinity.Config{DB: other, Patience: time.Minute, Log: slog.New(slog.DiscardHandler)})
+	inner := restarts{off, p, make(chan string, 2)}
+	p.Around(inner)
+	goOn(t, p)
+	ctx := t.Context()
+	for _, id := range []string{"locked", "free"} {
+		must.Do(t, db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: id}, NewRun: true, Line: &store.Line{Here: true},
+			Run: &store.Run{ID: id, ThreadID: id, Status: "pending"}}))
+		p.Kept(id, true)
+	}
+	at := func(id string) int64 { return must.Get(db.Box(ctx, id))(t).Node }
+	until := func(id string, node int64) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); at(id) != node; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the sandbox of %s is at %d, not at %d", id, at(id), node)
+			}
+		}
+	}
+	until("locked", db.Self())
+	until("free", db.Self())
+	conn := must.Get(pgx.Connect(ctx, url))(t)
+	defer conn.Close(ctx)
+	lock := must.Get(conn.Begin(ctx))(t)
+	must.Get(lock.Exec(ctx, `SELECT 1 FROM `+pgx.Identifier{pgtest.Schema(t.Name()), "thread"}.Sanitize()+
+		` WHERE id = 'locked' FOR UPDATE`))(t)
+	ended := make(chan error, 1)
+	go func() { ended <- elsewhere.End(ctx, []string{"locked", "free"}) }()
+	until("free", 0)
+	if at("locked") != db.Self() {
+		t.Error("the row isn't locked")
+	}
+	must.Do(t, lock.Rollback(ctx))
+	must.Do(t, <-ended)
+	until("locked", 0)
 }
 
 // TestNobodyWaitsLongForASandbox: neither for a server that does not answer nor for one that is gone.
