@@ -174,8 +174,9 @@ export const listen = (from, last = '') => {
   open();
 };
 
-// A page at rest hears of nothing: when somebody comes back to it, it asks whether the chat went on in another window. One that
-// stands in the middle of a long chat, or where a message is being changed, stays as it is.
+// A page at rest hears of nothing: when somebody comes back to it, it asks whether the chat went on in another window, with
+// a message or with the last answer. One that stands in the middle of a long chat, or where a message is being changed,
+// stays as it is.
 let asking = false;
 const look = async () => {
   const el = turns(), last = document.querySelector('.turn.last');
@@ -185,7 +186,8 @@ const look = async () => {
     const res = await fetch(at('status?turn=1'), {headers: {'X-Fawn': '1'}});
     if (res.status === 404) banner(word('live-gone'));
     const now = res.ok && !res.redirected && await res.json();
-    if (now && !running && el === turns() && (now.running || (now.turn ?? '') !== (last?.id.slice(2) ?? ''))) listen('');
+    const same = (now.turn ?? '') === (last?.id.slice(2) ?? '') && (now.run ?? '') === (last?.querySelector('.end')?.dataset.run ?? '');
+    if (now && !running && el === turns() && (now.running || !same)) listen('');
   } catch { /* the next time may go better */ }
   asking = false;
 };

@@ -300,6 +300,32 @@ test('a window at rest catches up when somebody comes back to it', { skip }, asy
   clean(page, other);
 });
 
+test('a window at rest shows that another one went on with the last answer', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, scripted({ text: 'Half of it', gate: 'half', tokens: 1 }, { text: 'The rest.' }));
+  await page.waitForSelector('#send [data-stop]');
+  await page.click('#send [data-stop]');
+  await page.waitForSelector('.card.stopped');
+  await finished(page);
+  const other = await page.tab();
+  await other.goto(page.url());
+  await other.click('.card.stopped button');
+  await other.waitForFunction(() => document.querySelector('.turn.last .ans')?.innerText === 'The rest.');
+  await finished(other);
+  await page.evaluate(() => { window.dispatchEvent(new Event('focus')); });
+  await page.waitForFunction(() => document.querySelector('.turn.last .ans')?.innerText === 'The rest.');
+  await finished(page);
+  // What is as on the server stays as it is.
+  await page.evaluate(() => { document.querySelector('.turn').mark = true; });
+  const asked = page.waitForResponse(/status\?turn=1/);
+  await page.evaluate(() => { window.dispatchEvent(new Event('focus')); });
+  await asked;
+  await page.waitForTimeout(200);
+  assert.ok(await page.evaluate(() => document.querySelector('.turn').mark));
+  await same(page);
+  clean(page, other);
+});
+
 test('a chat that is deleted while its run is followed says so', { skip }, async () => {
   const page = await open(browser, fawn.base);
   const id = await ask(page, fawn.base, held('deleted', 5));

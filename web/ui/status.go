@@ -10,6 +10,7 @@ import (
 	"fawn/views"
 	"fawn/views/settings"
 	"fawn/web/httpx"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
 
@@ -20,6 +21,7 @@ type statusJSON struct {
 	Title   string            `json:"title"`
 	Later   int               `json:"later"`            // runs that wait for their time
 	Turn    string            `json:"turn,omitempty"`   // the last turn of a thread at rest, if the page asks for it
+	Run     string            `json:"run,omitempty"`    // its last run
 	Notice  *notice           `json:"notice,omitempty"` // the notification wanted by the reader
 }
 
@@ -44,12 +46,12 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 	}
 	n := statusJSON{Running: running, State: rows[0].State, Title: rows[0].Title, Later: len(u.Runs.Delayed(t.ID))}
 	if c.QueryParam("turn") != "" && !running {
-		v, err := u.LoadStored(ctx, t.ID)
+		v, err := u.Load(ctx, t.ID, "", conversation.Everything, "") // as the page shows it
 		if err != nil {
 			return err
 		}
 		if list := v.Turns.Turns; len(list) > 0 {
-			n.Turn = list[len(list)-1].ID
+			n.Turn, n.Run = list[len(list)-1].ID, list[len(list)-1].Run
 		}
 	}
 	asks, err := u.Asks(ctx, t.ID)
