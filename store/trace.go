@@ -21,8 +21,8 @@ type PromptPart struct {
 	Body   []byte
 }
 
-// usedEvery is the resolution of a part's last use.
-const usedEvery = 24 * time.Hour
+// usedEvery is the resolution of a part's last use, and how seldom a writer may report uses.
+const usedEvery = 12 * time.Hour
 
 // PutTrace stores spans and the parts they reference. Those of missing threads and runs are skipped, and an existing
 // part only has its last use updated.
@@ -98,7 +98,7 @@ func (db *DB) ForgetTraces(ctx context.Context, before time.Time) (more bool, er
 		gone = n
 		n, err = w.change(`DELETE FROM prompt WHERE (thread, hash) IN
 			(SELECT thread, hash FROM prompt WHERE used < ? LIMIT ?)`,
-			millis(before.Add(-usedEvery)), forgotten)
+			millis(before.Add(-2*usedEvery)), forgotten) // a use may be reported so much later than the noted one
 		gone = max(gone, n)
 		return err
 	}})

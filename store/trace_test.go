@@ -38,6 +38,8 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 	put("a", "a1", now.Add(-2*month), "old", "shared")
 	put("a", "a2", now, "shared", "new")
 	put("b", "b1", now, "new")
+	put("a", "a1", now.Add(-month-30*time.Hour), "in use")
+	put("a", "a2", now.Add(-month-10*time.Hour), "in use") // and for half a day more, which nobody reports
 	put("b", "gone", now)
 	put("gone", "b1", now, "lost")
 	for _, at := range []time.Time{now.Add(-2 * month), now} { // those of all threads
@@ -54,7 +56,7 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 		spans("b", "gone")+spans("gone", "b1") != 0 {
 		t.Errorf("left: %d %d %d", spans("a", "a1"), spans("a", "a2"), spans("b", "b1"))
 	}
-	for part, want := range map[string]bool{"old": false, "shared": true, "new": true, "all": true, "all, once": false} {
+	for part, want := range map[string]bool{"old": false, "shared": true, "new": true, "in use": true, "all": true, "all, once": false} {
 		_, err := db.PromptPart(ctx, "a", []byte(part))
 		if (err == nil) != want || err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("part %s: %v", part, err)

@@ -231,7 +231,7 @@ func (p *pieces) addCommon(b []byte) [hashLen]byte {
 	return hash
 }
 
-// usedAgain is the time after which a use of a piece is stored again: half the store's unit.
+// usedAgain is the time after which a use of a piece is stored again, which is the store's unit.
 const usedAgain = 12 * time.Hour
 
 // use stores a piece, or renews its time of use.
