@@ -1,4 +1,4 @@
-// A large paste becomes a file: its chip shows the text, and gives it back to the message box.
+// A large paste becomes a file: its chip shows the text, and gives it back to the message box unless that is too much for one.
 
 const make = (name, props, ...inside) => {
   const el = Object.assign(document.createElement(name), props);
@@ -8,17 +8,17 @@ const make = (name, props, ...inside) => {
 
 const find = (list, name) => [...list.children].find((li) => li.dataset.name === name);
 
-// take makes a file of a large paste, under a name of its own.
+// take makes a file of a large text, under a name of its own. fits tells whether the text can go back to the message box.
 let pastes = 0;
-export const take = (list, text, add) => {
+export const take = (list, text, add, fits) => {
   let name;
   do name = document.getElementById('words').dataset.livePaste + (pastes++ ? `-${pastes}` : '') + '.txt'; while (find(list, name));
   add([new File([text], name, {type: 'text/plain'})]);
-  show(list, name, text);
+  show(list, name, text, fits);
 };
 
 // show waits for the chip of the stored file and adds its preview.
-const show = (list, name, text) => {
+const show = (list, name, text, fits) => {
   const words = document.getElementById('words').dataset, box = document.getElementById('q');
   const look = () => {
     const li = find(list, name);
@@ -28,7 +28,7 @@ const show = (list, name, text) => {
     const id = 'paste-' + name.replace(/\W/g, '-');
     const back = make('button', {type: 'button', className: 'btn line', textContent: words.livePasteback});
     const pop = make('div', {id, className: 'menu paste', popover: 'auto'},
-      make('pre', {className: 'out', tabIndex: 0, dir: 'auto', role: 'group', ariaLabel: name, textContent: text.slice(0, 20000) + (text.length > 20000 ? '\n…' : '')}), back);
+      make('pre', {className: 'out', tabIndex: 0, dir: 'auto', role: 'group', ariaLabel: name, textContent: text.slice(0, 20000) + (text.length > 20000 ? '\n…' : '')}), ...(fits ? [back] : []));
     const button = make('button', {type: 'button', className: 'btn', textContent: words.livePasteshow});
     button.setAttribute('popovertarget', id);
     back.addEventListener('click', () => {

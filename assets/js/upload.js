@@ -155,6 +155,11 @@ const showDrop = (yes) => {
   document.body.append(drop);
 };
 
+// A text of this length or more becomes a file when it is pasted. One of the second length does so however it comes into the
+// box: browsers lay out all of a box at each change, which takes seconds for each megabyte.
+const pasted = 8000, most = 100000;
+const file = (text) => later('paste').then((m) => m.take(list, text, add, text.length < most)).catch(() => $('q').setRangeText(text));
+
 // bind takes up the message box of the page that is shown. What is on its way from the one
 // before comes along.
 export const bind = (f, problem) => {
@@ -168,8 +173,9 @@ export const bind = (f, problem) => {
   on($('q'), 'paste', (e) => {
     const files = [...(e.clipboardData?.files ?? [])].map(named), text = e.clipboardData?.getData('text/plain') ?? '';
     if (files.length) { e.preventDefault(); add(files); }
-    else if (text.length >= 8000) { e.preventDefault(); later('paste').then((m) => m.take(list, text, add)).catch(() => $('q').setRangeText(text)); }
+    else if (text.length >= pasted) { e.preventDefault(); file(text); }
   });
+  on($('q'), 'beforeinput', (e) => { if (e.data?.length >= most) { e.preventDefault(); file(e.data); } });
   if (depth !== undefined) return;
   depth = 0;
   on(document, 'fawn:frame', follow);

@@ -202,6 +202,15 @@ test('a chip ends by itself, a large paste is a file, a long message folds', { s
   await look(page, 'paste');
   await page.getByRole('button', { name: 'Insert as text' }).click();
   await page.waitForFunction((n) => document.querySelector('#q').value.length === n && !document.querySelector('#chips li'), text.length);
+  // One that is too large for a box comes into it in no way.
+  await page.fill('#q', 'Summarize it. ');
+  await page.keyboard.insertText(text.repeat(20));
+  await page.locator('#chips li:not(:has(progress))').getByRole('button', { name: 'Preview' }).click();
+  await page.locator('.paste:popover-open').getByText('A line of a log').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Insert as text' }).count(), 0);
+  assert.equal(await page.inputValue('#q'), 'Summarize it. ');
+  await page.click('#chips [data-remove]');
+  await page.waitForFunction(() => !document.querySelector('#chips li'));
   await page.fill('#q', '');
   await paste(text);
   await page.waitForSelector('#chips li:not(:has(progress))');
