@@ -1,13 +1,17 @@
 package account_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"fawn/store"
 	"fawn/web/account"
@@ -298,6 +302,29 @@ func TestLinksAreUsedOnce(t *testing.T) {
 	if _, err := w.Link(t.Context(), old); !errors.Is(err, account.ErrLink) {
 		t.Errorf("an old link: %v", err)
 	}
+}
+
+// TestAnotherRoleEndsOpenRequests even if something that depends on the role can't be ended, such as a sandbox.
+func TestAnotherRoleEndsOpenRequests(t *testing.T) {
+	w := newWorld(t)
+	w.create(t, "ann@x.org", account.RoleOwner, "long enough")
+	u := w.create(t, "bob@x.org", account.RoleAdmin, "long enough")
+	secret, _, err := w.CreateToken(t.Context(), u.ID, account.NewToken{Name: "editor", Scope: "write"})
+	webtest.OK(t, err)
+	stuck := errors.New("a sandbox doesn't end")
+	w.Rerole = func(_ context.Context, _ string, change func() error) error { return errors.Join(change(), stuck) }
+	r := httptest.NewRequest("GET", "/threads", nil)
+	r.Header.Set("Authorization", "Bearer "+secret)
+	err = w.Middleware(func(c echo.Context) error {
+		if err := w.SetRole(t.Context(), u.ID, account.RoleUser); !errors.Is(err, stuck) {
+			t.Errorf("demoted: %v", err)
+		}
+		if got := context.Cause(c.Request().Context()); !errors.Is(got, account.ErrEnded) {
+			t.Errorf("a request of the admin's goes on: %v", got)
+		}
+		return nil
+	})(echo.New().NewContext(r, httptest.NewRecorder()))
+	webtest.OK(t, err)
 }
 
 func TestOnlyOwnersChangeOwnersAndAdmins(t *testing.T) {
