@@ -37,7 +37,10 @@ func (m *Manager) reader(run store.Run, log *eventlog.Log) *eventlog.Reader {
 func (m *Manager) locate(ctx context.Context, run string) (r store.Run, log *eventlog.Log, err error) {
 	for look := range 3 {
 		r, log, err = m.remote.Find(ctx, m.db, run, m.log)
-		if err != nil || Done(r.Status) || log != nil && !m.replaced(r.ID, log) || (look > 0 || r.Parent != "") && m.ended(r) {
+		if err != nil || Done(r.Status) || log != nil && !m.replaced(r.ID, log) {
+			break
+		}
+		if (look > 0 || r.Parent != "") && m.ended(&r) {
 			break
 		}
 		err = ErrClosed // begun, moved or ended between the reads of log and row
@@ -56,17 +59,18 @@ func (m *Manager) replaced(run string, log *eventlog.Log) bool {
 	return m.cluster == nil && m.log(run) != log
 }
 
-// ended reports whether a run with an open row has ended here without being stored. If another server has taken or is
-// about to take over the database, perhaps unnoticed here, the run continues there. Children have no separate logs.
-func (m *Manager) ended(r store.Run) bool {
+// ended reports whether a run with an open row has ended here without being stored, and sets the row to its end where that
+// is known. If another server has taken or is about to take over the database, perhaps unnoticed here, the run continues
+// there. Children have no separate logs.
+func (m *Manager) ended(r *store.Run) bool {
 	if m.closing() || !m.db.Writable() {
 		return false
 	}
-	if m.cluster != nil || r.Parent != "" || !m.db.Shared() {
-		return true
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l := m.threads[r.ThreadID]
-	return l != nil && l.unstored != nil && l.unstored.ID == r.ID
+	if l := m.threads[r.ThreadID]; l != nil && l.unstored != nil && l.unstored.ID == r.ID {
+		r.Status, r.StopReason, r.Error = l.unstored.Status, l.unstored.StopReason, l.unstored.Error
+		return true
+	}
+	return m.cluster != nil || r.Parent != "" || !m.db.Shared()
 }
