@@ -36,7 +36,7 @@ type invocation struct {
 	stderr io.Writer
 }
 
-// word returns the nth word behind the command, "" if there are fewer.
+// word returns the nth word after the command, "" if there are fewer.
 func (c *invocation) word(n int) string {
 	if n < len(c.words) {
 		return c.words[n]
@@ -176,7 +176,7 @@ func common(c *invocation) {
 		"`FILE` configuration file (default: FAWN_CONFIG, ./config.yaml, DIR/config.yaml)")
 }
 
-// find takes the command off a command line. No command is serve.
+// find removes the command from a command line. No command means serve.
 func find(args []string) (cmd command, rest []string, err error) {
 	table := commandTable()
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
@@ -206,7 +206,7 @@ func find(args []string) (cmd command, rest []string, err error) {
 	return cmd, nil, fmt.Errorf("%s needs one of these behind it: %s", args[0], strings.Join(under, ", "))
 }
 
-// parse reads flags and words, which may stand in any order.
+// parse reads flags and arguments, in any order.
 func (c *invocation) parse(cmd command, args []string) error {
 	for {
 		if err := c.Parse(args); err != nil {

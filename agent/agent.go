@@ -21,8 +21,8 @@ type Agent struct {
 	Toolset func() *Toolset
 }
 
-// Toolset is the model's offer in one step: tools, and the system prompt that describes them. It never changes; another
-// one takes its place. The calls of an answer run with the set the answer was asked with.
+// Toolset is the model's offer in one step: tools, and the system prompt that describes them. It never changes; it is
+// replaced as a whole. The calls of an answer run with the set that was offered for it.
 type Toolset struct {
 	System string
 	Tools  []*Tool

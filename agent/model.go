@@ -53,7 +53,7 @@ type collected struct {
 	args     strings.Builder
 }
 
-// Add takes the next chunk.
+// Add adds the next chunk.
 func (c *Collector) Add(k Chunk) {
 	if k.Thought {
 		c.reasoning.WriteString(c.text.String())

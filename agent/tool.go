@@ -91,7 +91,7 @@ func (r Result) Message(id string, c ToolCall) *Message {
 // maxLine limits the bytes of an argument that a line about a call shows.
 const maxLine = 200
 
-// Line describes the call in one line for people: the tool's name and its most telling argument.
+// Line describes the call in one line for people: the tool's name and its most informative argument.
 func (c ToolCall) Line() string {
 	var args map[string]any
 	if json.Unmarshal(c.Args, &args) != nil {

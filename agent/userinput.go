@@ -12,13 +12,13 @@ const (
 	endInput   = "--- END USER INPUT ---"
 )
 
-// inputMarks matches the lines, and lookalikes that a model could take for them.
+// inputMarks matches the lines, and lookalikes that a model could mistake for them.
 var inputMarks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+USER[ \t]+INPUT[ \t]*-{2,}`)
 })
 
-// MarkInput surrounds a person's words with marker lines, in requests only. Existing marker lines in the words lose
-// their dashes; blank words stay as they are, and nothing is marked twice.
+// MarkInput surrounds a user's text with marker lines, in requests only. Existing marker lines in the text lose their
+// dashes; blank text stays as it is, and nothing is marked twice.
 func MarkInput(text string) string {
 	text = UnmarkInput(text)
 	if strings.TrimSpace(text) == "" {
@@ -32,7 +32,7 @@ func MarkInput(text string) string {
 	return beginInput + "\n" + text + "\n" + endInput
 }
 
-// UnmarkInput returns the person's words in a text of [MarkInput]; other texts are unchanged.
+// UnmarkInput returns the user's text of a text by [MarkInput]; other texts are unchanged.
 func UnmarkInput(text string) string {
 	if inside, ok := strings.CutPrefix(text, beginInput+"\n"); ok {
 		if inside, ok = strings.CutSuffix(inside, "\n"+endInput); ok {

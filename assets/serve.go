@@ -90,7 +90,7 @@ func (s *server) compressed(name string, body []byte, by func([]byte) []byte) []
 	return z
 }
 
-// unzip returns the content of a file that is embedded compressed, for the rare client that does not understand that.
+// unzip returns the content of a file that is embedded compressed, for clients without support for the encoding.
 func unzip(b []byte) []byte {
 	zr, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
@@ -109,7 +109,7 @@ func Gzip(b []byte) []byte {
 	return buf.Bytes()
 }
 
-// brotliLevel makes files a tenth smaller than gzip in a moment; the best one takes seconds.
+// brotliLevel makes files 10 % smaller than gzip within milliseconds; the highest level takes seconds.
 const brotliLevel = 9
 
 // Brotli compresses b as the handler does.

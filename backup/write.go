@@ -28,7 +28,7 @@ type Options struct {
 	Extra   map[string]string // files stored elsewhere, by their name in the data folder
 	Skip    string            // folder of backups, left out
 	Secrets bool              // also files with keys, and configurations as they are
-	// Clean takes the secrets out of a configuration; nil leaves it out.
+	// Clean removes the secrets from a configuration; nil omits the file.
 	Clean   func(name string, data []byte) ([]byte, error)
 	Program string // version
 }

@@ -54,8 +54,7 @@ func (at At) check(revision int64) error {
 	return nil
 }
 
-// Add remembers a fact of the lead agent's, by hand. Errors: ErrDuplicate, ErrEvicted,
-// ErrChanged, *DocumentError.
+// Add stores a fact of the lead agent, entered by hand. Errors: ErrDuplicate, ErrEvicted, ErrChanged, *DocumentError.
 func (s *Service) Add(ctx context.Context, owner string, at At, f Fact) (Document, error) {
 	f.ID, f.Source, f.Created = newID(), Manual, s.now()
 	f.Updated = f.Created
@@ -156,7 +155,7 @@ func (s *Service) Clear(ctx context.Context, owner string, at At) (Document, err
 	return b.document(), nil
 }
 
-// Import replaces the document with another one. Facts of custom agents stay.
+// Import replaces the document. Facts of custom agents stay.
 func (s *Service) Import(ctx context.Context, owner string, at At, d Document) (Document, error) {
 	return s.edit(ctx, owner, at, func(b *snapshot) error {
 		b.take(d, s.now(), s.Rules().MaxFacts)
@@ -214,7 +213,7 @@ func (s *Service) Forget(ctx context.Context, owner, thread string) (n int, err 
 	return n, nil
 }
 
-// Taught counts the facts of an owner that were said in a thread.
+// Taught counts the facts of an owner that were learned from a thread.
 func (s *Service) Taught(ctx context.Context, owner, thread string) (n int, err error) {
 	if owner, err = s.Learner(ctx, owner, thread); err != nil {
 		return 0, err

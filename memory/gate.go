@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxDays is the longest a fact may be said to hold.
+// maxDays is the longest time for which a fact may be declared valid.
 const maxDays = 36500
 
 // gate applies a model's answer to a snapshot as far as the rules allow.

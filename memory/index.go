@@ -137,8 +137,8 @@ type ending struct {
 	least int
 }
 
-// stem takes the endings of English off a word, so that its forms and relatives are one: allergy, allergies, allergic. The
-// stem need not be a word.
+// stem removes English endings from a word, so that its forms are equal: allergy, allergies, allergic. The stem need
+// not be a word.
 func stem(w string) string {
 	if len(w) < 4 || w[0] < 'a' || w[0] > 'z' || strings.HasSuffix(w, "ss") {
 		return w

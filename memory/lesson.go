@@ -26,7 +26,7 @@ type Lesson struct {
 	body []byte // stored form
 }
 
-// maxPending limits the runs that have taught something and not ended yet.
+// maxPending limits the active runs with something to learn from.
 const maxPending = 4096
 
 // pending holds lessons of runs that are about to end, and the threads with stored lessons.

@@ -36,7 +36,7 @@ type Recalled struct {
 // SummaryID is the id prefix of a summary's version.
 const SummaryID = "summary:"
 
-// Recall finds facts relevant to a request that aren't told yet. It is empty if memory is switched off.
+// Recall finds facts relevant to a request that the conversation lacks. It is empty if memory is switched off.
 func (s *Service) Recall(ctx context.Context, q Question) (Recalled, error) {
 	rules := s.Rules()
 	if !rules.Enabled || !rules.Inject {

@@ -165,7 +165,7 @@ type Report struct {
 	Provider string   `json:"provider"`
 	OK       bool     `json:"ok"`
 	Layers   []string `json:"layers,omitempty"`   // active layers
-	Degraded []string `json:"degraded,omitempty"` // weakened layers, in words
+	Degraded []string `json:"degraded,omitempty"` // weakened layers, as text
 	Step     string   `json:"step,omitempty"`     // step that failed
 	Errno    string   `json:"errno,omitempty"`    // the system's error there, such as "EPERM"
 	Reason   string   `json:"reason,omitempty"`   // a code such as "userns_forbidden"

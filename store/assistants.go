@@ -175,8 +175,8 @@ func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func
 	return list, nil
 }
 
-// DeleteAssistant removes an assistant of owner with its versions and crons. Runs it made
-// stay. ErrNotFound if there is none.
+// DeleteAssistant removes an assistant of owner with its versions and crons. Its runs stay. ErrNotFound if there is
+// none.
 func (db *DB) DeleteAssistant(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM assistant WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))

@@ -41,7 +41,7 @@ type ThreadPatch struct {
 	StateTouch          bool            // sets StateUpdatedAt to now
 }
 
-// Delete takes rows of a thread away.
+// Delete removes rows of a thread.
 type Delete struct {
 	Thread               bool       // the whole thread; ErrNotFound if it doesn't exist
 	Runs                 []string   // run rows by id

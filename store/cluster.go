@@ -303,7 +303,7 @@ type Box struct {
 	Lives bool  // Node is alive and has it
 }
 
-// Box returns where the sandbox of a thread is, none for a thread that does not exist.
+// Box returns the place of a thread's sandbox; the zero value if the thread does not exist.
 func (db *DB) Box(ctx context.Context, thread string) (b Box, err error) {
 	err = db.queryRow(ctx, `SELECT box, EXISTS (SELECT 1 FROM node WHERE node.id = thread.box) FROM thread WHERE id = ?`,
 		[]any{thread}, &b.Node, &b.Lives)

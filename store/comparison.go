@@ -63,8 +63,8 @@ func (db *DB) Comparison(ctx context.Context, owner, id string) (Comparison, err
 	return c, nil
 }
 
-// ChooseSide notes which thread of a comparison was preferred; a later choice replaces it. ErrNotFound if the
-// comparison or that thread in it isn't there.
+// ChooseSide records the preferred thread of a comparison; a later choice replaces it. ErrNotFound if the comparison
+// or that thread in it doesn't exist.
 func (db *DB) ChooseSide(ctx context.Context, owner, id, thread string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`UPDATE comparison SET chosen = ? WHERE id = ? AND owner = ? AND EXISTS (SELECT 1

@@ -26,7 +26,7 @@ const noLimit = math.MaxInt
 // DefaultOwner owns rows that are written without an owner.
 const DefaultOwner = "default"
 
-// Config says where the data are and how careful writes are.
+// Config configures the location of the data and the durability of writes.
 type Config struct {
 	Dir  string // data folder, created with mode 0700 if missing
 	Sync string // "normal" (default; a power cut may lose the last moments) or "full"

@@ -130,7 +130,7 @@ func (db *DB) identities(ctx context.Context, query string, args ...any) (list [
 	return list, err
 }
 
-// DeleteIdentity takes an identity from a user. ErrNotFound if it has no such.
+// DeleteIdentity removes an identity from a user. ErrNotFound if the user doesn't have it.
 func (db *DB) DeleteIdentity(ctx context.Context, user, issuer, subject string) error {
 	return db.deleteOne(ctx, "delete identity", `DELETE FROM identity WHERE "user" = ? AND issuer = ? AND subject = ?`,
 		user, issuer, subject)
@@ -209,13 +209,13 @@ func (db *DB) UseFactor(ctx context.Context, f Factor, before int64) error {
 	return nil
 }
 
-// DeleteFactor takes a factor from a user. ErrNotFound if it has no such: of two that use a
-// recovery code only one may.
+// DeleteFactor removes a factor from a user. ErrNotFound if the user doesn't have it: of two concurrent uses of a
+// recovery code only one succeeds.
 func (db *DB) DeleteFactor(ctx context.Context, user, id string) error {
 	return db.deleteOne(ctx, "delete factor", `DELETE FROM factor WHERE "user" = ? AND id = ?`, user, id)
 }
 
-// DeleteFactors takes all factors of a kind from a user.
+// DeleteFactors removes all factors of a kind from a user.
 func (db *DB) DeleteFactors(ctx context.Context, user, kind string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`DELETE FROM factor WHERE "user" = ? AND kind = ?`, user, kind)

@@ -127,7 +127,7 @@ type afterPinned struct {
 
 func (a afterPinned) Scan(dest ...any) error { return a.rows.Scan(append([]any{a.pinned}, dest...)...) }
 
-// hit looks into the title of a thread and then into its messages, newest first.
+// hit searches the title of a thread and then its messages, newest first.
 func (db *DB) hit(ctx context.Context, t *Found, f Find, pattern string) (bool, error) {
 	if hasAll(t.Title, f.Words) {
 		return true, nil

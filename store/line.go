@@ -26,7 +26,7 @@ type Line struct {
 	Here     bool   // starts the new run on this server if there is room, wherever the thread's sandbox is
 	Idle     string // a run that hasn't begun and that no living server is about to begin, else ErrConflict
 	More     *bool  // set if the end or deletion of a run brought another to the front
-	First    *bool  // set to whether Run can begin on this server: it is at the front and nobody holds the thread
+	First    *bool  // set to whether Run can begin on this server: it is first in line and the thread isn't held
 	Now      bool   // ErrBusy unless Run can begin on this server
 
 	// The thread's status is busy while a run is in line. Otherwise it becomes Rest, or if that is ""
@@ -38,10 +38,10 @@ type Line struct {
 // lineOf returns a row if runs are in line of the thread ?2.
 const lineOf = `(SELECT 1 FROM run WHERE thread = ?2 AND line > 0)`
 
-// lastPlace is behind all others in the line of the thread ?2.
+// lastPlace is the place after all others in the line of thread ?2.
 const lastPlace = `(SELECT coalesce(max(line), 0) + 1 FROM run WHERE thread = ?2 AND line > 0)`
 
-// firstOrNot is 1 for a run that comes into an empty line.
+// firstOrNot is 1 for a run that joins an empty line.
 const firstOrNot = `CASE WHEN EXISTS ` + lineOf + ` THEN 0 ELSE 1 END`
 
 // The node of a run that enters an empty line: none if another living server has the sandbox of the thread ?2, otherwise
@@ -214,8 +214,8 @@ func (db *DB) DelayedRuns(ctx context.Context, thread string) ([]Run, error) {
 		ORDER BY due_at, id`, thread)
 }
 
-// DueRuns returns the runs of all threads that were to start until a moment, the earliest first and
-// not more than limit, and when the one behind them is due, the zero time for none.
+// DueRuns returns at most limit runs of all threads that are due at a time, the earliest first, and the due time of
+// the next one, the zero time if there is none.
 func (db *DB) DueRuns(ctx context.Context, until time.Time, limit int) (due []Run, next time.Time, err error) {
 	due, err = db.runs(ctx, readRun+` FROM run WHERE due_at > 0 AND due_at <= ? ORDER BY due_at, id LIMIT ?`,
 		until.UnixMilli(), limit)

@@ -74,7 +74,7 @@ func (db *DB) Strained() bool { return db.Clustered() && db.w.Strained() }
 // PoolWait returns the total time queries have waited for a connection.
 func (db *DB) PoolWait() time.Duration { return db.engine.Reads().Stats().WaitDuration }
 
-// Orphans counts the runs under way that no living server has.
+// Orphans counts the active runs without a live server.
 func (db *DB) Orphans(ctx context.Context) (n int, err error) {
 	const query = `SELECT count(*) FROM run WHERE front = 1 AND status = 'running' AND NOT {living}`
 	err = db.queryRow(ctx, query, nil, &n)

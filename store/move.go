@@ -34,7 +34,7 @@ const movedSpace = "moved"
 // MovedError refuses a database whose rows were moved to another, so that the two don't diverge.
 type MovedError struct{ To string }
 
-// Error names the destination and the way out.
+// Error names the destination and the remedy.
 func (e *MovedError) Error() string {
 	return fmt.Sprintf("everything has been moved to %s. Set database.url accordingly", e.To)
 }

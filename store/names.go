@@ -58,7 +58,7 @@ type (
 	Report = postgres.Report
 	// Pulse is the result of a poll: pending work of a server.
 	Pulse = postgres.Pulse
-	// Orphan is a run under way that its server has left.
+	// Orphan is an active run whose server is gone.
 	Orphan = postgres.Orphan
 
 	stmt = commit.Stmt
@@ -92,7 +92,7 @@ const (
 	WakeWish    = wake.Wish    // a run got a wish; IDs are runs
 	WakeSetting = wake.Setting // a setting has changed
 	WakeSpace   = wake.Space   // values have changed; IDs are their spaces
-	WakeNote    = wake.Note    // notes were left or taken; IDs are their names
+	WakeNote    = wake.Note    // notes were added or removed; IDs are their names
 	WakeBox     = wake.Box     // a sandbox should end or has ended; IDs are threads
 )
 
@@ -107,7 +107,7 @@ func Schema() int { return sqlite.Schema() }
 // need the folder's lock: a server may continue writing to it.
 func Copy(ctx context.Context, dir, path string) error { return sqlite.Copy(ctx, dir, path) }
 
-// OpenCopied looks into a copy of a database without changing it. The caller closes it.
+// OpenCopied opens a copy of a database for reading. The caller closes it.
 func OpenCopied(ctx context.Context, path string) (*Copied, error) {
 	return sqlite.OpenCopied(ctx, path)
 }

@@ -15,7 +15,7 @@ type setting struct {
 	now                   time.Time
 	incarnation           int64 // incarnation of a thread the batch creates
 	self                  int64 // server of the batch
-	node                  int64 // server for the runs it brings to the front, 0 for any with room
+	node                  int64 // server that gets runs which move to the front, 0 for any with room
 	noEvents              bool
 	auditRows, auditBytes int64
 }

@@ -298,8 +298,8 @@ func (db *DB) ChangeProject(ctx context.Context, person, id string, change func(
 	return p, nil
 }
 
-// PutInProject moves threads of a person's into a project, or with project "" out of theirs. ErrNotFound, and nothing
-// is moved, when the person has no such project or not all of the threads.
+// PutInProject moves threads of a user into a project, or with project "" out of theirs. If the user doesn't have the
+// project or all of the threads, nothing is moved and the error is ErrNotFound.
 func (db *DB) PutInProject(ctx context.Context, person, project string, threads ...string) error {
 	person = orDefault(person, DefaultOwner)
 	threads = slices.Compact(slices.Sorted(slices.Values(threads)))

@@ -13,14 +13,14 @@ import (
 // a thread's id, or that, a space and more, and their owner is [Global]. They go with the thread.
 const threadSpaces = "thread_"
 
-// conversations is the namespace of items that say where conversations of OpenAI's API stand. They name their thread, and
-// some quote its answers.
+// conversations is the namespace of items that hold the state of conversations of OpenAI's API. They name their
+// thread, and some quote its answers.
 const conversations = "fawn.conversations"
 
 // ChangesSpace holds the file changes of runs, by [ChangesKey].
 const ChangesSpace = threadSpaces + "changes"
 
-// ChangesKey returns where the changes of a run are.
+// ChangesKey returns the key of a run's file changes.
 func ChangesKey(thread, run string) string { return thread + " " + run }
 
 // DocumentSpace holds the state of a thread's documents, by the thread's id, a space and the name of the upload. The
@@ -57,8 +57,7 @@ func (p *batch) removeThread() {
 		threadSpaces, threadSpaces+"\x7f", p.ThreadID, p.ThreadID+" ", p.ThreadID+"!").Wipe = true
 }
 
-// removeHistory leaves the thread its head with the rows that needs. Runs stay as they are
-// listed, without their events.
+// removeHistory keeps only the thread's head and its rows. Runs stay listed, without their events.
 func (p *batch) removeHistory() {
 	const what = "delete the history of thread"
 	thread := p.ThreadID

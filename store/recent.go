@@ -99,8 +99,8 @@ func (c *rows) dropOldest() {
 	delete(c.threads, oldest)
 }
 
-// take appends the rows from on to all until one is missing, and returns the longest range
-// of missing ones from there; an empty range when nothing is missing up to to.
+// take appends the rows from "from" to all until one is missing, and returns the longest range of missing ones from
+// there; an empty range when nothing is missing up to to.
 func (r *recent) take(all []MessageRow, from, to int64) ([]MessageRow, Range) {
 	if r == nil {
 		return all, Range{from, to}

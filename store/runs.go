@@ -165,7 +165,7 @@ const (
 	runAside  = runRow + `0, 0, 0) ON CONFLICT(id) `
 	runInLine = runRow + lastPlace + `, ` + firstOrNot + `, ` + ifFirst + `?22` + orNode + `?21` + asNode + `)
 		ON CONFLICT(id) `
-	// Without what never changes: SQLite writes each index anew that has a column which is set, equal or not.
+	// Without columns that never change: SQLite rewrites each index with a column that is set, even to an equal value.
 	runAgain = `DO UPDATE SET assistant = excluded.assistant, status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason,
 		error = excluded.error, base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata,
 		kwargs = excluded.kwargs, usage = excluded.usage,

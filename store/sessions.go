@@ -90,7 +90,7 @@ func (db *DB) PutSession(ctx context.Context, s Session, most int) error {
 	return nil
 }
 
-// TouchSession notes that a session was used, from where, and when it ends now.
+// TouchSession records when a session was used, from where, and its new end.
 func (db *DB) TouchSession(ctx context.Context, id, ip string, used, expires time.Time) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE session SET ip = ?, used_at = ?, expires_at = ? WHERE id = ?`, ip, used.UnixMilli(),
@@ -127,7 +127,7 @@ func (db *DB) Sessions(ctx context.Context, user string, now time.Time) (list []
 	return list, nil
 }
 
-// DeleteSession ends a session of a user's. ErrNotFound if it has no such.
+// DeleteSession ends a session of a user. ErrNotFound if the user doesn't have it.
 func (db *DB) DeleteSession(ctx context.Context, user, id string) error {
 	return db.deleteOne(ctx, "end session", `DELETE FROM session WHERE "user" = ? AND id = ?`, user, id)
 }
@@ -190,7 +190,7 @@ func (db *DB) Tokens(ctx context.Context, user string) (list []Token, err error)
 	return list, nil
 }
 
-// TouchToken notes that a token was used.
+// TouchToken records that a token was used.
 func (db *DB) TouchToken(ctx context.Context, id string, used time.Time) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE token SET used_at = ? WHERE id = ?`, used.UnixMilli(), id)
@@ -201,7 +201,7 @@ func (db *DB) TouchToken(ctx context.Context, id string, used time.Time) error {
 	return nil
 }
 
-// DeleteToken revokes a token of a user's. ErrNotFound if it has no such.
+// DeleteToken revokes a token of a user. ErrNotFound if the user doesn't have it.
 func (db *DB) DeleteToken(ctx context.Context, user, id string) error {
 	return db.deleteOne(ctx, "revoke token", `DELETE FROM token WHERE "user" = ? AND id = ?`, user, id)
 }

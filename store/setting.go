@@ -147,8 +147,8 @@ func (db *DB) DropParts(ctx context.Context, hashes ...string) error {
 // spentSetting is the name prefix of used one-time values. They also have version 0, and store their expiry.
 const spentSetting = "spent/"
 
-// Spend notes that something was used, which is named by its hash and is worth nothing after until anyway. It returns
-// ErrChanged if it was used before, at any server.
+// Spend records the use of a one-time value, named by its hash, which expires at until. It returns ErrChanged if the
+// value was used before, on any server.
 func (db *DB) Spend(ctx context.Context, hash string, until time.Time) error {
 	moment := func(t time.Time) []byte { return binary.BigEndian.AppendUint64(nil, uint64(t.UnixMilli())) }
 	p := &batch{setting: db.w.setting()}

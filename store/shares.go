@@ -63,7 +63,7 @@ func (db *DB) share(ctx context.Context, where string, args ...any) (s Share, er
 	return s, nil
 }
 
-// DeleteShare takes the link of a thread of owner's back. ErrNotFound if it has none.
+// DeleteShare revokes the link of a thread of owner. ErrNotFound if it has none.
 func (db *DB) DeleteShare(ctx context.Context, owner, thread string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM share WHERE thread = ? AND owner = ?`, thread, orDefault(owner, DefaultOwner))

@@ -47,7 +47,7 @@ func (s Shelf) condition() string {
 // Temporary reports whether the thread is deleted when it is left.
 func (t Thread) Temporary() bool { return flagged(t.Metadata, TemporaryKey) }
 
-// Archived reports whether the thread was put away.
+// Archived reports whether the thread is archived.
 func (t Thread) Archived() bool { return flagged(t.Metadata, ArchivedKey) }
 
 func flagged(metadata []byte, name string) bool {

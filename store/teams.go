@@ -155,7 +155,7 @@ const lateRuns = 7 * 24 * time.Hour
 // live begins the ids of rows about runs that haven't ended.
 const live = "live "
 
-// CountUsed adds tokens that a run took to what [DB.Used] counts, until the run ends and its own row says so.
+// CountUsed adds a run's tokens to what [DB.Used] counts, until the run ends and its own row has them.
 func (db *DB) CountUsed(ctx context.Context, owner, run string, tokens int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`INSERT INTO used(id, owner, at, runs, tokens) VALUES (?, ?, ?, 0, ?)

@@ -184,7 +184,7 @@ func (db *DB) UsedObjects(ctx context.Context, behind string, limit int) (list [
 	return list, nil
 }
 
-// DropObject forgets an object that is removed.
+// DropObject deletes the row of a removed object.
 func (db *DB) DropObject(ctx context.Context, name string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`DELETE FROM object WHERE name = ? AND gone = 1`, name)
@@ -218,8 +218,8 @@ func (db *DB) Children(ctx context.Context, thread string, parents []string) (ma
 	return out, nil
 }
 
-// Tip returns the newest checkpoint of the root namespace that descends from one:
-// where the thread stood when it last went that way. ErrNotFound without it.
+// Tip returns the newest checkpoint of the root namespace that descends from one: the thread's last state on that
+// branch. ErrNotFound if there is none.
 func (db *DB) Tip(ctx context.Context, thread, checkpoint string) (string, error) {
 	tip, below := "", map[string]bool{}
 	// Ids sort by age and a child is younger than its parent, so one pass finds all.

@@ -117,8 +117,8 @@ func (db *DB) Barred(ctx context.Context, id string) (barred bool, err error) {
 }
 
 // ChangeUser applies change to a user; id, e-mail address and times are checked. ErrNotFound when it is not there,
-// ErrExists when the new address is taken, ErrConflict when no enabled owner would be left. With another role they leave the
-// groups that the old one made them a member of, and take their chats out of the projects where these had given them a role.
+// ErrExists when the new address is taken, ErrConflict when no enabled owner would be left. A user with a new role
+// leaves the groups of the old one, and their chats leave the projects shared with these.
 func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (out User, err error) {
 	left := false
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -159,7 +159,7 @@ func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (ou
 	return out, nil
 }
 
-// leaveTeams takes the chats of those who have a role on the server no more out of the projects that they had by it.
+// leaveTeams removes the chats of users who lost their role on the server from the projects shared with that role.
 func (w *writer) leaveTeams(role string) error {
 	s, err := w.stmt(`SELECT team FROM team_member WHERE member = ? ORDER BY team`)
 	if err != nil {

@@ -95,7 +95,7 @@ func Beside(dir Dir, name string) (string, error) {
 	return got, nil
 }
 
-// Write puts a text among the uploads, whole or not at all.
+// Write atomically adds a text to the uploads.
 func Write(ctx context.Context, dir Dir, name string, text []byte) error {
 	at := stagingName()
 	w, err := dir.Create(at)

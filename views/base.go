@@ -26,7 +26,7 @@ func WithBase(ctx context.Context, base string) context.Context {
 	return context.WithValue(ctx, baseKey{}, base)
 }
 
-// Base returns the path below which the pages of a context stand.
+// Base returns the path below which the pages of a context are served.
 func Base(ctx context.Context) string {
 	base, _ := ctx.Value(baseKey{}).(string)
 	return base

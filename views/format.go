@@ -62,7 +62,7 @@ func Price(m Money) string {
 	return Safe(m.Currency) + " " + strconv.FormatFloat(m.Amount, 'f', digits, 64)
 }
 
-// Words counts the words of a text; where words are not parted each sign is one.
+// Words counts the words of a text; in scripts without spaces between words, each character counts as one.
 func Words(s string) int {
 	n, inside := 0, false
 	for _, r := range s {
@@ -88,8 +88,7 @@ func Safe(s string) string { return markdown.SafeText(s) }
 // SafeLines is Safe for a text of several lines, such as the output of a tool.
 func SafeLines(s string) string { return markdown.SafeLines(s) }
 
-// ShortPath takes the fixed beginning off a virtual path, so that people see
-// "outputs/report.md".
+// ShortPath removes the fixed beginning of a virtual path, so that users see "outputs/report.md".
 func ShortPath(p string) string {
 	p = strings.TrimPrefix(p, "/")
 	p = strings.TrimPrefix(p, "mnt/user-data/")

@@ -207,7 +207,7 @@ type FileView struct {
 	Text     string          // content of textual kinds, at most PreviewBytes, cut at a rune; empty for others
 	Cut      bool            // Text is not all
 	Missing  bool            // the file is gone
-	Editable bool            // there is a way to edit it
+	Editable bool            // it can be edited
 	Editing  bool            // Text is in a form
 	Sum      string          // with Editing: hash of the file that Text replaces
 	Theirs   []linediff.Line // with Editing: differences from the file's current content to Text
@@ -218,7 +218,7 @@ type FileView struct {
 	// Converted means that Text was converted from a document.
 	Converted bool
 	Lack      string // omissions of the conversion, in the reader's language
-	Waiting   bool   // the conversion is under way; Lack has the progress
+	Waiting   bool   // the conversion is in progress; Lack has the progress
 	// Encoding is the detected encoding of an upload's text, if ambiguous. Encodings are the alternatives, empty for
 	// readers who can't choose; Chosen means that a person chose it.
 	Encoding  string

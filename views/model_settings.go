@@ -26,7 +26,7 @@ type SettingsPage struct {
 	Servers  []ServerInfo
 	MayAdd   bool // the reader may add and change servers
 	Known    []KnownServer
-	Login    ServerLogin     // login under way or failed
+	Login    ServerLogin     // login in progress or failed
 	Pasted   string          // text pasted into the form for servers
 	Commands []ServerCommand // commands that need the owner's consent
 	Problem  string          // why it wasn't accepted

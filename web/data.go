@@ -106,8 +106,8 @@ func writable(dir string) error {
 	return errors.Join(probe.Close(), os.Remove(name))
 }
 
-// fileTime is the time that a file gets which is written now. Clocks of file systems are coarse and may be those of
-// another machine, so that ours says nothing about which of two files is the older one.
+// fileTime is the time that a newly written file gets. Clocks of file systems are coarse and may be those of another
+// machine, so the local clock can't tell which of two files is older.
 func fileTime(dir string) (at time.Time, err error) {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
@@ -120,7 +120,7 @@ func fileTime(dir string) (at time.Time, err error) {
 	return at, errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-// Ready is [writable], and goes on with a restore that was cut off.
+// Ready is [writable], and resumes an interrupted restore.
 func Ready(dir string, log *slog.Logger) error {
 	if err := writable(dir); err != nil {
 		return err

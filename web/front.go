@@ -36,7 +36,7 @@ type front struct {
 
 	server   *http.Server      // nil until it serves
 	leaving  ending            // when the server begins to stop: pages come back by themselves
-	draining ending            // when the runs have stopped and whoever still reads should go
+	draining ending            // called when the runs have stopped and remaining readers should disconnect
 	handover *restart.Handover // what is kept when the right to write to the database is lost, nil for nothing
 }
 

@@ -31,7 +31,7 @@ import (
 type insight struct {
 	secrets redact.Redactor     // of the configuration, for what is written down
 	metrics *metrics.Metrics    // nil counts nothing
-	tracer  *traceexport.Tracer // nil tells nobody
+	tracer  *traceexport.Tracer // nil discards them
 	trail   *audit.Trail
 	inspect *tracestore.Service // nil keeps nothing
 }
@@ -72,7 +72,7 @@ func (i *insight) closeRecords() {
 	}
 }
 
-// closeTracing sends pending traces, within a limit of time: nobody waits for a collector.
+// closeTracing sends pending traces within a time limit: a collector must not delay the exit.
 func (i *insight) closeTracing(limit time.Duration, log *slog.Logger) {
 	if i.tracer == nil {
 		return

@@ -40,12 +40,12 @@ type Options struct {
 	// Doctor looks at the installation and tells Out what it found, for bundles for support; nil leaves that out.
 	Doctor func(context.Context, Options) (ok bool, err error)
 
-	anew   bool // whoever serves begins anew after [ErrReplaced]
+	anew   bool // the caller of Serve restarts after [ErrReplaced]
 	served bool // Listeners are those of a life before this one
-	// patience is how long requests, runs and traces may go on at a stop, and how long a sandbox at another server may
-	// take to end; 0 is as long as usual.
+	// patience is how long requests, runs and traces may continue after a stop, and how long a sandbox at another
+	// server may take to end; 0 is the default.
 	patience time.Duration
-	// committed is called at the end of each commit, which waits for it; nil = nobody.
+	// committed is called at the end of each commit, which waits for it; it may be nil.
 	committed func()
 }
 

@@ -90,7 +90,7 @@ func (a *App) routes() error {
 	a.front.gateway.Routes(e.Group("/api"))
 	inner := a.inner()
 	a.completions(parts, inner).Routes(e.Group("/v1"))
-	callTool := echo.WrapHandler(a.toolServer(inner)) // the API judges what each tool does
+	callTool := echo.WrapHandler(a.toolServer(inner)) // the API checks the permissions of each tool call
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
 		e.Add(method, "/mcp", principal.Allow(principal.Reader, callTool))
 	}
@@ -137,8 +137,8 @@ func tidy(p string) string {
 	return p
 }
 
-// recovered turns a panic of a handler into a logged 500; the server goes on. An answer
-// that had begun is cut off, so that nobody takes it for a whole one.
+// recovered turns a panic of a handler into a logged 500; the server continues. A started response is aborted, so that
+// it isn't mistaken for a complete one.
 func (a *App) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
@@ -175,7 +175,7 @@ func (a *App) health(c echo.Context) error {
 	return c.JSON(http.StatusOK, h)
 }
 
-// healthJSON is how the server is. Strangers get its status and service only.
+// healthJSON is the state of the server. Unauthenticated clients get its status and service only.
 type healthJSON struct {
 	Audit         *auditHealth    `json:"audit,omitempty"`
 	Claims        string          `json:"claims,omitempty"`
@@ -199,7 +199,7 @@ type storageHealth struct {
 
 const healthy, unhealthy = "healthy", "unhealthy"
 
-// state is how the server is; strangers learn only whether it is well.
+// state is the state of the server; unauthenticated clients only learn whether it is healthy.
 func (a *App) state(known bool) healthJSON {
 	h := healthJSON{Status: healthy, Service: "fawn"}
 	err := a.data.db.Healthy()

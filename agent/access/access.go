@@ -208,10 +208,10 @@ func clip(name string) string {
 	return strings.ToValidUTF8(name, "")
 }
 
-// Service manages groups. A nil Service limits nobody.
+// Service manages groups. A nil Service enforces no limits.
 type Service struct {
 	DB       *store.DB
-	Required func() bool   // reports whether accounts are enabled; if not, nobody is limited
+	Required func() bool   // reports whether accounts are enabled; if not, no limits apply
 	Zone     func() string // the time zone whose days count; "" is UTC
 	// Regroup calls change, which changes or deletes a group, and updates everything that depends on its members; nil only
 	// calls change.
@@ -320,7 +320,7 @@ type Group struct {
 	Rules   Rules
 }
 
-// rolePrefix begins members that stand for a role.
+// rolePrefix is the prefix of members that represent a role.
 const rolePrefix = "role:"
 
 func groupOf(t store.Team) (Group, error) {

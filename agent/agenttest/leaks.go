@@ -32,7 +32,7 @@ func Main(m *testing.M, options ...goleak.Option) {
 }
 
 func leaks(options []goleak.Option) (err error) {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); { // each check takes a while
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); { // each check is slow
 		if err = goleak.Find(options...); err == nil {
 			return nil
 		}

@@ -284,7 +284,7 @@ func (s *Service) finish(ctx context.Context, t *agent.Turn, c agent.ToolCall, a
 	return r, err
 }
 
-// head describes the current page and the events on the way.
+// head describes the current page and the events since the last step.
 func head(v *browser.View) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Page: %s\nAddress: %s", v.Title, v.Address)
@@ -394,7 +394,7 @@ func create(f *files.Files, name string) (io.WriteCloser, string, error) {
 	return nil, "", fmt.Errorf("there are too many files called %s", name)
 }
 
-// save takes a download into the files of the thread.
+// save moves a download into the files of the thread.
 func save(ctx context.Context, f *files.Files, d *browser.Download) (at string, err error) {
 	if d.Failed != "" {
 		return "", errors.New(d.Failed)

@@ -63,8 +63,8 @@ type candidate struct {
 
 func (c *candidate) empty() bool { return c.u.Text == "" && len(c.u.Files) == 0 && !c.voice }
 
-// rule decides about the messages it applies to: act carries out its decision. Without one they are dropped for a
-// reason, and reply, if any, is told to the sender, at most once an hour.
+// rule decides about the messages it applies to: act carries out its decision. Without act they are dropped with a
+// reason; reply, if any, is sent to the sender, at most once an hour.
 type rule struct {
 	applies func(c *candidate) bool
 	reason  string

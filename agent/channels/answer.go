@@ -30,7 +30,7 @@ type part struct {
 	text strings.Builder
 }
 
-// take takes an event in.
+// take applies an event.
 func (a *answer) take(ev runevent.Event) {
 	a.cursor = ev.To
 	if ev.NS != "" { // another agent's
@@ -92,7 +92,7 @@ func (a *answer) drop(id string) {
 	}
 }
 
-// step takes messages that were not streamed, or are stored in another form than they were.
+// step adds messages that were not streamed, or are stored in another form than they were streamed.
 func (a *answer) step(s *runevent.StepData) {
 	if s == nil {
 		return

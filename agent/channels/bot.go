@@ -87,7 +87,7 @@ func (b *bot) close() {
 	b.cut()
 }
 
-// run opens the platform, resumes the last server's work, and reads until the bot stops.
+// run connects to the platform, resumes the last server's work, and reads until the bot stops.
 func (b *bot) run() {
 	log := b.h.cfg.Log.With("channel", b.provider)
 	if w := b.conf().Warning; w != "" {

@@ -19,7 +19,7 @@ import (
 // command is a message that begins with a slash.
 type command struct {
 	name, arg string
-	now       bool // does not wait for its place in the line
+	now       bool // skips the queue
 	turn      bool // becomes a turn
 }
 

@@ -62,9 +62,10 @@ var (
 	errNotBegun = errors.New("the run has not begun")
 )
 
-// deliver starts writing an answer unless that is already under way. A new answer has no other rows and no run yet.
+// deliver starts writing an answer unless a delivery is already in progress. A new answer has no other rows and no run
+// yet.
 func (b *bot) deliver(first store.Outbound, fresh bool) {
-	lang := b.h.current().Lang // before the lock of the bot, which comes second
+	lang := b.h.current().Lang // taken before the bot's lock
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.answers[first.Run] != nil {

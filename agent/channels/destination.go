@@ -170,8 +170,8 @@ const (
 	longestFailure = 300
 )
 
-// NotConnected is the reason for not sending to the chat of a disconnected account, or to a group the owner has no say
-// in.
+// NotConnected is the reason for not sending to the chat of a disconnected account, or to a group the owner can't
+// manage.
 const NotConnected = "this chat is no longer connected"
 
 // Kinds of a store.ChannelChat.

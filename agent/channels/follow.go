@@ -78,9 +78,9 @@ func (d *delivery) poll(ctx context.Context) error {
 	return d.ended(ctx)
 }
 
-// removed returns errRemoved if the run is gone and errNotBegun if it is still to come. A run is stored after its
-// answer's row and before its messages are marked as handled; checking in this order misses no run that starts and ends
-// in between.
+// removed returns errRemoved if the run is gone and errNotBegun if it hasn't started. A run is stored after its
+// answer's row and before its messages are marked as handled; checking in this order misses no run that starts and
+// ends in between.
 func (d *delivery) removed(ctx context.Context) error {
 	open, err := d.b.h.cfg.DB.RunInbound(ctx, d.run)
 	if err == nil && len(open) > 0 {

@@ -103,7 +103,7 @@ func New(cfg Config) *Hub {
 // writesAtOnce limits the turns stored per commit, so incoming messages don't wait behind a long one.
 const writesAtOnce = 16
 
-// stopTime is the grace period for calls under way when a bot stops.
+// stopTime is the grace period for calls in progress when a bot stops.
 const stopTime = 3 * time.Second
 
 // Apply starts, stops and restarts bots to match s. Unchanged bots continue.
@@ -217,5 +217,5 @@ func (h *Hub) current() Settings {
 	return h.settings
 }
 
-// ErrNoBot means that a platform is not set up, or its bot does not run.
+// ErrNoBot means that a platform is not set up, or its bot is not running.
 var ErrNoBot = errors.New("this channel is not running")

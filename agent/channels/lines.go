@@ -22,7 +22,7 @@ const (
 type line struct {
 	b     *bot
 	at    place
-	wakes chan struct{} // one token: look again
+	wakes chan struct{} // one token: check again
 
 	resumes []string // runs of the last server to resume; guarded by b.mu
 

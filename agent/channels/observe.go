@@ -27,7 +27,7 @@ type Observer interface {
 	Reconnect(provider string)
 }
 
-// nobody is the Observer of a Hub without one.
+// nobody is the no-op Observer of a Hub without one.
 type nobody struct{}
 
 func (nobody) Update(string, string)                {}

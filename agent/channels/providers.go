@@ -14,7 +14,7 @@ type Provider struct {
 	Name    string
 	Display string
 	Fields  []Field
-	// Experimental marks an adapter whose platform nobody could test against.
+	// Experimental marks an adapter that could not be tested against the platform.
 	Experimental bool
 	// Warning is shown to the owner before switching it on; empty for none.
 	Warning string

@@ -55,8 +55,8 @@ func (h *Hub) wanted(ctx context.Context, provider string, to target) (bool, err
 	return h.owns(ctx, provider, to.Owner, *to.Asker)
 }
 
-// cancel stops a delivery and waits a limited time for the call under way; notes that this call still writes are undone
-// by refuse.
+// cancel stops a delivery and waits a limited time for the call in progress; notes that this call still writes are
+// undone by refuse.
 func (b *bot) cancel(ctx context.Context, run string) {
 	b.mu.Lock()
 	d := b.answers[run]

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// semaphore limits the concurrent holders and serves waiters in order of arrival. The zero value has no places.
+// semaphore limits the concurrent holders and serves waiters in order of arrival. The zero value has no slots.
 type semaphore struct {
 	mu   sync.Mutex
 	max  int

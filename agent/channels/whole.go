@@ -23,7 +23,7 @@ func (d *delivery) awaitRun(ctx context.Context) error {
 	switch {
 	case errors.Is(err, runs.ErrNotFound):
 		return errRemoved
-	case err == nil && !runs.Done(run.Status): // the server stops
+	case err == nil && !runs.Done(run.Status): // the server is stopping
 		return runs.ErrClosed
 	}
 	return err
@@ -82,7 +82,7 @@ func oneLine(why string, say words) string {
 	return say.ended(why)
 }
 
-// escape escapes words for Markdown.
+// escape escapes text for Markdown.
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {

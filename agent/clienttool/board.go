@@ -62,7 +62,7 @@ type Board struct {
 	open map[string]int // calls of this server, by thread
 }
 
-// checked again later
+// retried later
 func New(notes clusterstate.Notes, announce func(thread string, event json.RawMessage) bool, log *slog.Logger) *Board {
 	return &Board{notes: notes, announce: announce, log: log, open: map[string]int{}}
 }
@@ -195,7 +195,7 @@ func (b *Board) leave(thread string) {
 	}
 }
 
-// take takes the result, if there is one. The fact is remembered for a while.
+// take removes the result, if there is one, and returns it. That it was taken is remembered for a while.
 func (b *Board) take(ctx context.Context, thread, id string) (r Result, ok bool) {
 	_, result := names(thread, id)
 	list, err := b.notes.Notes(ctx, result)

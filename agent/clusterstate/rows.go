@@ -96,8 +96,8 @@ func (r *Rows) Sealing() bool { return len(r.keys) > 0 }
 // Keys returns this server's keys.
 func (r *Rows) Keys() Keys { return r.keys }
 
-// Problem returns the reason why another server's document can't be used here; nil for none. The previous version stays
-// in force.
+// Problem returns the reason why another server's document can't be used here; nil if none. The previous version stays
+// in effect.
 func (r *Rows) Problem() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -283,7 +283,7 @@ func (r *Rows) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// take keeps a row of another server's. r.mu is held.
+// take caches a row of another server. r.mu is held.
 func (r *Rows) take(row store.Setting) {
 	d := Doc{Name: row.Name, Version: row.Version}
 	if row.Body != nil {

@@ -212,7 +212,7 @@ func isPython(name string) bool {
 	return ok && strings.Trim(version, "0123456789.") == ""
 }
 
-// fetches reports whether the output of a program should not be run unseen.
+// fetches reports whether a program downloads content, whose output must not be executed unseen.
 func fetches(name string) bool {
 	switch name {
 	case "curl", "wget", "bash", "sh", "ruby", "perl", "base64":
@@ -297,7 +297,7 @@ func codeLetters(name string) string {
 	return "c"
 }
 
-// valuedLetters returns the options that take the next argument as their value.
+// valuedLetters returns the options whose value is the next argument.
 func valuedLetters(name string) string {
 	switch name {
 	case "perl":

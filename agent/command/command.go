@@ -18,7 +18,7 @@ type Level string
 const (
 	Pass  Level = "pass"
 	Warn  Level = "warn"  // it runs, and the result carries a note
-	Block Level = "block" // it does not run
+	Block Level = "block" // is not executed
 )
 
 // Verdict is the result of [Judge]. Reason is a clause for people and models; a passing command has none.

@@ -32,7 +32,7 @@ func (j *judge) risky(top syntax.Node) bool {
 
 const (
 	maxBraces   = 16   // brace expressions per word; each one multiplies the expansions
-	maxExpanded = 1000 // limit of words that one may expand to
+	maxExpanded = 1000 // maximum number of expansions of a word
 )
 
 // expand returns the words resulting from brace expansion.

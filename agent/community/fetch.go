@@ -85,8 +85,8 @@ func (s *Service) Page(ctx context.Context, page string) (title, at, text string
 	return line(p.title, maxTitle), at, strings.TrimSpace(strings.ToValidUTF8(p.text, "\uFFFD")), nil
 }
 
-// target returns the address to read. It is judged here as well as when it is dialled, since services that read for us
-// would not care.
+// target returns the address to read. It is checked here as well as when it is dialled, since services that read for
+// us don't check it.
 func (s *Service) target(raw string, set Settings) (*url.URL, error) {
 	refuse := func(detail string) error { return &Problem{Provider: WebFetch, Class: Forbidden, Detail: detail} }
 	raw = strings.TrimSpace(raw)

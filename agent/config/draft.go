@@ -331,7 +331,7 @@ func valueNode(v any, left *int) (*yaml.Node, error) {
 	return nil, fmt.Errorf("a value of type %T cannot be written", v)
 }
 
-// replace writes a file that only its owner can read, whole or not at all.
+// replace atomically writes a file that only its owner can read.
 func replace(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
 	if err != nil {

@@ -139,7 +139,7 @@ type ignoredValue struct {
 	secret bool
 }
 
-// takeIgnored takes the keys of a list out of a tree, and warns about each that asks for something.
+// takeIgnored removes the keys of a list from a tree, and warns about each one that would change the behaviour.
 func (s *Snapshot) takeIgnored(d *syntax.Decoder, tree *syntax.Node, list []Ignored) {
 	for _, ig := range list {
 		told := false

@@ -18,7 +18,7 @@ type Options struct {
 	Config    string                      // value of the flag --config; empty = search as Find does
 	DataDir   string                      // from DataDir; required
 	LookupEnv func(string) (string, bool) // nil = os.LookupEnv
-	Classes   Classes                     // judge the class paths; its zero value takes them all
+	Classes   Classes                     // checks class paths; the zero value accepts all
 
 	instead  map[string][]byte // content by path that replaces files, to try an edit before it is written
 	versions map[string]int64  // versions of the shared rows, in a cluster

@@ -15,8 +15,8 @@ import (
 // NotInBackup is a placeholder for a secret left out of a backup.
 const NotInBackup = "$SECRET_NOT_IN_BACKUP"
 
-// WithoutSecrets returns a configuration file, named as JSON or YAML, with NotInBackup in place of each literal secret.
-// References to variables stay.
+// WithoutSecrets returns a configuration file, named as JSON or YAML, with each literal secret replaced by
+// NotInBackup. References to variables stay.
 func WithoutSecrets(name string, data []byte) ([]byte, error) {
 	if strings.HasSuffix(name, ".json") {
 		dec := json.NewDecoder(bytes.NewReader(data))

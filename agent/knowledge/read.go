@@ -112,7 +112,7 @@ func (s *Service) read(ctx context.Context, src store.Source) error {
 		src.State, src.Problem, err = store.SourceFailed, Slow, nil
 	case errors.As(err, &failed):
 		src.State, src.Problem = store.SourceFailed, cut(failed.Error(), 500)
-		if failed.word == NotAllowed { // a forbidden source must not be searchable either
+		if failed.word == NotAllowed { // a source that may not be read must not be searchable either
 			err = r.removeUnseen(ctx)
 		} else {
 			err = nil
@@ -304,7 +304,7 @@ func (r *reading) unreadable(ctx context.Context, had bool, d store.Document, er
 	return r.fail(ctx, had, d, Unreadable)
 }
 
-// exhausted reports whether the server has run out of something, which says nothing about a file.
+// exhausted reports whether the server ran out of a resource, which says nothing about a file.
 func exhausted(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
 }
@@ -341,7 +341,7 @@ func (r *reading) convert(ctx context.Context, had bool, old, d store.Document, 
 		return err
 	}
 	out, err := r.cfg.Convert(ctx, documents.Job{Name: d.Name, File: file, Progress: func(int, int) {}})
-	if ctx.Err() != nil || exhausted(err) { // that the server was told to stop, or has no more, is not the document's fault
+	if ctx.Err() != nil || exhausted(err) { // a stopping or exhausted server isn't the document's fault
 		d.Tries = tries
 		_, put := r.cfg.DB.PutDocument(context.WithoutCancel(ctx), d)
 		return cmp.Or(ctx.Err(), err, put)

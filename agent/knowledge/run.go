@@ -89,8 +89,8 @@ func (s *Service) tidy(ctx context.Context) {
 	}
 }
 
-// mark returns a value that changes when tidy may have work that nobody in this process reports: another server
-// removed sources, or the model was changed.
+// mark returns a value that changes when tidy may have work that this process doesn't report: another server removed
+// sources, or the model changed.
 func (s *Service) mark(ctx context.Context) (string, error) {
 	model := ""
 	if e := s.cfg.Embedder(); e != nil {

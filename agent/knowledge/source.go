@@ -96,7 +96,7 @@ const (
 	Internal    = "internal"
 )
 
-// items calls take with each document of a source, and returns the stamp of the whole, "" for none. unchanged means
+// items calls take with each document of a source, and returns the stamp of the source, "" for none. unchanged means
 // that the stamp is the same as before.
 func (s *Service) items(ctx context.Context, src store.Source, take func(item) error) (stamp string, unchanged bool, err error) {
 	switch src.Kind {

@@ -89,7 +89,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		when(e.day != nil, middleware.DayLimit(e.day)),
 		// before_agent, wrap_model, after_model: budget of a helper
 		when(helperBudget(e).Enabled, middleware.HelperBudget(helperBudget(e))),
-		// wrap_model, after_model: work ends in words
+		// wrap_model, after_model: every run ends with an explanation
 		middleware.TerminalResponse(),
 		// after_model: an answer cut by the model's limit is called so
 		middleware.LengthStop(),

@@ -108,7 +108,7 @@ func sandboxClass(use string) (string, error) {
 		use, sandbox.ProviderAuto)
 }
 
-// checkRoles returns the reason why nobody can be authorized.
+// checkRoles returns the reason why no role can be authorized.
 func checkRoles(use string) error {
 	if isRoles(use) {
 		return nil

@@ -22,7 +22,7 @@ type equipment struct {
 	version uint64 // version of the changing tools
 	without func(*agent.Tool) bool
 	hidden  []*agent.Tool // the tools whose schemas must be searched first
-	brief   string        // the prompt in place of the whole one, for a model that reads little
+	brief   string        // shortened prompt for a model with a small window
 	thread  string
 	run     string                // "" outside of runs
 	budget  *middleware.Budget    // spending of the run

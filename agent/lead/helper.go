@@ -96,7 +96,7 @@ func (l *bill) add(c SideCall) {
 	l.calls = append(l.calls, c)
 }
 
-// take returns the calls not taken yet.
+// take returns the calls that were not returned yet.
 func (l *bill) take() []SideCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -60,8 +60,8 @@ type Builder struct {
 	skills   *skills.Library  // the same
 	shownAt  string           // path of the skills in prompts
 	after    func(time.Duration, func()) (stop func() bool)
-	access   *access.Service // nil limits nobody
-	slots    chan struct{}   // one for each model call under way; nil has no bound
+	access   *access.Service // nil enforces no limits
+	slots    chan struct{}   // one for each model call in progress; nil is unlimited
 	log      *slog.Logger
 
 	ctx  context.Context // context of background work
@@ -90,9 +90,9 @@ type Options struct {
 	Documents uploads.Documents
 	// Pictures makes images fit for models; nil leaves them as they are.
 	Pictures uploads.Pictures
-	// Guard judges the addresses of pictures that models name; nil reaches public ones.
+	// Guard checks the addresses of pictures that models name; nil allows public ones.
 	Guard func() *netguard.Guard
-	// Public judges where models are that are public_only; nil reaches public ones.
+	// Public checks the addresses of models marked public_only; nil allows public ones.
 	Public func() *netguard.Guard
 	// Tools are added to the built-in ones, which take precedence for equal names.
 	Tools []*agent.Tool
@@ -101,7 +101,7 @@ type Options struct {
 	More func() (tools []*agent.Tool, version uint64)
 	// Browser reports whether agents have a browser; nil means no.
 	Browser func() bool
-	// Withdraw hears that a provider refuses a tool of a server, and why. Nil does not care.
+	// Withdraw is called with the reason when a provider rejects a server's tool. It may be nil.
 	Withdraw func(t *agent.Tool, why string)
 	// Await waits for expected tools of More; it is called at the start of each run and must have a short time limit.
 	// Nil doesn't wait.
@@ -124,11 +124,11 @@ type Options struct {
 	Memory middleware.Remember
 	// Learn queues a turn's conversation for the memory; nil doesn't.
 	Learn middleware.Learn
-	// Retitle takes a thread's title that came after the end of its run; it waits until the
-	// thread is idle. Without it such titles are dropped. Cost is for it to store, in place of Spent.
+	// Retitle stores a title that was generated after the end of its run; it waits until the thread is idle. Without
+	// it such titles are dropped. Retitle also stores Cost, in place of Spent.
 	Retitle func(ctx context.Context, thread, from, to string, cost []SideCall)
-	// Titles keeps titles that were found before the first answer of a run was whole; nil has each start of a run ask
-	// for one.
+	// Titles stores titles that were generated before the first answer of a run was complete; with nil, each start of
+	// a run generates one.
 	Titles TitleKeeper
 	// Spawn runs an agent inside another agent's call; without it there are no helpers.
 	Spawn runs.Spawn
@@ -137,7 +137,7 @@ type Options struct {
 	After func(d time.Duration, f func()) (stop func() bool)
 	// Agents are the custom agents; nil means none.
 	Agents *profile.Library
-	// Access checks permissions; nil limits nobody.
+	// Access checks permissions; nil enforces no limits.
 	Access *access.Service
 	// Skills are the available skills; nil for none.
 	Skills *skills.Library
@@ -314,8 +314,8 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	return b.assemble(snap, r, model), nil
 }
 
-// lacks reports whether a thread does without a tool: the owner of the server or of the chat switched it off, or the
-// person may not use the server it comes from.
+// lacks reports whether a tool is unavailable in a thread: it was switched off for the server or the chat, or the user
+// may not use the MCP server it belongs to.
 func (b *Builder) lacks(ctx context.Context, f config.File, thread string, metadata json.RawMessage,
 	may access.Rights) (func(*agent.Tool) bool, error) {
 	without, err := b.without(ctx, thread, metadata)

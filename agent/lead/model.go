@@ -55,7 +55,7 @@ func (b *Builder) model(snap *config.Snapshot, s runs.Spec, c custom, may access
 		}
 	}
 	if entry.Name == "" || s.Options.ModelName == OfflineModel {
-		// It computes over whole files and has no window: truncated results would only make it read again.
+		// The model computes over whole files and has no window: truncated results would only make it read again.
 		entry = config.Model{Name: OfflineModel, Use: OfflineModel, ContextWindow: math.MaxInt32}
 	}
 	s.Options.ModelName = entry.Name
@@ -132,7 +132,7 @@ func fit(s runs.Spec, m config.Model, degrade bool) error {
 	return nil
 }
 
-// TakesEffort explains why a model that takes efforts does not take this one; nil = it does.
+// TakesEffort explains why a model with reasoning efforts doesn't support this one; nil = it does.
 func TakesEffort(m config.Model, effort string) error {
 	known := llm.Efforts(ModelConfig(m))
 	if slices.Contains(known, effort) {

@@ -61,7 +61,7 @@ func (o Outward) Address(ctx context.Context, at string) error {
 	return nil
 }
 
-// newJudged returns the way to addresses that a guard allows at the moment of a connection.
+// newJudged returns a transport to the addresses that a guard allows at the time of the connection.
 func newJudged(guard func() *netguard.Guard) *judged {
 	return &judged{guard: guard}
 }

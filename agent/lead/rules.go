@@ -131,7 +131,7 @@ func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middlew
 	return r
 }
 
-// learned takes the window that a refusal of a model names.
+// learned records the window named in a model's refusal.
 func (b *Builder) learned(e equipment, m config.Model) func(*agent.Turn, int) middleware.Smaller {
 	return func(t *agent.Turn, window int) middleware.Smaller {
 		b.windows.refuse(m, window)
@@ -153,7 +153,7 @@ func (e equipment) smaller(window int) (s middleware.Smaller) {
 	return s
 }
 
-// reading returns the limits of a model that takes over from the run's.
+// reading returns the limits of a model that replaces the run's.
 func (b *Builder) reading(e equipment, m config.Model) func(context.Context, *agent.Turn) middleware.Reading {
 	return func(ctx context.Context, t *agent.Turn) middleware.Reading {
 		r := middleware.Reading{Window: b.window(ctx, m), Learned: b.learned(e, m)}

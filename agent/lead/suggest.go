@@ -176,7 +176,7 @@ func (b *Builder) Polish(ctx context.Context, w PolishWish) (string, error) {
 var errTooMuch = errors.New("the model wrote far more than the draft")
 
 // aside calls the model named by the configuration or chosen by the owner, else the first that the owner may use; nil
-// means the built-in one. Errors: access.ErrDenied where the owner may use no model, or no more tokens today.
+// means the built-in one. Errors: access.ErrDenied if the owner may not use any model, or has used up today's tokens.
 func (b *Builder) aside(ctx context.Context, named, chosen string, job SideCall) (middleware.Ask, error) {
 	snap := b.config()
 	may, err := b.access.Of(ctx, job.Owner)

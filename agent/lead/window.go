@@ -13,7 +13,7 @@ const (
 	windowWait  = time.Second     // the first run of a model waits this long for its window
 	windowFresh = time.Minute     // a server is queried again after this time
 	windowAgain = 5 * time.Minute // retry interval after no response
-	refusedFor  = time.Hour       // how long a refusal limits requests: the server may read more by then
+	refusedFor  = time.Hour       // duration of the limit after a refusal: the server's window may change
 )
 
 // windows caches models' windows as reported by their servers. The zero value is ready.

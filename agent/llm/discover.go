@@ -81,7 +81,7 @@ func DiscoverAt(ctx context.Context, places []Found, patience time.Duration) []F
 	return slices.DeleteFunc(found, func(f Found) bool { return len(f.Models) == 0 })
 }
 
-// stay follows no redirect, which could lead away from the queried server.
+// stay rejects redirects, which could lead away from the queried server.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // fill asks one server.

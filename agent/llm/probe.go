@@ -167,7 +167,7 @@ func says(err error) int {
 	return 1
 }
 
-// hidden takes every secret of cfg out of an error's words, in the forms servers repeat them.
+// hidden removes every secret of cfg from an error's text, in the forms servers repeat them.
 func hidden(err error, cfg Config) error {
 	if err == nil {
 		return nil

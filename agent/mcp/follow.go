@@ -125,7 +125,7 @@ type follower struct {
 
 	heard  time.Time // time of the last answer
 	stored time.Time
-	over   bool // the server reports completion; the result may still be on its way
+	over   bool // the server reports completion; the result may not have arrived
 
 	told       int // bytes of messages shown in the step
 	toldStatus string
@@ -422,7 +422,7 @@ func (f *follower) announce() {
 		"tool_call_id": f.task.Call, "task_name": f.task.Tool, "status": f.task.Status, "message": f.task.Message})
 }
 
-// result ends a task that has one.
+// result ends a task with its result.
 func (f *follower) result(ctx context.Context, s *server, e *session, got *sdk.CallToolResult) (agent.Result, error) {
 	folder := ""
 	s.mu.Lock()
@@ -474,7 +474,7 @@ func (f *follower) ends(ctx context.Context, status, why string, r agent.Result)
 	return r, nil
 }
 
-// cancel ends a task at a person's request, whatever its server responds.
+// cancel ends a task at a user's request, whatever its server responds.
 func (f *follower) cancel(ctx context.Context, s *server, e *session) (agent.Result, error) {
 	f.tellServer(s, e)
 	if at, err := f.Book.Wish(ctx, f.task.Thread, f.task.ID); err == nil {

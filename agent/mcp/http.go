@@ -34,7 +34,7 @@ type web struct {
 	guarded *http.Transport
 	most    int64 // bytes of a message
 
-	life context.Context // ends requests, which the library keeps apart from its contexts; nil does not
+	life context.Context // ends requests, which the library detaches from its contexts; nil doesn't
 }
 
 func newWeb(s Server, t *tokens, o *Options, most int) (*web, error) {
@@ -88,7 +88,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// ending is a body with something to be done at its end.
+// ending is a response body with a callback at its end.
 type ending struct {
 	io.ReadCloser
 	end func()

@@ -156,7 +156,7 @@ func (p *Pool) loginAt(name string) (*server, Server, error) {
 	return s, s.conf, nil
 }
 
-// outside calls a server's authorization server and words the errors.
+// outside calls a server's authorization server and describes its errors.
 func (p *Pool) outside(ctx context.Context, s *server, conf Server,
 	do func(context.Context, *http.Client) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*askTime, errors.New("they did not answer in time"))
@@ -210,7 +210,7 @@ func (p *Pool) Logout(name string) error {
 	return err
 }
 
-// refusal words why a person or an authorization server said no.
+// refusal explains why the user or an authorization server denied access.
 func refusal(a LoginAnswer) error {
 	text := agent.Head(strings.TrimSpace(a.Error+" "+a.Description), 300)
 	if a.Error == "access_denied" {
@@ -219,7 +219,7 @@ func refusal(a LoginAnswer) error {
 	return fmt.Errorf("the authorization server refused: %s", text)
 }
 
-// explainLogin words the reason of a failed login, without response data.
+// explainLogin explains why a login failed, without response data.
 func (s *server) explainLogin(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause

@@ -45,7 +45,7 @@ const (
 // errSpent marks a refusal of the refresh token.
 var errSpent = errors.New("the refresh token is refused")
 
-// tokens are the tokens of one server. At most one request for them is under way.
+// tokens are the tokens of one server. At most one request for them is in progress.
 type tokens struct {
 	conf   OAuth
 	veil   *veil

@@ -40,11 +40,12 @@ type Options struct {
 	// Confine runs a server in a sandbox until it ends, or ctx does. An error is the reason why it can't run there. Nil
 	// means that there are no sandboxes.
 	Confine func(ctx context.Context, j Job) error
-	// Guard judges addresses that servers redirect to.
+	// Guard checks addresses that servers redirect to.
 	Guard *netguard.Guard
 	// Public checks addresses of PublicOnly servers; nil permits public ones.
 	Public func() *netguard.Guard
-	// Patience returns how long a thread's call may wait for a person's answer; 0, or a nil function, asks nobody.
+	// Patience returns how long a thread's call may wait for a user's answer; with 0, or a nil function, the user
+	// isn't asked.
 	Patience func(ctx context.Context, thread string) time.Duration
 	// Announce shows an event to the readers of a thread's run.
 	Announce func(thread string, event json.RawMessage)

@@ -142,7 +142,7 @@ func (m *mender) flatten(root map[string]any, level int) {
 				m.merges++
 				m.merged += weight(branch, maxMerged)
 				if m.merges > maxCopies || m.merged > maxMerged {
-					if word != "allOf" { // omitted alternatives may require nothing
+					if word != "allOf" { // omitted alternatives must not be required
 						common = nil
 					}
 					continue

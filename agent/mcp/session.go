@@ -336,7 +336,7 @@ func (e *session) fate() error {
 	return e.cause
 }
 
-// begin and end count the calls under way.
+// begin and end count the calls in progress.
 func (e *session) begin() bool {
 	if !e.alive() {
 		return false

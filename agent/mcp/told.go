@@ -27,7 +27,7 @@ type RefusedError struct{ Why string }
 // Error returns the reason.
 func (e *RefusedError) Error() string { return e.Why }
 
-// File is a file that a server gives to a person. Its name is chosen by the server and untrusted.
+// File is a file that a server sends to the user. Its name is chosen by the server and untrusted.
 type File struct {
 	Name string
 	Data []byte
@@ -99,7 +99,7 @@ func (p *Pool) find(name string) (*server, error) {
 	return nil, ErrUnknown
 }
 
-// visit calls do with a session for the thread, with a time limit.
+// visit calls do with a session for the thread, within a time limit.
 func (s *server) visit(ctx context.Context, thread string, do func(context.Context, *session) error) error {
 	asking, cancel := context.WithTimeoutCause(ctx, extraTime, errors.New("it did not answer in time"))
 	defer cancel()

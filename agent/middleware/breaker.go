@@ -29,7 +29,7 @@ type Breaker struct {
 	mu     sync.Mutex
 	failed int
 	until  time.Time // calls are suspended until then
-	trying bool      // a trial call is under way after that
+	trying bool      // a trial call is in progress after that
 }
 
 // NewBreaker returns the circuit breaker of a model.
@@ -43,7 +43,7 @@ type circuitOpen struct {
 	left  time.Duration
 }
 
-// Error words it for people.
+// Error returns the message for users.
 func (c *circuitOpen) Error() string {
 	return fmt.Sprintf("The model %s has failed several times in a row and is left alone for another %s.", c.model,
 		max(c.left, time.Second).Round(time.Second))

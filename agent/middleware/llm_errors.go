@@ -30,7 +30,7 @@ func DefaultRetry() RetryRules {
 // Upper limits for delays requested by a provider.
 const (
 	maxRetryAfter = 2 * time.Minute
-	burstAttempts = 2 // for rate limits; also for a stream that went silent
+	burstAttempts = 2 // for rate limits; also for a stream that stopped
 )
 
 // LLMErrors retries a model call that failed before any output and may succeed later; each retry is an event for

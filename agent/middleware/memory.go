@@ -11,7 +11,7 @@ import (
 type Learn func(t *agent.Turn, said []*agent.Message)
 
 // Memory passes the conversation to the memory at the regular end of a run: the person's words and answers without
-// calls. A thread that lacks either teaches nothing.
+// calls. Nothing is learned from a thread that lacks either.
 func Memory(learn Learn) agent.Middleware {
 	return agent.Middleware{
 		Name: "memory",

@@ -98,8 +98,7 @@ func keeps(c agent.ToolCall) bool {
 	return c.Name == "str_replace" || json.Unmarshal(c.Args, &args) == nil && args.Append
 }
 
-// read marks the result with the version from before the call: a change in between then
-// asks for another look.
+// read marks the result with the version from before the call, so a change in between requires another read.
 func (g readGate) read(ctx context.Context, t *agent.Turn, c agent.ToolCall,
 	next agent.ToolFunc) (agent.Result, error) {
 	path := pathOf(c)

@@ -37,12 +37,12 @@ type TitleRules struct {
 	Go func(f func(ctx context.Context))
 	// Late receives a title that arrives after the run's end. from is the title it replaces.
 	Late func(ctx context.Context, thread, from, to string)
-	// Shown returns the title of the thread in lists, "" for none. A person may have changed it during the run; the state
-	// takes it then at the end. Nil leaves the state alone.
+	// Shown returns the title of the thread in lists, "" for none. A user may have changed it during the run; the
+	// state then gets it at the end. Nil leaves the state alone.
 	Shown func(ctx context.Context) string
 	// Kept returns the title from an earlier start of the run, "" for none. Nil always asks again.
 	Kept func(ctx context.Context) string
-	// Keep stores a title that was found before the first answer was whole, for a further start; "" removes it.
+	// Keep stores a title that was generated before the first answer was complete, for a later start; "" removes it.
 	Keep func(ctx context.Context, title string)
 }
 

@@ -77,7 +77,7 @@ func judgeResult(r agent.Result, c agent.ToolCall, source string) toolMeta {
 	switch {
 	case r.IsError:
 		return failure(lower, source)
-	case carriesAnything(c.Name): // the words in it are not the tool's own
+	case carriesAnything(c.Name): // the text in it doesn't come from the tool
 	case strings.HasPrefix(strings.TrimSpace(text), "Error:"), saysError(text), c.Name == "web_fetch" &&
 		titledStatus(lower):
 		return failure(lower, fromContent)

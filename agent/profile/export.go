@@ -50,7 +50,7 @@ func (l *Library) Import(owner string, data []byte, as string) (Agent, error) {
 	return a, l.create(owner, a, config)
 }
 
-// unpack takes an exported agent apart.
+// unpack extracts an exported agent.
 func unpack(data []byte) (a Agent, config []byte, err error) {
 	if len(data) > MaxExport {
 		return a, nil, invalid("file", "the file is larger than %d KiB", MaxExport>>10)

@@ -39,7 +39,7 @@ func (s *Service) Save(ctx context.Context, person, id string, form *multipart.R
 	return out, s.Documents.Add(ctx, shelf, names...)
 }
 
-// saved stores a changed shelf. Where its project was deleted meanwhile nothing of it stays, and the error is
+// saved stores a changed shelf. If its project was deleted meanwhile, the shelf is removed and the error is
 // store.ErrNotFound.
 func (s *Service) saved(ctx context.Context, id string) error {
 	err := s.Dirs.Save(ctx, store.ShelfOf(id))

@@ -40,7 +40,7 @@ func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
 // ErrForbidden means that a shared prompt may be used but not changed.
 var ErrForbidden = errors.New("only its owner and administrators can change this prompt")
 
-// Who is the person who reads or changes prompts.
+// Who is the user who reads or changes prompts.
 type Who struct {
 	Owner    string
 	Operator bool // an administrator, who manages shared prompts
@@ -261,7 +261,7 @@ func (s *Service) Change(ctx context.Context, by Who, id string, change func(*Dr
 	if err := s.DB.ChangePrompt(ctx, p.SavedPrompt); err != nil {
 		return Prompt{}, err
 	}
-	if !p.Mine && p.Shared == "" { // no longer visible to the person who stopped sharing it
+	if !p.Mine && p.Shared == "" { // no longer visible to the user who stopped sharing it
 		return p, nil
 	}
 	return s.Get(ctx, by, id)

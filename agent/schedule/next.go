@@ -34,7 +34,7 @@ func Check(expr string) (string, error) {
 	return expr, nil
 }
 
-// comes reports whether a date matches a schedule, in the eight years from a leap year on.
+// comes reports whether a date matches a schedule within the eight years from a leap year on.
 func comes(expr string) bool {
 	from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	at, err := gronx.NextTickAfter(expr, from, true)

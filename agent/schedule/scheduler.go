@@ -46,7 +46,7 @@ type Scheduler struct {
 	ctx  context.Context // context of goroutines that wait for runs
 	stop context.CancelFunc
 	wg   sync.WaitGroup
-	wake chan struct{} // one token: look again
+	wake chan struct{} // one token: check again
 
 	again atomic.Bool // starts of other servers must be resumed
 

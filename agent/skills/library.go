@@ -53,7 +53,7 @@ type Library struct {
 	mu sync.Mutex // guards the fields below, and the files below custom and Shown
 
 	built []Skill          // the bundled skills, which do not change
-	last  scan             // what all and the folder to show were made of; nil if they are to be made anew
+	last  scan             // files that all and the folder to show were built from; nil to build them again
 	known map[string]Skill // by place
 	all   []Skill          // by name
 	state map[string]bool

@@ -246,7 +246,7 @@ var otherKeys = []string{"model", "argument-hint", "disable-model-invocation", "
 	"hooks", "tags",
 	"category", "homepage", "dependencies", "icon", "when_to_use", "paths", "effort"}
 
-// fields takes the values.
+// fields reads the values.
 func (p *parser) fields(top *yaml.Node) {
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(top.Content); i += 2 {

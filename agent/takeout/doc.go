@@ -20,7 +20,7 @@ const (
 	maxConversation = 32 << 20  // JSON of one conversation
 	maxSkipped      = 1 << 30   // bytes of an oversized conversation that is skipped
 	maxChats        = 4 << 30   // total JSON size, unpacked
-	maxNames        = 8 << 20   // the list of the names of files
+	maxNames        = 8 << 20   // bytes of the list of file names
 	maxDirectory    = 100 << 20 // names in the directory of an archive
 )
 

@@ -108,7 +108,7 @@ type value struct {
 	text, backslash bool // in a string, after a backslash
 }
 
-// take returns how much of the input belongs to the value, and whether the value ends there.
+// take returns the length of the input that belongs to the value, and whether the value ends there.
 func (v *value) take(p []byte) (n int, done bool) {
 	for i := 0; i < len(p); i++ {
 		if v.backslash {

@@ -29,7 +29,7 @@ const askClarificationSchema = `{"type":"object","required":["question","clarifi
 "placeholder":{"type":"string"}}}}}}`
 
 // Clarification returns the tool by which a model asks the user. The stage of the same name answers its calls; without
-// that stage the model is told that nobody can answer.
+// that stage the model is told that no user can answer.
 func Clarification() *agent.Tool {
 	return &agent.Tool{
 		Name: AskClarification, Description: strings.TrimSpace(askClarificationText),

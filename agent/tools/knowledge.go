@@ -16,7 +16,7 @@ import (
 // search_documents.
 const KnowledgeFolder = "/mnt/user-data/knowledge"
 
-// Knowledge provides the collections of documents that a run, its project and its agent name and its person may read.
+// Knowledge provides the document collections named by a run, its project and its agent that the user may read.
 type Knowledge interface {
 	// Search finds passages, whose files are paths below [KnowledgeFolder], and returns the number of collections.
 	// Files limits it to documents with these paths or names.

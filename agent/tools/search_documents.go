@@ -39,7 +39,7 @@ type foundPassage struct {
 	Text    string `json:"text"`
 }
 
-// unsearched is a file that a search could not look into.
+// unsearched is a file that could not be searched.
 type unsearched struct {
 	File string `json:"file"`
 	Why  string `json:"why"`
@@ -114,7 +114,7 @@ func placed(folder string, list []uploads.Passage) []foundPassage {
 	return out
 }
 
-// searchProject looks into the files of the project that the thread is in.
+// searchProject searches the files of the thread's project.
 func (s *set) searchProject(ctx context.Context, t *agent.Turn, q uploads.Query) (found uploads.Found, err error) {
 	_, err = s.with(t, func(f *files.Files) (r agent.Result, err error) {
 		shelf, err := f.Shelf()

@@ -194,7 +194,7 @@ func UpdateAgent(l *profile.Library, known func(model string) bool) *agent.Tool 
 // errUnchanged leaves an agent unchanged.
 var errUnchanged = errors.New("the agent stays as it is")
 
-// agentFailure words an error for the model, or returns errors beyond its control.
+// agentFailure converts an error to a message for the model, or returns errors beyond its control.
 func agentFailure(err error) (agent.Result, error) {
 	var bad *profile.Invalid
 	switch {

@@ -312,7 +312,7 @@ func (s *session) back(ctx context.Context, t *tab) error {
 // rest waits until the shown page has loaded and its requests have ended, which some never do.
 func (s *session) rest(ctx context.Context) error {
 	end := time.Now().Add(loadTime)
-	settled := time.Time{} // time since which only requests are under way
+	settled := time.Time{} // time since which only requests are in progress
 	for {
 		s.mu.Lock()
 		var t *tab
@@ -708,7 +708,7 @@ func (s *session) key(ctx context.Context, t *tab, name string) error {
 	return nil
 }
 
-// shoot takes a picture of a page, or of all of it.
+// shoot takes a screenshot of a page's visible part, or of all of it.
 func shoot(ctx context.Context, t *tab, p page.CaptureScreenshotParams, whole bool) ([]byte, error) {
 	if whole {
 		m, err := cdp.Call(ctx, t.t, page.GetLayoutMetrics, cdp.Empty{})
@@ -724,7 +724,7 @@ func shoot(ctx context.Context, t *tab, p page.CaptureScreenshotParams, whole bo
 	return got.Data, err
 }
 
-// small takes a picture that is shown beside a step.
+// small takes a screenshot to show beside a step.
 func small(ctx context.Context, t *tab) []byte {
 	for _, quality := range []int64{60, 35, 15} {
 		ctx, cancel := context.WithTimeout(ctx, closeTime)

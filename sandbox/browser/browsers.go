@@ -225,7 +225,7 @@ func (b *Browsers) session(thread string) (s *session, fresh bool, err error) {
 			b.remove(s)
 			continue
 		}
-		if !asked { // without the mutex: asking may take a while
+		if !asked { // without the mutex: asking may take long
 			b.mu.Unlock()
 			owner, asked = b.cfg.Owner(thread), true
 			continue

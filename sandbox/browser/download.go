@@ -105,7 +105,7 @@ func cleanName(name string) string {
 	return name
 }
 
-// downloads takes in that one begins, and stops it where a page begins too many. It must not wait.
+// downloads handles the start of a download, and stops it if a page starts too many. It must not block.
 func (s *session) downloads(e *cdpbrowser.EventDownloadWillBegin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func (s *session) downloads(e *cdpbrowser.EventDownloadWillBegin) {
 	s.signal()
 }
 
-// downloaded takes in how far one is. It must not wait.
+// downloaded records the progress of a download. It must not block.
 func (s *session) downloaded(e *cdpbrowser.EventDownloadProgress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,7 @@ func (s *session) dropGiven() {
 	}
 }
 
-// saving reports whether a download is under way. The caller holds the mutex.
+// saving reports whether a download is in progress. The caller holds the mutex.
 func (s *session) saving() bool {
 	for _, d := range s.loads {
 		if !d.over {

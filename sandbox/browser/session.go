@@ -90,7 +90,7 @@ type tab struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	loading bool
-	asked   map[network.RequestID]bool // requests under way
+	asked   map[network.RequestID]bool // requests in progress
 	moved   time.Time                  // last change of loading and asked
 	status  int64                      // status of the page
 	address string
@@ -237,7 +237,7 @@ func (r refusals) Lookup(ctx context.Context, thread, host string) (egress.Answe
 
 func (r refusals) Remember(context.Context, egress.Decision) error { return nil }
 
-// serve opens the way out of the session on loopback.
+// serve opens the session's proxy on loopback.
 func (s *session) serve() (address string, err error) {
 	rules := s.b.cfg.Rules(s.thread)
 	proxy, err := egress.New(egress.Policy{Deny: rules.Deny}, rules.Guard)
@@ -587,7 +587,7 @@ func (s *session) answer(t *tab, e *page.EventJavascriptDialogOpening) {
 	})
 }
 
-// ready waits until a page that has just appeared takes commands; nil if it does not.
+// ready waits until a new page accepts commands; nil if it does not.
 func (s *session) ready(ctx context.Context, t *tab) *chromedp.Target {
 	for {
 		s.mu.Lock()

@@ -120,7 +120,7 @@ func property(n *accessibility.Node, name accessibility.PropertyName) string {
 	return ""
 }
 
-// usable returns the roles of elements that take clicks or text.
+// usable returns the roles of elements that accept clicks or text.
 func usable(n *accessibility.Node) bool {
 	switch text(n.Role) {
 	case "link", "button", "textbox", "searchbox", "combobox", "checkbox", "radio", "switch", "slider", "spinbutton",

@@ -21,8 +21,8 @@ import (
 	"fawn/sandbox/pool"
 )
 
-// containerTest runs in a container and prints a line for each wall that does
-// not stand. It uses nothing but bash, since nothing is known of the image.
+// containerTest runs in a container and prints a line for each failed restriction. It uses only bash, since the image
+// is unknown.
 const containerTest = `
 miss() { echo "miss $1"; }
 [ "$UID" = "$WANT_UID" ] || miss uid

@@ -13,8 +13,8 @@ type Limits struct {
 	Out       int64         // bytes to the network per UTC day, 20 MB
 	Idle      time.Duration // silence after which a connection ends, 60 s
 	Questions int           // hosts asked about per UTC day, 32
-	HTTPPorts []int         // ports that take plain HTTP, 80
-	TLSPorts  []int         // ports that take TLS only, 443
+	HTTPPorts []int         // ports for plain HTTP, 80
+	TLSPorts  []int         // ports for TLS only, 443
 }
 
 func (l Limits) withDefaults() Limits {

@@ -225,7 +225,7 @@ func (s *session) connect(ctx context.Context, host string, port int) *denial {
 	return nil
 }
 
-// refuse answers an HTTP client and notes why.
+// refuse answers an HTTP client and records the reason.
 func (s *session) refuse(d *denial, req *http.Request) {
 	s.note(d)
 	// The reason may be that the time of both sides was over.

@@ -19,7 +19,7 @@ type GrepQuery struct {
 	Path string
 	// Glob, when set, limits the search to files that match; see [GlobQuery].
 	Glob string
-	// Literal takes Pattern as plain text.
+	// Literal treats Pattern as plain text.
 	Literal bool
 	// CaseSensitive distinguishes upper and lower case.
 	CaseSensitive bool

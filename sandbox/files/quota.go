@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// Counting may take this part of the time at most.
+	// Maximum share of the time spent on counting.
 	countShare = 20
 	// Unseen is the number of bytes written after which the usage is counted again.
 	Unseen = 64 << 20
@@ -136,7 +136,7 @@ type Meter struct {
 	at    time.Time     // time of the count
 	took  time.Duration // duration of the count
 	deep  bool          // too deep to be counted
-	busy  bool          // a count is under way
+	busy  bool          // a count is in progress
 	known bool
 }
 

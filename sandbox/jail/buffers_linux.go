@@ -32,7 +32,7 @@ type holds struct {
 }
 
 const (
-	// Such a look is taken this often, but takes this part of the time at most.
+	// Interval of such a check, and the maximum share of the time that it may take.
 	holdsLook  = 100 * time.Millisecond
 	holdsShare = 20
 )

@@ -158,7 +158,7 @@ func readEngineRequest(in io.Reader) (*EngineRequest, error) {
 	return r, nil
 }
 
-// listen waits for the word to end the command.
+// listen waits for the request to end the command.
 func (c *engineCall) listen() {
 	// The data doesn't matter; an error also means that the server is gone.
 	_, _ = os.Stdin.Read(make([]byte, 1))

@@ -29,15 +29,15 @@ const (
 // largest process, but never the parent of a running command. It also detects when the process limit is reached. It
 // sleeps while nothing runs.
 type guard struct {
-	limit int64 // of memory, in bytes; 0 where it need not look
+	limit int64 // of memory, in bytes; 0 disables the check
 	pids  int   // the limit of processes; 0 means none
 	plain bool  // temporary files and sockets belong to the host
 	own   bool  // the sandbox has a separate network
 	wake  chan struct{}
 	held  holds // only run uses it
-	// look pictures processes, with the parents of running commands.
+	// look takes a snapshot of processes, with the parents of running commands.
 	look func() (tree, map[int]int)
-	// killed is told which process was ended and why.
+	// killed is called with the process that was ended and the reason.
 	killed func(t tree, n int, why string)
 	// crowded is called when no more processes can start.
 	crowded func()

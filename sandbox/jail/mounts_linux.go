@@ -162,8 +162,8 @@ func (s *setup) pivot() error {
 	err := s.try("pivot_root", func() error { return unix.PivotRoot(".", ".") })
 	switch {
 	case errors.Is(err, unix.EINVAL) && !s.Strict:
-		// The root of the host is its initial file system, which cannot be moved
-		// away. Hiding it works too: nothing inside may mount or change the root.
+		// The root of the host is its initial file system, which can't be unmounted. Hiding it works too: nothing
+		// inside may mount or change the root.
 		if err := mount(".", "/", "", unix.MS_MOVE, ""); err != nil {
 			return err
 		}

@@ -145,7 +145,7 @@ func fail(step string, err error) {
 	if errors.As(err, &errno) {
 		m.Errno = int(errno)
 	}
-	// Without the server, there is nobody to report to.
+	// Without the server, no reports are possible.
 	_ = send(m)
 	os.Exit(1)
 }

@@ -255,7 +255,7 @@ func (s *supervisor) stat(m *Message) {
 	_ = send(answer)
 }
 
-// crowd notes for all commands that no more processes could start.
+// crowd records for all commands that no more processes could start.
 func (s *supervisor) crowd() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,7 +264,7 @@ func (s *supervisor) crowd() {
 	}
 }
 
-// outOfMemory notes for the command above a process why that was ended.
+// outOfMemory records why a process was ended for the command above it.
 func (s *supervisor) outOfMemory(t tree, n int, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

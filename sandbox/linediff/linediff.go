@@ -20,7 +20,7 @@ type Line struct {
 	Text string
 }
 
-// Compare reports which lines of a text another one takes away and adds.
+// Compare reports the lines that the second text removes and adds.
 func Compare(from, to string) []Line {
 	a, b := split(from), split(to)
 	var out []Line

@@ -118,7 +118,7 @@ func (s setting) execute(ctx context.Context, b Box, req sandbox.ExecReq,
 	}
 	start(func() { out.run(b.Done()) })
 	if req.Out != nil {
-		_ = w[0].Close() // not handed to any process
+		_ = w[0].Close() // not passed to any process
 		w[0] = req.Out
 	}
 
@@ -232,7 +232,7 @@ func seconds(d time.Duration) string {
 	return d.String()
 }
 
-// audit hands over the record of a command.
+// audit passes on the record of a command.
 func (s setting) audit(start time.Time, layers []string, req sandbox.ExecReq, res sandbox.ExecResult, err error) {
 	if s.cfg.Audit == nil {
 		return

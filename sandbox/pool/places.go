@@ -2,8 +2,8 @@ package pool
 
 import "slices"
 
-// places limits the running boxes. Callers are served in order of arrival, owners with fewer boxes first. Among several
-// people nobody gets all: with at most three of four places, everyone leaves room for others.
+// places limits the running boxes. Callers are served in order of arrival, owners with fewer boxes first. With several
+// owners each gets at most three of four places, which leaves room for others.
 type places struct {
 	max     int
 	shared  bool
@@ -47,7 +47,7 @@ func (p *places) cancel(w *waiter) {
 	p.free(w.owner)
 }
 
-// free takes a place back.
+// free returns a place.
 func (p *places) free(owner string) {
 	p.all--
 	if p.used[owner]--; p.used[owner] == 0 {
@@ -56,7 +56,7 @@ func (p *places) free(owner string) {
 	p.serve()
 }
 
-// serve hands out free places.
+// serve assigns free places.
 func (p *places) serve() {
 	for p.all < p.max {
 		next := -1

@@ -82,7 +82,7 @@ func (c *conversation) close() error {
 	return err
 }
 
-// next takes in one message.
+// next handles one message.
 func (c *conversation) next(ctx context.Context) error {
 	select {
 	case m, ok := <-c.in:

@@ -14,6 +14,6 @@ import (
 
 func main() {
 	jail.Main()
-	// Started by hand there is nothing to do.
+	// There is nothing to do if it is started by hand.
 	os.Exit(2)
 }

@@ -127,8 +127,7 @@ func seatbeltLimits(l sandbox.Limits) string {
 	return text + `exec "$@"`
 }
 
-// seatbeltTest runs in a sandbox and prints a line for each wall that does not
-// stand.
+// seatbeltTest runs in a sandbox and prints a line for each failed restriction.
 const seatbeltTest = `
 miss() { echo "miss $1"; }
 for dir in "$FILES"/workspace "$FILES"/uploads "$FILES"/outputs "$HOME" "$TMPDIR"; do

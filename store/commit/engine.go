@@ -11,7 +11,7 @@ import (
 type Engine interface {
 	// Reads are the connections that read.
 	Reads() *sql.DB
-	// Bind puts a query into the words of this kind, see dialect.go.
+	// Bind translates a query to this database's dialect, see dialect.go.
 	Bind(query string) string
 
 	// Write carries out a group in one transaction: additions to the tail, its jobs in order, removals

@@ -126,8 +126,7 @@ func (l *Lane) trouble() error {
 	return l.err
 }
 
-// lose notes that numbers up to seq of this lane were not stored. Called with
-// w.mu held.
+// lose records that numbers up to seq of this lane were not stored. Called with w.mu held.
 func (l *Lane) lose(err error, seq int64) {
 	l.lost = max(l.lost, seq)
 	if l.err == nil {

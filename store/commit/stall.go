@@ -47,7 +47,7 @@ func (w *Writer) comeBack() {
 
 // slowness records since when the writer waits for a commit, the number of slow commits, and the watchers.
 type slowness struct {
-	since  atomic.Int64 // nanoseconds since origin, 0 without a commit under way
+	since  atomic.Int64 // nanoseconds since origin, 0 without a commit in progress
 	times  atomic.Uint64
 	spare  atomic.Bool // the current write is housekeeping, which counts as slow once another write waits for it
 	busy   func() bool // reports whether anything waits; constant, like origin

@@ -36,7 +36,7 @@ type Plan struct {
 	Stmts        []Stmt
 	Target       string // thread that is changed, "" for none
 	To           int64  // its greatest event number, 0 for none
-	Folds        int64  // afterwards tail frames up to this number are unneeded
+	Folds        int64  // tail frames up to this number are unneeded after the batch
 	Removes      bool   // the thread is deleted, and the tail must forget it
 	Frees        bool   // much is deleted
 	bytes, Items int    // approximate size of its writes

@@ -61,7 +61,7 @@ func AppendFrame(b []byte, thread string, seq int64, data []byte) []byte {
 
 var errFrame = errors.New("damaged tail frame")
 
-// NextFrame takes the first frame off b. The parts it returns are parts of b.
+// NextFrame cuts the first frame off b. The returned parts share memory with b.
 func NextFrame(b []byte) (thread []byte, seq int64, data, rest []byte, err error) {
 	thread, b, err = nextBytes(b)
 	if err != nil {
@@ -104,8 +104,8 @@ func KeepFrames(b []byte, keep func(thread []byte, seq int64) bool) []byte {
 	return kept
 }
 
-// OpenFrames returns the frames of g that its own jobs don't fold. The end of a short answer is in the same commit as its
-// words, so nobody will look for them in the tail.
+// OpenFrames returns the frames of g that its own jobs don't fold. The end of a short answer is in the same commit as
+// its words, so they aren't needed in the tail.
 func (g *Group) OpenFrames() []byte {
 	var folds map[string]int64
 	for _, j := range g.Jobs {
@@ -311,8 +311,7 @@ func (w *Writer) NoteOld(seqs map[string]int64) {
 	}
 }
 
-// ClearOld returns a job that deletes rows of the tail that nobody needs: those of an earlier process, and those of dead
-// servers.
+// ClearOld returns a job that deletes the unneeded rows of the tail: those of an earlier process and of dead servers.
 func (w *Writer) ClearOld(left []Span) *Job {
 	return &Job{Apply: func() error {
 		for _, span := range left {

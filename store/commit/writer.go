@@ -55,7 +55,7 @@ type Job struct {
 	taken bool // with using: the caller was told that it isn't written
 
 	using  sync.Mutex // held while apply runs
-	unread bool       // with using: nobody waits for apply's findings
+	unread bool       // with using: the caller has stopped waiting for apply's results
 }
 
 // Watcher learns of commits. Its methods must return at once.
@@ -101,7 +101,7 @@ type Writer struct {
 	probed    time.Time     // last try of a failed disk
 	tell      []*Lane       // lanes of the group being finished, reused
 
-	wake chan struct{} // one token: look at the queue again
+	wake chan struct{} // one token: check the queue again
 	done chan struct{} // closed when the goroutine has ended
 
 	mu       sync.Mutex
@@ -244,8 +244,7 @@ func (w *Writer) Run() {
 	}
 }
 
-// next takes the group to commit now, or says how long to wait for one; no wait
-// at all means the end.
+// next returns the group to commit now, or how long to wait for one; no wait at all means the end.
 func (w *Writer) next() (g *Group, wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -335,7 +334,7 @@ func (w *Writer) busy() bool {
 	return len(w.full) > 0 || w.cur.items > 0
 }
 
-// probe finds out whether a disk that failed takes writes again.
+// probe checks whether a failed disk accepts writes again.
 func (w *Writer) probe() {
 	w.probed = time.Now()
 	if w.engine.Probe(w.nextTail) != nil {

@@ -201,7 +201,7 @@ func (g *fetch) link(name string, e entry) error {
 	return g.note(name, e)
 }
 
-// note remembers how a name looks that was written.
+// note records the state of a written name.
 func (g *fetch) note(name string, e entry) error {
 	info, err := g.folder.user.Lstat(name)
 	if err != nil {

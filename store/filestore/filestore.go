@@ -79,7 +79,7 @@ func (t *Trees) Close() {
 	}
 }
 
-// take returns the copy of a thread, which is not removed before it is given back.
+// take returns the copy of a thread, which is not removed until it is released.
 func (t *Trees) take(thread string) *local {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -26,7 +26,7 @@ type LockedError struct {
 	Addr string // "" if the holder serves no address or it is unreadable
 }
 
-// Error names the holder of the folder and the way out.
+// Error names the holder of the folder and the remedy.
 func (e *LockedError) Error() string {
 	who := "another process"
 	if e.PID != 0 {
@@ -93,7 +93,7 @@ func (l *Lock) write() error {
 	return err
 }
 
-// Mark notes whether the database file of a folder is open.
+// Mark records whether the database file of a folder is open.
 func (l *Lock) Mark(dir string, open bool) error {
 	l.holder.Open, l.holder.DB = open, databaseNumber(dir)
 	return l.write()
@@ -124,7 +124,7 @@ func (l *Lock) Release() error {
 	return l.f.Close()
 }
 
-// MarkClosed notes that the database file of the folder was closed, if it was open.
+// MarkClosed records that the database file of the folder was closed, if it was open.
 func (l *Lock) MarkClosed(dir string) error {
 	if !l.holder.Open {
 		return nil

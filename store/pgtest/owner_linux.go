@@ -32,7 +32,7 @@ func handOver(dir string) error {
 	return nil
 }
 
-// command returns a program of PostgreSQL's, which ends with the test.
+// command returns a command that runs a program of PostgreSQL and ends with the test.
 func command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}

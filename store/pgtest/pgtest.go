@@ -90,7 +90,7 @@ func version(path string) int {
 	return n
 }
 
-// Server is one for a single test, which may end it before the test does.
+// Server is a server for a single test, which may stop it early.
 type Server struct {
 	URL       string
 	bin, dir  string

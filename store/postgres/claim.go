@@ -63,7 +63,7 @@ func claimFrom(which, returning, free string) string {
 		UPDATE run SET node = $1 FROM claimed WHERE run.id = claimed.id RETURNING ` + returning
 }
 
-// Orphan is a run under way that its server has left.
+// Orphan is an active run whose server is gone.
 type Orphan struct {
 	Run    string
 	Handed bool // by a stopping server, at the end of a step

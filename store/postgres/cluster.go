@@ -104,7 +104,7 @@ func (c *Cluster) beside(ctx context.Context, took func(time.Duration), settings
 }
 
 // BoxPatience is how long a due run is reserved for the server with its thread's sandbox. After that, any server with
-// room takes it.
+// room may claim it.
 const BoxPatience = 250 * time.Millisecond
 
 const boxMillis = `250` // BoxPatience in milliseconds

@@ -339,7 +339,7 @@ func (e *Engine) Stmt(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// Overwriting does nothing: the database erases deleted rows when it vacuums.
+// Overwriting does nothing: vacuuming erases deleted rows.
 func (e *Engine) Overwriting(do func() error) error { return do() }
 
 // Now implements [commit.Engine].

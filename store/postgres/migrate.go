@@ -31,7 +31,7 @@ type SchemaError struct {
 	InTheWay *Node
 }
 
-// Error names both versions and the way out.
+// Error names both versions and the remedy.
 func (e *SchemaError) Error() string {
 	switch {
 	case e.InTheWay != nil:

@@ -93,7 +93,7 @@ func Open(ctx context.Context, cfg Config) (_ *Engine, err error) {
 	return e, nil
 }
 
-// dial connects, and looks whether the server will do.
+// dial connects, and checks whether the server is suitable.
 func dial(ctx context.Context, cfg Config) (*Engine, error) {
 	conf, err := connConfig(cfg)
 	if err != nil {

@@ -67,7 +67,7 @@ func Inspect(ctx context.Context, cfg Config) (*Report, error) {
 	return r, nil
 }
 
-// pooler looks whether the one of cfg.URL leads to the database that conn has.
+// pooler checks whether the pooler of cfg.URL leads to the database that conn has.
 func pooler(ctx context.Context, direct *pgx.ConnConfig, cfg Config) (address string, err error) {
 	conf, err := pooled(direct, cfg)
 	if err != nil {

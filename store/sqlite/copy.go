@@ -45,7 +45,7 @@ type Copied struct {
 	pool    *sql.DB
 }
 
-// OpenCopied looks into a copy of a database without changing it. The caller closes it.
+// OpenCopied opens a copy of a database for reading. The caller closes it.
 func OpenCopied(ctx context.Context, path string) (_ *Copied, err error) {
 	dir, name := filepath.Split(path)
 	if dir, err = filepath.Abs(dir); err != nil {

@@ -28,7 +28,7 @@ const (
 // Options are the settings of a database file.
 type Options struct {
 	Sync    string // "normal" (default; a power cut may lose the last moments) or "full"
-	Readers int    // limit of connections that read
+	Readers int    // maximum number of read connections
 	Log     *slog.Logger
 }
 
@@ -96,7 +96,7 @@ func openReaders(dir string, cfg Options, options ...string) (*sql.DB, error) {
 	}
 	readers.SetMaxOpenConns(cfg.Readers)
 	readers.SetMaxIdleConns(cfg.Readers)
-	readers.SetConnMaxIdleTime(30 * time.Second) // frees page caches while nobody reads
+	readers.SetConnMaxIdleTime(30 * time.Second) // frees page caches while there are no readers
 	return readers, nil
 }
 
@@ -276,7 +276,7 @@ func (e *Engine) freePages() (n int, err error) {
 	return n, err
 }
 
-// GiveBack takes free pages off the file, at most n of them.
+// GiveBack removes at most n free pages from the file.
 func (e *Engine) GiveBack(n int) error {
 	rows, err := e.conn.QueryContext(context.Background(), fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
 	if err != nil {

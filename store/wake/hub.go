@@ -20,7 +20,7 @@ const (
 	Wish    Kind = 'w' // a run got a wish; IDs are runs
 	Setting Kind = 'c' // a setting has changed
 	Space   Kind = 'k' // values have changed; IDs are their spaces
-	Note    Kind = 'n' // notes were left or taken; IDs are their names
+	Note    Kind = 'n' // notes were added or removed; IDs are their names
 	Box     Kind = 'b' // a sandbox should end or has ended; IDs are threads
 
 	Follow Kind = 'f' // a server's tail is being read
@@ -73,16 +73,17 @@ func (w *Hub) Over() Wire { return w.wire }
 // Wired reports whether hints reach other servers.
 func (w *Hub) Wired() bool { return w.wire != nil }
 
-// Look begins a look at what may have become due: hints from now on ask for another one.
+// Look begins a check for work that may have become due: hints from now on request another one.
 func (w *Hub) Look() { w.expected.Store(w.told.Swap(false)) }
 
-// Expected reports whether a hint had asked for the last look.
+// Expected reports whether a hint had requested the last check.
 func (w *Hub) Expected() bool { return w.expected.Load() }
 
-// Take reports whether a hint asks for a look, and takes it away. Remind puts it back, or asks without a hint.
+// Take reports whether a hint requests a check, and clears the request. Remind restores it, or requests one without a
+// hint.
 func (w *Hub) Take() bool { return w.told.Swap(false) }
 
-// Remind asks for a look.
+// Remind requests a check.
 func (w *Hub) Remind() { w.told.Store(true) }
 
 // Hear calls f for each hint on a topic until stop is called; f may be running then. f must return at once.
@@ -105,7 +106,7 @@ func (w *Hub) Hear(topic Topic, f func(Hint)) (stop func()) {
 	}
 }
 
-// Say tells listeners here and at other servers. It never waits.
+// Say sends a hint to listeners here and at other servers. It never blocks.
 func (w *Hub) Say(topic Topic, ids ...string) {
 	w.Tell(topic, Hint{Kind: topic.Kind, IDs: ids})
 	if w.wire != nil {

@@ -72,7 +72,7 @@ func diagram(t *node) (lines []string) {
 		if !known {
 			return
 		}
-		delete(texts, id) // connections may go in circles
+		delete(texts, id) // connections may be cyclic
 		if text != "" {
 			lines = append(lines, strings.Repeat("  ", min(level, 8))+"- "+text)
 			level++

@@ -48,8 +48,8 @@ var answers atomic.Bool
 // Answers reports whether this program may be started under the Role.
 func Answers() bool { return answers.Load() }
 
-// Main takes over the process if it was started to convert a document or to draw a picture,
-// and ends it then. It costs nothing otherwise.
+// Main takes over the process if it was started to convert a document or to draw a picture, and exits then. It costs
+// nothing otherwise.
 func Main() {
 	if len(os.Args) != 4 || os.Args[0] != Role && os.Args[0] != PictureRole {
 		answers.Store(true)

@@ -126,7 +126,7 @@ func (r *pageReader) path(d *drawn, o references.FPDF_PAGEOBJECT, m structs.FPDF
 	r.segments(d, o, m, left)
 }
 
-// segments takes the straight lines of a path.
+// segments adds the straight lines of a path.
 func (r *pageReader) segments(d *drawn, o references.FPDF_PAGEOBJECT, m structs.FPDF_FS_MATRIX, left *int) {
 	count, err := r.pdf.FPDFPath_CountSegments(&requests.FPDFPath_CountSegments{PageObject: o})
 	own, also := r.pdf.FPDFPageObj_GetMatrix(&requests.FPDFPageObj_GetMatrix{PageObject: o})

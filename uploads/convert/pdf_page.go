@@ -318,7 +318,7 @@ func (d *drawn) mirror() {
 	}
 }
 
-// link notes on words where links on them lead.
+// link records the targets of links on words.
 func (r *pageReader) link(page requests.Page, words []piece) {
 	at := 0
 	for range maxPageLinks {

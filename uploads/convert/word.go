@@ -268,7 +268,7 @@ func (w *wordReader) inline(n *node) string {
 	return b.String()
 }
 
-// chunk writes a document of another kind that Word takes in when it opens this one.
+// chunk writes a document of another format that Word imports when it opens this one.
 func (w *wordReader) chunk(part string) {
 	data, err := w.a.read(part)
 	read := reader(part, data)

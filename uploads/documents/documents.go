@@ -79,8 +79,8 @@ type Config struct {
 }
 
 // A document that is started repeatedly without ending may crash the server. maxTries limits consecutive attempts that
-// read nothing, maxAgain those that read no more than before, and maxStarts those that ended before reading, which is
-// hardly the document's fault.
+// read nothing, maxAgain those that read no more than before, and maxStarts those that ended before reading, which the
+// document hardly caused.
 const (
 	maxTries  = 3
 	maxAgain  = 10

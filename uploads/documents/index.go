@@ -36,7 +36,7 @@ const (
 	maxPlain      = 8 << 20  // byte limit of a text upload, as of a converted one
 	addedTogether = 16       // passages
 
-	forgetTime = time.Minute // a thread that takes longer to forget is retried at the next start
+	forgetTime = time.Minute // a thread whose removal takes longer is retried at the next start
 )
 
 // Refresh schedules comparing the index of threads with their files. A thread may be gone.

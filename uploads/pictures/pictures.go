@@ -50,7 +50,7 @@ type Service struct {
 	bytes int64
 }
 
-// entry is a kept picture.
+// entry is a cached picture.
 type entry struct {
 	thread, name string
 	size         int64
@@ -59,7 +59,7 @@ type entry struct {
 // New returns a Service. Nothing is touched before the first picture.
 func New(cfg Config) *Service { return &Service{cfg: cfg, turn: make(chan struct{}, 1)} }
 
-// Clean implements [uploads.Pictures]. A picture that cannot be turned stays as it lies.
+// Clean implements [uploads.Pictures]. A picture that can't be rotated stays unchanged.
 func (s *Service) Clean(ctx context.Context, thread string, data []byte) ([]byte, string, error) {
 	kind := kindOf(data)
 	if kind == "" {

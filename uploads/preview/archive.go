@@ -46,7 +46,7 @@ type Archive struct {
 	Outside bool    // a name leads outside the target folder
 }
 
-// File is an archive to look into.
+// File is an archive to list.
 type File interface {
 	io.ReaderAt
 	io.ReadSeeker

@@ -43,8 +43,7 @@ type Converter struct {
 	dirs  files.Dirs
 	cache string // folder of the compiled PDF reader
 	log   *slog.Logger
-	// before returns when commands have a sandbox: that of jobs may need the way to the data
-	// folder which it opens.
+	// before returns once commands have a sandbox: a job's sandbox may need the path to the data folder that it opens.
 	before   func()
 	provider string // empty selects the best
 	program  copied

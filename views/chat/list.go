@@ -46,7 +46,7 @@ func errorKey(status int) string {
 	return "error.500"
 }
 
-// rowURL returns the address of the chat, and in it of the message that a search found.
+// rowURL returns the address of the chat, or of the message in it that a search found.
 func rowURL(r views.ChatRow) string {
 	if r.Message == "" {
 		return views.ThreadURL(r.ID)

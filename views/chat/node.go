@@ -11,8 +11,8 @@ import (
 // minGroup is the number of consecutive calls of one tool that are grouped.
 const minGroup = 3
 
-// Node is one entry of a trail: a step, or a group of finished calls of one tool
-// in a row. A step that runs, failed or was stopped stays on its own.
+// Node is one entry of a trail: a step, or a group of finished calls of one tool in a row. A running, failed or
+// stopped step isn't grouped.
 type Node struct{ Steps []views.Step }
 
 // Grouped reports whether the node is a group.

@@ -80,7 +80,7 @@ func planItemID(t views.Todo) string {
 	return "plan-" + hex.EncodeToString(sum[:6])
 }
 
-// currentTodo returns the item under way, or the next one.
+// currentTodo returns the item in progress, or the next one.
 func currentTodo(list []views.Todo) string {
 	next := ""
 	for _, t := range list {

@@ -215,7 +215,7 @@ func (w *writer) plain(n ast.Node) string {
 	return SafeText(b.String())
 }
 
-// citation takes the title out of the text of a citation link.
+// citation removes the title from the text of a citation link.
 func citation(s string) (string, bool) {
 	title, ok := strings.CutPrefix(s, "citation:")
 	return strings.TrimSpace(title), ok

@@ -105,7 +105,7 @@ func (displayParser) Continue(n ast.Node, reader text.Reader, _ parser.Context) 
 	return parser.Continue | parser.NoChildren
 }
 
-// add takes a line and sees whether the formula ends in it.
+// add adds a line and reports whether the formula ends in it.
 func (n *display) add(s text.Segment, src []byte, from int) {
 	n.Lines().Append(s)
 	if strings.Contains(string(s.Value(src)[from:]), n.end) {

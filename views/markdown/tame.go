@@ -27,7 +27,7 @@ func capSource(src string, o Options) (string, bool) {
 	return src, cut
 }
 
-// tamer copies a text line by line and takes the edge off hostile parts.
+// tamer copies a text line by line and defuses hostile parts.
 type tamer struct {
 	b     strings.Builder
 	o     Options

@@ -29,7 +29,7 @@ func (e *ErrLocked) Error() string {
 	return fmt.Sprintf("too many failed sign-ins; try again in %d seconds", e.Seconds())
 }
 
-// Seconds returns the wait, rounded up, as a Retry-After header takes it.
+// Seconds returns the wait, rounded up, as for a Retry-After header.
 func (e *ErrLocked) Seconds() int { return int((e.Wait + time.Second - 1) / time.Second) }
 
 // limits count wrong passwords by address, by account, and by both.
@@ -118,7 +118,7 @@ func (l *limits) count(ip, email string) {
 	}
 }
 
-// undo takes an attempt back that was no failure.
+// undo reverts an attempt that was no failure.
 func (l *limits) undo(ip, email string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

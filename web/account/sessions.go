@@ -83,7 +83,7 @@ func (s *Service) Find(ctx context.Context, cookie string) (store.Session, store
 	return x, u, err
 }
 
-// touch notes a use of a session now and then, and reports whether it did.
+// touch records a use of a session now and then, and reports whether it did.
 func (s *Service) touch(ctx context.Context, x store.Session, ip string) bool {
 	now := s.Now()
 	if now.Sub(x.UsedAt) < touchEvery && ip == x.IP {
@@ -198,7 +198,7 @@ func (s *Service) Tokens(ctx context.Context, user string) ([]store.Token, error
 	return s.DB.Tokens(ctx, user)
 }
 
-// RevokeToken ends a token of a user's, with all that it does at the moment.
+// RevokeToken revokes a token of a user and ends everything it is doing.
 func (s *Service) RevokeToken(ctx context.Context, user, id string) error {
 	if err := s.DB.DeleteToken(ctx, user, id); err != nil {
 		return err

@@ -43,7 +43,7 @@ const (
 	releaseTime = 10 * time.Second
 )
 
-// clientTool is a tool as the API takes it.
+// clientTool is a tool in the form of the API.
 type clientTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`

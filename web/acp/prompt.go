@@ -220,7 +220,7 @@ func (t *teller) files(before, now []string) {
 	}
 }
 
-// message is a prompt as the API takes it.
+// message is a prompt in the form of the API.
 type message struct {
 	content any      // text, or parts
 	files   []string // to upload first

@@ -25,7 +25,7 @@ type Options struct {
 	Log     *slog.Logger // for protocol errors
 }
 
-// Serve speaks with an editor until it leaves or ctx ends. Then runs that are under way are cancelled.
+// Serve serves an editor until it disconnects or ctx ends. Active runs are then cancelled.
 func Serve(ctx context.Context, o Options) error {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()

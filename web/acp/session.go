@@ -321,7 +321,7 @@ func (e *editor) Cancel(_ context.Context, r sdk.CancelNotification) error {
 	return nil // a missing session has nothing to cancel
 }
 
-// stop cancels the prompt that is under way.
+// stop cancels the active prompt.
 func (s *session) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -151,7 +151,7 @@ type performed struct {
 	cancel context.CancelFunc
 }
 
-// answer is a result as the API takes it.
+// answer is a result in the form of the API.
 type answer struct {
 	Content string `json:"content"`
 	IsError bool   `json:"is_error"`
@@ -493,7 +493,7 @@ const (
 	pause    = time.Second
 )
 
-// post sends an answer to the server, which may be away for a moment.
+// post sends an answer to the server, which may be unreachable for a moment.
 func (t *teller) post(rest string, body any) {
 	for n := range attempts {
 		err := t.server.Call(t.working, http.MethodPost, "/api"+t.s.path(rest), body, nil)

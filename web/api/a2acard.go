@@ -13,7 +13,7 @@ import (
 	"fawn/web/route"
 )
 
-// agentCards are the ends of addresses at which agents look for each other.
+// agentCards are the paths at which agents look for each other.
 var agentCards = []string{"/.well-known/agent-card.json", "/.well-known/agent.json"}
 
 // agentCard describes the assistant of the query, else the graph's own, to other agents.

@@ -72,7 +72,7 @@ func (a *API) customAssistant(custom profile.Agent) store.Assistant {
 		CreatedAt: changed, UpdatedAt: changed, Metadata: json.RawMessage(`{"created_by":"user"}`)}
 }
 
-// noAssistant words a missing assistant and passes every other error on.
+// noAssistant converts the error for a missing assistant and passes every other one on.
 func noAssistant(err error, id string) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err

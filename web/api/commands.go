@@ -53,7 +53,7 @@ type commandRefusal struct {
 	Type    string      `json:"type"` // error
 }
 
-// commandMeta says up to which event of a thread a command was carried out.
+// commandMeta holds the number of a thread's last event that a command has applied.
 type commandMeta struct {
 	Through int64  `json:"applied_through_seq"`
 	Thread  string `json:"thread_id"`
@@ -93,7 +93,7 @@ func (m mount) commands(c echo.Context, thread string) error {
 	return httpx.JSON(c, http.StatusOK, repliedTo(*cmd.ID, result, no, commandMeta{last, thread}))
 }
 
-// asRefusal words an error of a handler for the protocol; nil if it is the server's own.
+// asRefusal converts an error of a handler for the protocol; nil if it is the server's own.
 func asRefusal(err error) *refusal {
 	if err == nil {
 		return nil

@@ -103,7 +103,7 @@ func (b cronBody) edit() (schedule.Edit, error) {
 	return e, nil
 }
 
-// cronProblem words an error of the service of tasks about a cron.
+// cronProblem converts an error of the task service for a cron.
 func cronProblem(err error, cron, thread string) error {
 	var r *schedule.Refusal
 	switch {

@@ -106,7 +106,7 @@ func (e extracts) whole() bool {
 	return false
 }
 
-// from takes the paths out of a thread.
+// from reads the paths from a thread.
 func (e extracts) from(t threadJSON) (json.RawMessage, error) {
 	b, err := agent.Encode(t)
 	if err != nil {

@@ -172,8 +172,8 @@ func checkRun(req *runRequest) error {
 	return nil
 }
 
-// chooseModel takes names of models which cannot be used out of the request, so that the
-// next level decides, and notes that on the run. Natively they are refused.
+// chooseModel removes the names of unusable models from the request, so that the next level decides, and records that
+// on the run. Natively they are refused.
 func (m mount) chooseModel(req *runRequest) error {
 	snap := m.Config()
 	if len(snap.UsableModels()) == 0 { // the run itself reports it
@@ -300,7 +300,7 @@ func (m mount) checkCommand(c echo.Context, req *runRequest) error {
 	return m.checkPatch(c, "command.update", parts.Update)
 }
 
-// start creates the run and words its refusals.
+// start creates the run and converts its refusals.
 func (m mount) start(c echo.Context, req runRequest) (store.Run, error) {
 	ctx := c.Request().Context()
 	r, there, err := m.keys.Run(ctx, req.key, func(id string) (store.Run, error) {

@@ -110,7 +110,7 @@ type prunedJSON struct {
 	Count int `json:"pruned_count"`
 }
 
-// pruneThreads deletes threads, or all of their past that their present does not need.
+// pruneThreads deletes threads, or the history that their current state doesn't need.
 func (m mount) pruneThreads(c echo.Context) error {
 	var body pruneBody
 	if err := m.Bind(c, &body); err != nil {

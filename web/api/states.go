@@ -275,7 +275,7 @@ func (a *API) checkMessages(raw json.RawMessage) error {
 	return nil
 }
 
-// inputError words errors in a body's messages for clients.
+// inputError describes errors in a body's messages for clients.
 func inputError(err error, where string, raw json.RawMessage) error {
 	var fields struct {
 		Messages json.RawMessage `json:"messages"`

@@ -147,7 +147,7 @@ func (m mount) showThread(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// threadTTL reads how long a thread lives; nil if nothing is said.
+// threadTTL reads a thread's time to live; nil if none is given.
 func threadTTL(raw json.RawMessage) (*store.TTL, error) {
 	ttl, err := threads.ParseTTL(raw)
 	if err != nil {

@@ -81,7 +81,7 @@ func findDeerFlow(from string) (d deerFlow, err error) {
 		"below it. A database in PostgreSQL can't be imported", from)
 }
 
-// migration is one import under way.
+// migration is one import in progress.
 type migration struct {
 	ImportOptions
 	o    web.Options

@@ -16,7 +16,7 @@ import (
 	"fawn/store"
 )
 
-// agents takes the custom agents.
+// agents imports the custom agents.
 func (m *migration) agents() error {
 	list, err := profile.Open(m.dir, store.DefaultOwner)
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *migration) profile() error {
 	return nil
 }
 
-// remember takes the memory, unless something is known here already.
+// remember imports the memory, unless there is one already.
 func (m *migration) remember(ctx context.Context) error {
 	snap, err := config.Load(config.Options{Config: m.o.Config, DataDir: m.dir, Classes: lead.Classes()})
 	if err != nil {

@@ -21,8 +21,8 @@ type SkillInstall struct {
 	Client  *http.Client // for addresses; nil reaches the public internet only
 }
 
-// InstallSkill installs a skill and writes its findings. It works while a server runs, whose next runs have the skill.
-// ok is false if the skill was refused, or needs consent.
+// InstallSkill installs a skill and writes its findings. It works while a server is running; the skill is available to
+// its next runs. ok is false if the skill was refused, or needs consent.
 func InstallSkill(ctx context.Context, o web.Options, in SkillInstall) (ok bool, err error) {
 	opts, snap, err := skillsBeside(o)
 	if err != nil {

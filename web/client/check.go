@@ -13,7 +13,7 @@ import (
 // Offline is the name of the built-in model.
 const Offline = "offline"
 
-// Mistake is a task that names something the server does not have.
+// Mistake is the error for a task that names something missing on the server.
 type Mistake struct{ Why string }
 
 func (m *Mistake) Error() string { return m.Why }
@@ -143,7 +143,7 @@ func unlessRefused(err error) error {
 	return err
 }
 
-// detail words why a server refuses a request: a text, or FastAPI's list of places and reasons.
+// detail explains why a server refuses a request: a text, or FastAPI's list of places and reasons.
 func detail(v any) string {
 	list, ok := v.([]any)
 	if !ok {

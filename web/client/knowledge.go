@@ -102,8 +102,8 @@ func (s Server) Collections(ctx context.Context) ([]Collection, error) {
 	return out.Knowledge, err
 }
 
-// Collection finds a collection by its id or its name, whatever the case of letters is. A name means the caller's own
-// collection before those of others. Errors: *Mistake.
+// Collection finds a collection by its id or its name, ignoring case. Of collections with the same name the caller's
+// own comes first. Errors: *Mistake.
 func (s Server) Collection(ctx context.Context, name string) (Collection, error) {
 	list, err := s.Collections(ctx)
 	if err != nil {

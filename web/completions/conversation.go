@@ -262,7 +262,7 @@ func (s *Server) busy(ctx context.Context, thread string) bool {
 	return s.API.Call(ctx, http.MethodGet, threadPath(thread), nil, &row) == nil && row.Status == runs.Busy
 }
 
-// plain reports whether a message is nothing but words of the user, which can answer a question.
+// plain reports whether a message is only text of the user, which can answer a question.
 func (m *message) plain() bool {
 	return m.Role == "user" && m.text != "" && len(m.images)+len(m.files) == 0
 }

@@ -63,7 +63,7 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// failureJSON is an answer that says what failed.
+// failureJSON is an error response.
 type failureJSON struct {
 	Error *failure `json:"error"`
 }

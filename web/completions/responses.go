@@ -170,7 +170,7 @@ type responseError struct {
 	Message string `json:"message"`
 }
 
-// cutShort is why an answer isn't whole.
+// cutShort returns the reason why an answer is incomplete.
 type cutShort struct {
 	Reason string `json:"reason"`
 }
@@ -306,8 +306,8 @@ func (s *Server) responseStream(c echo.Context, v *conversation, r *response) er
 	return w.flush()
 }
 
-// events are the events of a streamed response. Thoughts come first; those behind words of the answer are left out, as
-// items don't mix.
+// events are the events of a streamed response. Thoughts come first; thoughts after the beginning of the answer are
+// omitted, since items can't be interleaved.
 type events struct {
 	out      *httpx.Stream
 	buf      []byte

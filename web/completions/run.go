@@ -320,7 +320,7 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 	return text, o, errors.Join(err, s.remember(ctx, responseKey(v.run), response))
 }
 
-// joined puts a paragraph behind a text.
+// joined appends a paragraph to a text.
 func joined(text, more string) string {
 	if text == "" || more == "" {
 		return text + more

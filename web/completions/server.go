@@ -26,7 +26,7 @@ type Options struct {
 	API      inproc.Client // answers below /api/langgraph
 	Runs     *runs.Manager
 	Config   func() *config.Snapshot
-	Access   *access.Service // checks permissions; nil limits nobody
+	Access   *access.Service // checks permissions; nil enforces no limits
 	Draining context.Context // cancelled when streams should end
 	Keys     *once.Keys      // keys of requests that may be repeated
 	Readers  *httpx.Limiter  // shared by all open streams

@@ -75,7 +75,7 @@ func (a Answer) all() string {
 	return text
 }
 
-// judge asks a model about an answer, unless it has said already.
+// judge asks a model for its opinion on an answer, unless one is stored.
 func (r *runner) judge(ctx context.Context, q Question, a *Answer, m Measures) error {
 	sum := sha256.Sum256([]byte(r.Judge + "\n" + judgeTask(q, *a, m, "===")))
 	id := hex.EncodeToString(sum[:])

@@ -104,7 +104,7 @@ func (b bag) add(text string) {
 	}
 }
 
-// roughly takes numbers of rubrics as they are written: 5 is also in 5 million.
+// roughly compares numbers as rubrics write them: 5 is also in 5 million.
 func (b bag) roughly() bag {
 	all := maps.Clone(b.numbers)
 	maps.Copy(all, b.loose)

@@ -125,7 +125,7 @@ func documentation(name string) bool {
 	return strings.HasPrefix(bare, "readme") || strings.HasPrefix(bare, "faq") || strings.HasPrefix(bare, "news")
 }
 
-// folder takes in the files of a folder below an address. Links out of it are not followed.
+// folder adds the files of a folder below an address. Links out of it are not followed.
 func (w *Web) folder(dir, at string, wanted func(name string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -291,7 +291,7 @@ type passage struct {
 	text, heading, columns string
 }
 
-// read takes the text out of the page.
+// read extracts the text of the page.
 func (p *webPage) read() {
 	add := func(text, heading, columns string) {
 		for _, s := range sentences(text) {

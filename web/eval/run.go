@@ -157,7 +157,7 @@ func (r *runner) kept(q Question) (a Answer, ok bool, changed string, err error)
 	return a, true, "", nil
 }
 
-// keep stores an answer, whole or not at all.
+// keep atomically stores an answer.
 func (r *runner) keep(q Question, a Answer) error { return writeJSON(r.file(q), a) }
 
 func writeJSON(name string, v any) error {
@@ -168,7 +168,7 @@ func writeJSON(name string, v any) error {
 	return replace(name, append(b, '\n'))
 }
 
-// replace writes a file, whole or not at all.
+// replace atomically writes a file.
 func replace(name string, data []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(name), ".new-*")
 	if err != nil {

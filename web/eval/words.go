@@ -240,7 +240,7 @@ func capitals(s string) (n int) {
 	return n
 }
 
-// stem takes the usual endings off a word, so that its forms are alike.
+// stem removes the usual endings of a word, so that its forms are equal.
 func stem(s string) string {
 	if han(s) || len(s) == 0 || s[0] >= '0' && s[0] <= '9' {
 		return s

@@ -105,7 +105,7 @@ func (g *Gateway) switchMCPServer(c echo.Context) error {
 	return g.editServers(c, lead.SwitchServer(b.Name, *b.Enabled))
 }
 
-// resetMCP starts all servers anew.
+// resetMCP restarts all servers.
 func (g *Gateway) resetMCP(c echo.Context) error {
 	g.MCP.Reset()
 	return httpx.JSON(c, http.StatusOK, route.DoneMessage{Message: "The MCP servers are started anew", Success: true})

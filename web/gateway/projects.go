@@ -176,7 +176,7 @@ func (g *Gateway) onProject(h func(c echo.Context, p store.Project) error) echo.
 	}
 }
 
-// writing refuses members who may only read a project.
+// writing rejects members with read-only access to a project.
 func writing(p store.Project) error {
 	if !p.Role.Writes() {
 		return httpx.Errorf(http.StatusForbidden, "You can use this project, but not change it; ask its owner to make you an editor")

@@ -34,8 +34,7 @@ type suggestionList struct {
 	Suggestions []string `json:"suggestions"`
 }
 
-// suggest responds with follow-up questions; an empty list if they are disabled or fail, as nobody
-// waits for them.
+// suggest responds with follow-up questions; an empty list if they are disabled or fail, since they are optional.
 func (g *Gateway) suggest(c echo.Context, thread string) error {
 	var b suggestBody
 	wish := lead.SuggestWish{Owner: g.Owner(c), Thread: thread}

@@ -193,7 +193,7 @@ type ID struct {
 	Part int32
 }
 
-// LastPart is after every frame of a number.
+// LastPart is greater than the part of any frame.
 const LastPart = math.MaxInt32
 
 // Compare orders ids the way their frames are sent.

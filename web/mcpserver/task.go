@@ -75,7 +75,7 @@ func (s *Server) newest(ctx context.Context, thread string) ([]runRow, error) {
 	return list, s.api.Call(ctx, http.MethodGet, inproc.ThreadPath(thread, "runs")+"?limit=1", nil, &list)
 }
 
-// find returns the named run of a thread, its newest without a name, and whether it is that.
+// find returns the named run of a thread, or the newest without a name; last reports whether it is the newest.
 func (s *Server) find(ctx context.Context, thread, run string) (r runRow, last bool, err error) {
 	list, err := s.newest(ctx, thread)
 	switch {

@@ -14,7 +14,7 @@ import (
 // Default is the only principal of a server without accounts, and the owner of the installation.
 const Default = store.DefaultOwner
 
-// nobody owns nothing: no account can have this name.
+// nobody is the owner without data: no account can have this name.
 const nobody = "\x00"
 
 // Role grants rights beyond a user's own data.

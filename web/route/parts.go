@@ -73,7 +73,7 @@ type Deps struct {
 	// Providers returns the services to sign in with; nil means none.
 	Providers func() []account.Provider
 
-	// Access checks permissions; nil limits nobody.
+	// Access checks permissions; nil enforces no limits.
 	Access *access.Service
 
 	// Agents are the custom agents; nil means none.

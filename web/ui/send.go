@@ -74,7 +74,7 @@ func (u *UI) create(c echo.Context) error {
 	return page.Frame(c, views.Frame{Location: views.ThreadURL(thread)}, views.ThreadURL(thread))
 }
 
-// send handles POST /ui/threads/:id/messages: the next message, or with resume=1 nothing but "go on".
+// send handles POST /ui/threads/:id/messages: the next message, or with resume=1 only a request to continue.
 func (u *UI) send(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
 	form, err := u.messageForm(c, id)

@@ -11,7 +11,7 @@ func Do(tb testing.TB, err error) {
 	}
 }
 
-// Report fails a test with an error, if there is one, and lets it go on.
+// Report fails a test with a non-nil error and lets it continue.
 func Report(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {

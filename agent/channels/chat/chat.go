@@ -113,7 +113,7 @@ type Person struct {
 	Name          string `json:"name,omitempty"`
 	Workspace     string `json:"workspace,omitempty"` // the team or tenant, if the platform has them
 	WorkspaceName string `json:"workspace_name,omitempty"`
-	Lang          string `json:"lang,omitempty"` // tag of their language, where the platform tells it
+	Lang          string `json:"lang,omitempty"` // language tag, if the platform reports it
 }
 
 // Address is a place to write to. Topic separates the conversations of a chat. Only the adapter knows its form; elsewhere

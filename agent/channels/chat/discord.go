@@ -116,7 +116,7 @@ func (d *Discord) Check(ctx context.Context) (Me, error) {
 	return Me{ID: u.ID, Name: cmp.Or(u.Global, u.Name), Handle: u.Name}, nil
 }
 
-// place looks a channel up, once.
+// place looks up a channel and caches the result.
 func (d *Discord) place(ctx context.Context, id string) (discordPlace, error) {
 	d.mu.Lock()
 	p, known := d.places[id]

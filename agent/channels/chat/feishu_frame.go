@@ -125,7 +125,7 @@ func parseFeishu(b []byte) (*feishuFrame, error) {
 	return &f, nil
 }
 
-// encode writes a frame. The first four fields are required, so they stand there when they are zero, too.
+// encode writes a frame. The first four fields are required, so they are written even if they are zero.
 func (f *feishuFrame) encode() []byte {
 	var b []byte
 	number := func(n int, v uint64) {

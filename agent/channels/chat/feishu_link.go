@@ -34,7 +34,7 @@ type feishuLink struct {
 	parts   map[string]*parted
 }
 
-// parted is an event that arrives in parts.
+// parted is an event being assembled from its parts.
 type parted struct {
 	parts [][]byte
 	have  int

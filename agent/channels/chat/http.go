@@ -22,7 +22,7 @@ type Options struct {
 	// HTTP makes all calls, file transfers and WebSocket handshakes and decides which hosts may be reached. Nil is
 	// http.DefaultTransport. Adapters handle redirects themselves, whatever the client's policy.
 	HTTP *http.Client
-	// BaseURL replaces the address of the platform. It is https, or http to this machine.
+	// BaseURL replaces the address of the platform. It must use https, or http on loopback.
 	BaseURL string
 	// FirstWait is the pause before connecting again; it doubles with each failure. 0 is one second.
 	FirstWait time.Duration
@@ -112,7 +112,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s: status %d", e.op, e.Status)
 }
 
-// callError is a failed call in words without secrets.
+// callError is a failed call, described without secrets.
 type callError struct {
 	text string
 	err  error

@@ -18,7 +18,7 @@ func (w *writer) inline(n ast.Node) {
 	}
 }
 
-// plainInline leaves out bold, which n is as a whole.
+// plainInline writes n without bold, for text that is bold as a whole.
 func (w *writer) plainInline(n ast.Node) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if e, ok := c.(*ast.Emphasis); ok {

@@ -84,7 +84,7 @@ func (s *splitter) take(line string, n int, ended bool) bool {
 	case s.fence != "" && closes(bare, s.fence):
 		fence = ""
 	case s.fence == "" && strings.Contains(line, "|"):
-		// Aligned it is wider, as a list it repeats the head.
+		// An aligned table is wider; a list repeats the headers.
 		if table = s.table; table == 0 {
 			table = cost
 		}

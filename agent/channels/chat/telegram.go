@@ -149,7 +149,7 @@ func (t *Telegram) Check(ctx context.Context) (Me, error) {
 	return Me{ID: strconv.FormatInt(u.ID, 10), Name: u.name(), Handle: u.Username}, nil
 }
 
-// Run polls.
+// Run polls for updates until ctx ends.
 func (t *Telegram) Run(ctx context.Context, in Inbox) error {
 	return again(ctx, t.cfg.Options, in, func(ctx context.Context, up func()) error {
 		me, err := t.Check(ctx)

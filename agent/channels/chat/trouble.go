@@ -63,7 +63,7 @@ func TroubleOf(err error) Trouble {
 	return t
 }
 
-// network returns the cause of an error that no platform has said.
+// network returns the cause of an error that didn't come from the platform.
 func network(err error) Cause {
 	_, name := errors.AsType[*net.DNSError](err)
 	_, cert := errors.AsType[*tls.CertificateVerificationError](err)

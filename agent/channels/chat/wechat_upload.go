@@ -18,7 +18,7 @@ import (
 	"strconv"
 )
 
-// Upload encrypts a file on its way to WeChat's store, and posts it then.
+// Upload encrypts a file while sending it to WeChat's store, then posts it.
 func (w *WeChat) Upload(ctx context.Context, to Address, f File, key string) (Ref, error) {
 	if f.Size > weChatFile {
 		return Ref{}, &Refused{Reason: f.Name + " is too large for WeChat."}

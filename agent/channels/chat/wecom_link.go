@@ -94,7 +94,7 @@ func (l *weComLink) call(ctx context.Context, cmd string, body any) (json.RawMes
 	}
 }
 
-// keep sends pings.
+// keep sends pings until the connection ends.
 func (l *weComLink) keep(ctx context.Context) {
 	l.heard.Store(true)
 	l.sock.every(ctx, cmp.Or(l.cfg.Beat, weComPing), func(ctx context.Context) error {

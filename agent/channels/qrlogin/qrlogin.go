@@ -54,7 +54,7 @@ type Scans struct {
 
 	mu      sync.Mutex
 	looked  string        // the last state polled here
-	looking chan struct{} // a token that is free while nobody polls
+	looking chan struct{} // one token, available while no poll is in progress
 }
 
 // New stores sign-ins in notes; nil for a single server.

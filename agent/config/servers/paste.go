@@ -61,7 +61,7 @@ func Parse(text string) (List, error) {
 	return out, nil
 }
 
-// foreignVariables turns the references of other programs into ours, which are whole values.
+// foreignVariables converts other programs' references to ours, which must be whole values.
 func foreignVariables(entry map[string]any, at string) error {
 	whole := regexp.MustCompile(`^\$\{(?:env:|input:)?([A-Za-z_][A-Za-z0-9_.-]*)\}$`)
 	fallback := regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*:-[^${}]*\}$`)

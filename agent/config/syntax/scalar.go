@@ -195,7 +195,8 @@ func parseSize(text string) (int64, bool) {
 	return 0, false
 }
 
-// plainText assigns a word its type in the file. Plain yes, no, on and off are booleans, as for DeerFlow's parser.
+// plainText converts a scalar to the type it has in the file. Plain yes, no, on and off are booleans, as for
+// DeerFlow's parser.
 func plainText(n *Node) any {
 	switch n.Tag {
 	case "!!bool", tagWord:

@@ -85,7 +85,7 @@ func isError(kind string, data []byte) bool {
 	return kind == "error" || kind == "" && json.Unmarshal(data, &e) == nil && len(e.Error) > 0
 }
 
-// finish returns the reason of an end in the words all providers share here.
+// finish converts a stop reason to the words that all providers share here.
 func finish(stop sdk.StopReason) string {
 	switch stop {
 	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonPauseTurn:
@@ -98,7 +98,7 @@ func finish(stop sdk.StopReason) string {
 	return string(stop) // refusal, and future reasons
 }
 
-// count takes the newest counts; later ones repeat or omit earlier ones.
+// count updates the usage; later counts repeat or omit earlier ones.
 func (a *answer) count(u sdk.MessageDeltaUsage) {
 	a.usage.InputTokens, a.usage.OutputTokens = max(a.usage.InputTokens, u.InputTokens),
 		max(a.usage.OutputTokens, u.OutputTokens)

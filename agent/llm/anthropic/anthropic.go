@@ -36,7 +36,7 @@ type Config struct {
 	// removes a field.
 	ExtraBody   map[string]any
 	ThinkingOn  map[string]any // laid over ExtraBody when the call asks for thinking
-	ThinkingOff map[string]any // laid over ExtraBody when it does not
+	ThinkingOff map[string]any // overrides ExtraBody otherwise
 	Effort      bool           // the model takes an effort
 	NoCache     bool           // disable prompt caching
 
@@ -60,7 +60,7 @@ type Model struct {
 	call wire.Call
 }
 
-// New checks the configuration; it does not go to the network.
+// New checks the configuration without network access.
 func New(cfg Config) (*Model, error) {
 	if cfg.Model == "" {
 		return nil, fmt.Errorf("model %q: no model name is set", cfg.Name)

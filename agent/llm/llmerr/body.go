@@ -57,7 +57,7 @@ func Failed(body []byte) bool {
 	return d.read(bytes.TrimSpace(body), maxDepth) && d.Message != ""
 }
 
-// read takes the information from a value; false if it has none.
+// read extracts the information from a value; false if it has none.
 func (d *Detail) read(raw json.RawMessage, depth int) bool {
 	if depth == 0 || len(raw) == 0 {
 		return false

@@ -22,7 +22,7 @@ const (
 	ClassBusy    = "busy"    // the provider is overloaded or restarting
 	ClassInvalid = "invalid" // the provider refuses the request itself
 	ClassContext = "context" // the request is longer than the model can read
-	ClassNetwork = "network" // the provider could not be reached, or went silent or away
+	ClassNetwork = "network" // the provider could not be reached, or stopped responding
 	ClassGeneric = "generic" // anything else
 )
 

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Suggest returns up to n suggestions that this model can handle, based on the person's messages. said is ordered
-// oldest first.
+// Suggest returns up to n suggestions that this model can handle, based on the user's messages. said is ordered oldest
+// first.
 func Suggest(said []string, n int) []string {
 	if len(said) == 0 {
 		return nil

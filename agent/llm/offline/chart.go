@@ -75,7 +75,7 @@ func mentioned(words string, k *column) bool {
 	return len(k.name) > 1 && strings.Contains(words, strings.ToLower(k.name))
 }
 
-// pickColumn prefers a column named by the person, then one named like an amount, then the first.
+// pickColumn prefers a column named by the user, then one named like an amount, then the first.
 func pickColumn(words string, cols []column, fits func(*column) bool) *column {
 	var best *column
 	score := -1

@@ -161,7 +161,7 @@ func (c *column) describeNumbers(leading bool) {
 		}
 		sorted = append(sorted, v)
 		c.sum += v
-		delta := v - c.mean // Welford's way keeps the digits of large numbers
+		delta := v - c.mean // Welford's algorithm keeps the precision of large numbers
 		c.mean += delta / float64(len(sorted))
 		m2 += delta * (v - c.mean)
 		c.whole = c.whole && v == math.Trunc(v)

@@ -17,11 +17,11 @@ const (
 
 // conversation is a request from the rules' point of view: the person's request, the known files, and the steps so far.
 type conversation struct {
-	text    string         // the person's own words of the current turn
-	said    []string       // the person's own words of all turns, oldest first
+	text    string         // the user's message of the current turn
+	said    []string       // the user's messages of all turns, oldest first
 	zh      bool           // answer in Chinese
 	fresh   []string       // paths of files that came with this turn
-	known   []string       // paths of all files told so far, oldest first
+	known   []string       // paths of all files mentioned so far, oldest first
 	sizes   map[string]int // sizes in bytes of files, where listed
 	done    []step         // calls of this turn and their results
 	reports int            // earlier turns that wrote a report

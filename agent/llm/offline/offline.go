@@ -26,7 +26,7 @@ type Server struct {
 	Models  []string
 }
 
-// Environment lists models that a person could connect right away.
+// Environment lists models that can be connected right away.
 type Environment struct {
 	Keys    []string // names of environment variables that hold keys, never their values
 	Servers []Server
@@ -38,7 +38,7 @@ type Model struct {
 	look func(context.Context) Environment
 }
 
-// New returns the model. look finds connection options when a person needs them; nil means none.
+// New returns the model. look finds connection options when the user needs them; nil means none.
 func New(look func(context.Context) Environment) *Model { return &Model{look: look} }
 
 // Stream implements agent.Model. Its only error is the end of ctx.

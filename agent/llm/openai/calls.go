@@ -148,7 +148,7 @@ func (d *details) value() any {
 // provider writes that way; otherwise pieces pass unchanged. A nil growing passes everything.
 type growing struct {
 	all   strings.Builder
-	plain bool // pieces are new as a whole
+	plain bool // pieces don't repeat earlier ones
 }
 
 // start handles the first piece.

@@ -181,7 +181,7 @@ func hasWord(text, name string) bool {
 	}
 }
 
-// taught returns the model with the lessons applied.
+// taught returns the model with the learned restrictions applied.
 func (m *Model) taught() *Model {
 	known := m.cfg.Lessons.get(m.key())
 	out := *m

@@ -45,7 +45,7 @@ type Config struct {
 	// accept, such as stream_options.
 	ExtraBody   map[string]any
 	ThinkingOn  map[string]any // laid over ExtraBody when the call asks for thinking
-	ThinkingOff map[string]any // laid over ExtraBody when it does not
+	ThinkingOff map[string]any // overrides ExtraBody otherwise
 	Effort      bool           // the model takes reasoning_effort
 	Responses   bool           // the model is called through the Responses API
 	Lessons     *Lessons       // lessons of earlier refusals; nil = of this model alone
@@ -68,7 +68,7 @@ type Model struct {
 	first   *opening // shared by copies of the model
 }
 
-// New checks the configuration; it does not go to the network.
+// New checks the configuration without network access.
 func New(cfg Config) (*Model, error) {
 	if cfg.Model == "" {
 		return nil, fmt.Errorf("model %q: no model name is set", cfg.Name)

@@ -205,7 +205,7 @@ func (r *reader) write(text string) {
 	r.text.WriteString(text)
 }
 
-// outside looks for a mark and returns the text after it.
+// outside searches for a mark and returns the text after it.
 func (r *reader) outside(piece string) string {
 	in := r.held + piece
 	r.held = ""

@@ -189,7 +189,7 @@ func (b *Board) leave(thread string) {
 	}
 }
 
-// take takes the answer, if there is one. The fact is remembered for a while.
+// take removes the answer, if there is one, and returns it. That it was taken is remembered for a while.
 func (b *Board) take(ctx context.Context, q *Question) (r Reply, ok bool) {
 	list, err := b.notes.Notes(ctx, q.answer())
 	if err != nil || len(list) == 0 { // checked again later

@@ -43,7 +43,7 @@ type form struct {
 	schema *jsonschema.Resolved
 }
 
-// schemaOf returns the schema that a server has sent, without secrets; veil takes them out of a text.
+// schemaOf returns the schema that a server has sent; veil removes secrets from its texts.
 func schemaOf(sent any, veil func(string) string) (json.RawMessage, error) {
 	if sent == nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil

@@ -27,7 +27,7 @@ const wordsTime = 5 * time.Second
 type Process struct {
 	cmd    *exec.Cmd // nil in a sandbox
 	group  *group
-	ways   []func()      // to end it, the mildest first
+	ways   []func()      // signals to end it, the mildest first
 	in     *os.File      // its standard input
 	out    *os.File      // its standard output
 	err    *os.File      // its standard error; nil in a sandbox
@@ -173,7 +173,7 @@ func Start(c Command, complain func(string)) (_ *Process, err error) {
 	p.work.Go(func() {
 		lines := &lineWriter{take: complain}
 		slow := &paced{File: complaints, end: p.exited, burst: errBurst, rate: errRate, heard: &p.heard}
-		// File.WriteTo would bypass the rate limit. The stream ends however that comes about.
+		// File.WriteTo would bypass the rate limit. Any error ends the stream.
 		_, _ = io.Copy(lines, struct{ io.Reader }{slow})
 		lines.flush()
 		close(p.said)

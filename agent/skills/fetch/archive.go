@@ -53,7 +53,7 @@ func (s Source) Write(ctx context.Context, client *http.Client, temp string, out
 	return nil
 }
 
-// unreachable words an error of the network.
+// unreachable describes a network error.
 func unreachable(err error) error {
 	var asked *url.Error
 	if errors.As(err, &asked) {

@@ -143,7 +143,7 @@ func (s Source) Files(ctx context.Context, client *http.Client, temp, known stri
 	return c.commit.String(), err
 }
 
-// notRepository words why a repository does not answer.
+// notRepository explains why a repository does not answer.
 func notRepository(err error) error {
 	switch {
 	case errors.Is(err, transport.ErrRepositoryNotFound), errors.Is(err, transport.ErrAuthenticationRequired),
@@ -159,7 +159,7 @@ func notRepository(err error) error {
 func (s Source) find(refs *packp.AdvRefs) (plumbing.Hash, string, error) {
 	if s.tree != "" {
 		parts := strings.Split(s.tree, "/")
-		for n := len(parts); n > 0; n-- { // names of branches may have slashes: the longest that is one counts
+		for n := len(parts); n > 0; n-- { // branch names may contain slashes: the longest match counts
 			if hash, ok := lookUp(refs, strings.Join(parts[:n], "/")); ok {
 				return hash, strings.Join(parts[n:], "/"), nil
 			}

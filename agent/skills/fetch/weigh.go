@@ -11,7 +11,7 @@ import (
 // Limits of a repository's objects. A pack of one megabyte can expand to terabytes.
 const (
 	maxObjects = 100_000
-	maxObject  = 64 << 20  // bytes of one
+	maxObject  = 64 << 20  // bytes per object
 	maxUnpack  = 512 << 20 // bytes of all
 )
 

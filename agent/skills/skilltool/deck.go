@@ -74,7 +74,7 @@ func (d *doc) slides() (out []slide, err error) {
 	return out, nil
 }
 
-// notesLine reports whether speaker notes begin with a line, and returns what of them stands on it. The label may be
+// notesLine reports whether speaker notes begin with a line, and returns their text on it. The label may be
 // emphasized, alone or together with the text behind it.
 func notesLine(line string) (said string, is bool) {
 	const marks = "* _"

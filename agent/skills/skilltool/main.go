@@ -109,7 +109,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&c.title, "title", "", "")
 	flags.StringVar(&c.unit, "unit", "", "")
 	rest := args[1:]
-	for { // flags may stand before, between and behind arguments
+	for { // flags may come before, between and after arguments
 		if err := flags.Parse(rest); err != nil {
 			fmt.Fprintf(stderr, "skilltool: %v\n\n%s", err, usage)
 			return 2

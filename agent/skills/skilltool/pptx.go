@@ -342,7 +342,7 @@ func (sh *sheet) runs(spans []span, size int, bold bool) {
 	}
 }
 
-// thing adds a block other than text.
+// thing adds a block that isn't text.
 func (sh *sheet) thing(b block, at box) error {
 	switch b.kind {
 	case picture:
@@ -534,7 +534,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// codeHigh is how high lines of code are, with the field around them.
+// codeHigh is the height of lines of code, with the field around them.
 func codeHigh(size, lines int) float64 { return float64(size*lines)*1.25 + 24 }
 
 func (sh *sheet) code(text string, at box) {

@@ -317,7 +317,8 @@ type bookWriter struct {
 	formulas []formula
 }
 
-// formula is where one stands, and how its result looks; without a format, the results of its column choose one.
+// formula is the cell of a formula, and the format of its result; without a format, the results of its column choose
+// one.
 type formula struct {
 	sheet, at, text string
 	column          column
@@ -339,7 +340,7 @@ type result struct {
 	failed bool // there is no result
 }
 
-// shareName tells whether the name of a column is that of shares or changes, which are shown in percent.
+// shareName reports whether a column's name means shares or changes, which are shown in percent.
 func shareName(name string) bool {
 	name = strings.ToLower(name)
 	for _, word := range []string{"%", "share", "change", "growth", "margin", "rate", "anteil", "veränderung", "占比", "同比", "增长", "率"} {
@@ -380,7 +381,7 @@ func resultFormats(formulas []formula, results []result) map[column]string {
 	return out
 }
 
-// numberFormat splits a format into what stands before the number, its whole part, its decimals and the rest.
+// numberFormat splits a format into the text before the number, its integer part, its decimals and the rest.
 var numberFormat = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(.*?)(#,##0|0)((?:\.0+)?)(.*)$`)
 })

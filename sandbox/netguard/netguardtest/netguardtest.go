@@ -24,7 +24,7 @@ import (
 func Main(m *testing.M) {
 	code := m.Run()
 	var leaked error
-	for end := time.Now().Add(time.Minute); code == 0 && time.Now().Before(end); { // each look takes a while
+	for end := time.Now().Add(time.Minute); code == 0 && time.Now().Before(end); { // each check is slow
 		if leaked = goleak.Find(); leaked == nil {
 			break
 		}

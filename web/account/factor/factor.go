@@ -156,7 +156,7 @@ func (f Factors) Recovery(ctx context.Context, user string) ([]string, error) {
 	return codes, nil
 }
 
-// Check takes a code of the app or a recovery code, which then is spent. ErrCode when it is wrong.
+// Check verifies a code of the app or a recovery code, which is then used up. The error is ErrCode if it is wrong.
 func (f Factors) Check(ctx context.Context, user, code string) error {
 	app, err := f.app(ctx, user, true)
 	if err != nil {
@@ -228,7 +228,7 @@ func (f Factors) UsePasskey(ctx context.Context, user string, key passkey.Key) e
 	return f.DB.UseFactor(ctx, one, before)
 }
 
-// DeletePasskey takes one from a user.
+// DeletePasskey removes a passkey from a user.
 func (f Factors) DeletePasskey(ctx context.Context, user, id string) error {
 	list, err := f.Passkeys(ctx, user)
 	if err != nil {

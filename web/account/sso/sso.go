@@ -28,7 +28,7 @@ var (
 	ErrDenied = errors.New("the service refused")
 	// ErrEmail means that a person's address is unknown, unverified or not allowed here.
 	ErrEmail = errors.New("the e-mail address is not accepted")
-	// ErrToken means that a token isn't for this server, or names nobody.
+	// ErrToken means that a token isn't for this server, or has no subject.
 	ErrToken = errors.New("the token is not accepted")
 )
 
@@ -86,8 +86,8 @@ const fresh = time.Hour
 // maxKnown limits the cached services. The configuration names them, so only repeated changes by its owner reach it.
 const maxKnown = 64
 
-// New returns a client. The owner chose the addresses of issuers, which may be private ones; where issuers send us to,
-// the guard judges.
+// New returns a client. The owner chose the addresses of issuers, which may be private ones; the guard checks the
+// addresses that issuers name.
 func New(guard *netguard.Guard) *Client {
 	return &Client{guard: guard, known: map[string]*known{}}
 }

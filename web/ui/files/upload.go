@@ -175,8 +175,8 @@ func (h *Handlers) documents(c echo.Context, id string) error {
 	return httpx.JSON(c, http.StatusOK, said)
 }
 
-// readAs handles POST /ui/threads/:id/uploads/:name/encoding: a text read again in the encoding that a reader chose,
-// and back to it.
+// readAs handles POST /ui/threads/:id/uploads/:name/encoding: it decodes a text in the encoding that the user chose,
+// or in the detected one again.
 func (h *Handlers) readAs(c echo.Context, id string) error {
 	name := page.Param(c, "name")
 	form, err := page.ReadForm(c.Request(), page.SmallForm)

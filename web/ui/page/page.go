@@ -37,7 +37,7 @@ type Site struct {
 	Dirs     files.Dirs
 	Config   *config.Store
 	Accounts *account.Service      // the server's accounts; nil without accounts
-	Access   *access.Service       // checks permissions; nil limits nobody
+	Access   *access.Service       // checks permissions; nil enforces no limits
 	Network  *hostrules.Decisions  // hosts that agents want to reach
 	Sandbox  func() sandbox.Report // reports the command sandbox
 	// Known reports whether a person may read the collection's document for a path in a thread; nil has no

@@ -20,7 +20,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// shortest is the duration of a run that took less: the first one with a number in words.
+// shortest is the duration that shorter runs are shown with: the smallest with a number in its text.
 const shortest = 100 * time.Millisecond
 
 // maxCause limits the shown cause of a failure, in bytes.

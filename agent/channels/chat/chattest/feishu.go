@@ -20,7 +20,7 @@ const (
 
 const feishuBot = "ou_fawn"
 
-// Feishu is a server of Feishu's open platform.
+// Feishu is a stand-in for Feishu's open platform.
 type Feishu struct {
 	state  State
 	q      sockets

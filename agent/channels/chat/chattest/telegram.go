@@ -44,7 +44,7 @@ type telegramQueued struct {
 	body map[string]any
 }
 
-// NewTelegram starts one.
+// NewTelegram starts a stand-in for Telegram.
 func NewTelegram(t testing.TB) *Telegram {
 	f := &Telegram{files: map[string]Sent{}}
 	mux := http.NewServeMux()
