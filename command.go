@@ -203,7 +203,7 @@ func find(args []string) (cmd command, rest []string, err error) {
 	case len(args) > 1 && !strings.HasPrefix(args[1], "-"):
 		return cmd, nil, fmt.Errorf("%s has no command %q; it has %s", args[0], args[1], strings.Join(under, ", "))
 	}
-	return cmd, nil, fmt.Errorf("%s needs one of these behind it: %s", args[0], strings.Join(under, ", "))
+	return cmd, nil, fmt.Errorf("%s needs one of these commands: %s", args[0], strings.Join(under, ", "))
 }
 
 // parse reads flags and arguments, in any order.
@@ -228,7 +228,7 @@ func (c *invocation) parse(cmd command, args []string) error {
 	}
 	for i, w := range want {
 		if i >= len(c.words) && !strings.HasPrefix(w, "[") {
-			return fmt.Errorf("%s needs %s behind it", cmd.name, w)
+			return fmt.Errorf("%s needs the argument %s", cmd.name, w)
 		}
 		if i < len(c.words) && strings.Contains(w, "|") && !slices.Contains(strings.Split(w, "|"), c.words[i]) {
 			return fmt.Errorf("%s takes %s, not %q", cmd.name, w, c.words[i])
@@ -348,7 +348,7 @@ func misuse(stderr io.Writer, use string, err error) int {
 }
 
 // errUnhealthy ends checking or copying commands with an exit code after they reported the problem.
-var errUnhealthy = errors.New("something needs mending")
+var errUnhealthy = errors.New("something needs repair")
 
 // checked returns the error of a command that has already reported problems, if there were any.
 func checked(ok bool, err error) error {

@@ -93,9 +93,9 @@ func TestFlagsAndWordsStandInAnyOrder(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ line, want string }{
-		{"import", "import needs DIR behind it"},
+		{"import", "import needs the argument DIR"},
 		{"import a b", `import takes no argument "b"`},
-		{"skills", "skills needs one of these behind it: list, doctor, install"},
+		{"skills", "skills needs one of these commands: list, doctor, install"},
 		{"skills remove", `skills has no command "remove"; it has list, doctor, install`},
 		{"completion csh", `completion takes bash|zsh|fish, not "csh"`},
 	} {

@@ -174,7 +174,7 @@ func TestEvalTellsOfMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"eval"}, exitUsage, "eval needs DIR behind it"},
+		{[]string{"eval"}, exitUsage, "eval needs the argument DIR"},
 		{[]string{"eval", t.TempDir(), "--config", conf}, exitError, "fawn eval make"},
 		{[]string{"eval", dir, "--config", conf, "--model", "none"}, exitUsage, `there is no model "none"`},
 		{[]string{"eval", dir, "--config", conf, "--only", "5"}, exitUsage, `there is no question "5"`},

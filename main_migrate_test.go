@@ -62,7 +62,7 @@ func TestABadTargetOfAMoveSaysWhatToName(t *testing.T) {
 		{"mysql://x/y", "", "--to: name a database as postgres://user@host/name, or a folder as sqlite:DIR"},
 		{"sqlite:" + taken, pg, taken + " is a file; name a folder as sqlite:DIR"},
 		{"sqlite:" + taken + "/below/it", pg, taken + " is a file; name a folder as sqlite:DIR"},
-		{"sqlite:~/data", pg, "write the whole path"},
+		{"sqlite:~/data", pg, "write the full path"},
 		{"sqlite:" + filepath.Join(data, "new"), "", "the rows are in SQLite already, in " + data},
 	} {
 		args := []string{"migrate", "--data", data, "--to", c.to}

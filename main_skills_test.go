@@ -128,7 +128,7 @@ func TestASkillIsInstalledOnTheCommandLine(t *testing.T) {
 	install(1, "not installed: the archive has another SKILL.md at bad/SKILL.md", from, "--yes")
 	install(1, "not installed: the address does not lead to the public internet", "http://127.0.0.1/x/y")
 	install(1, "no such file", filepath.Join(from, "none"))
-	install(2, "skills install needs SOURCE behind it")
+	install(2, "skills install needs the argument SOURCE")
 	if !installed("runs") || installed("bad") {
 		t.Error("the server does not have what was installed, or has what was not")
 	}

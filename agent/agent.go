@@ -292,7 +292,7 @@ func (l *loop) modelStep(ctx context.Context) (string, error) {
 const stepLimitNote = "The step limit of this run is reached and tools are off now. Answer with what you have found so far, and say what is still open."
 
 // errNoMessage means that a stage swallowed the answer.
-var errNoMessage = errors.New("no message came back from the model call")
+var errNoMessage = errors.New("the model call returned no message")
 
 // broken stores the shown part of a failed or cancelled model call, then returns the cause.
 func (l *loop) broken(ctx context.Context, partial *Message, cause error) error {

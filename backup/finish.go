@@ -56,7 +56,7 @@ func finishAll(dir string) (done bool, err error) {
 		}
 		done = true
 		if e := finish(dir, name); e != nil {
-			err = errors.Join(err, fmt.Errorf("go on with the restore in %s: %w", filepath.Join(dir, name), e))
+			err = errors.Join(err, fmt.Errorf("resume the restore in %s: %w", filepath.Join(dir, name), e))
 		}
 	}
 	return done, err

@@ -202,7 +202,7 @@ func (r *reader) compare(body io.Reader) error {
 		}
 		if err != nil || string(other) != line {
 			_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-			return invalid("%s is not as it was written", strings.TrimPrefix(name, dataPrefix))
+			return invalid("the content of %s isn't what was written", strings.TrimPrefix(name, dataPrefix))
 		}
 	}
 }

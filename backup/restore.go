@@ -190,7 +190,7 @@ func unpack(ctx context.Context, file, to string) (Manifest, error) {
 		return m, err
 	}
 	if uint64(m.Bytes) > free {
-		return m, fmt.Errorf("the backup takes %d bytes and the disk of %s has only %d left", m.Bytes, to, free)
+		return m, fmt.Errorf("the backup needs %d bytes, but the disk of %s has only %d left", m.Bytes, to, free)
 	}
 	root, err := os.OpenRoot(to)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 
 // Errors of a [Service], for errors.Is.
 var (
-	ErrDuplicate = errors.New("this is remembered already")
-	ErrEvicted   = errors.New("there is no room for it: all of it is taken by facts with higher confidence")
+	ErrDuplicate = errors.New("this is already remembered")
+	ErrEvicted   = errors.New("the memory is full of facts with higher confidence")
 	ErrChanged   = errors.New("the memory was changed meanwhile")
 	ErrNotFound  = errors.New("no such fact")
 	ErrNoUndo    = errors.New("there is nothing to undo")
 	// ErrNoModel is returned by [Ask] if no model is available.
-	ErrNoModel = errors.New("no model can be asked")
+	ErrNoModel = errors.New("no model is available")
 )
 
 // Rules is the current configuration.

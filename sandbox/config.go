@@ -249,7 +249,7 @@ func CheckMountPath(p string) error {
 		"/tmp", "/usr", "/var",
 	} {
 		if p == taken || taken != "/" && files.Under(taken, p) {
-			return fmt.Errorf("%w: mount %s lies in %s, which belongs to the sandbox", ErrConfig, p, taken)
+			return fmt.Errorf("%w: mount %s is inside %s, which is reserved for the sandbox", ErrConfig, p, taken)
 		}
 	}
 	return nil

@@ -85,14 +85,14 @@ func ValidVariable(name string) error {
 // ValidateApart returns the reason why features limited to namespaces aren't available.
 func (r ExecReq) ValidateApart(provider string) error {
 	if provider != ProviderNamespace {
-		return fmt.Errorf("%w: a sandbox of the kind %q has neither streams nor policies of its own for a command",
+		return fmt.Errorf("%w: a sandbox of the kind %q doesn't support streams or policies of single commands",
 			ErrRequest, provider)
 	}
 	if r.Apart == nil {
 		return nil
 	}
 	if r.Apart.Lifetime != LifetimeCall {
-		return fmt.Errorf("%w: a policy for one command lives for the call", ErrRequest)
+		return fmt.Errorf("%w: a policy for one command must have the lifetime call", ErrRequest)
 	}
 	return r.Apart.Validate()
 }

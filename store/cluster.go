@@ -131,7 +131,7 @@ func (db *DB) LetGo(ctx context.Context, thread string) error {
 	p.add("hold of thread", thread, `UPDATE thread SET hold = 0 WHERE id = ?1 AND hold = ?2`, p.ThreadID, p.self)
 	p.measure()
 	if err := db.w.do(ctx, &job{batch: p}); err != nil {
-		return fmt.Errorf("let go of thread %s: %w", thread, err)
+		return fmt.Errorf("release thread %s: %w", thread, err)
 	}
 	return nil
 }

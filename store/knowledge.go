@@ -40,7 +40,7 @@ func (db *DB) HasShelf(ctx context.Context, shelf string) (bool, error) {
 	}
 	var n int
 	if err := db.queryRow(db.brief(ctx), `SELECT count(*) FROM knowledge WHERE id = ?`, []any{id}, &n); err != nil {
-		return false, fmt.Errorf("look for collection %s: %w", id, err)
+		return false, fmt.Errorf("find collection %s: %w", id, err)
 	}
 	return n > 0, nil
 }
@@ -258,7 +258,7 @@ func (db *DB) CollectionMembers(ctx context.Context, id string) (list []Member, 
 			return true, err
 		})
 	if err != nil {
-		return nil, fmt.Errorf("list who has collection %s: %w", id, err)
+		return nil, fmt.Errorf("list the members of collection %s: %w", id, err)
 	}
 	return list, nil
 }

@@ -130,7 +130,7 @@ func (db *DB) PutDocument(ctx context.Context, d Document) (Document, error) {
 		return w.putDocument(&d, db.Now())
 	}})
 	if err != nil {
-		return d, fmt.Errorf("keep document %s: %w", d.Name, err)
+		return d, fmt.Errorf("store document %s: %w", d.Name, err)
 	}
 	return d, nil
 }
@@ -215,7 +215,7 @@ func (db *DB) PutDocuments(ctx context.Context, list []Indexed) error {
 		return nil
 	}})
 	if err != nil {
-		return fmt.Errorf("keep documents: %w", translate(err))
+		return fmt.Errorf("store documents: %w", translate(err))
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (db *DB) Unembedded(ctx context.Context, collection, model string) (ids []i
 			return true, err
 		})
 	if err != nil {
-		return nil, fmt.Errorf("look for passages without vectors in collection %s: %w", collection, err)
+		return nil, fmt.Errorf("find passages without vectors in collection %s: %w", collection, err)
 	}
 	return ids, nil
 }
@@ -107,7 +107,7 @@ func (db *DB) PutVectors(ctx context.Context, collection, model string, list []V
 		return w.exec(`UPDATE knowledge SET version = version + 1 WHERE id = ?`, collection)
 	}})
 	if err != nil {
-		return fmt.Errorf("keep vectors of collection %s: %w", collection, translate(err))
+		return fmt.Errorf("store vectors of collection %s: %w", collection, translate(err))
 	}
 	return nil
 }

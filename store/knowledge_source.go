@@ -169,7 +169,7 @@ func (db *DB) NoteSource(ctx context.Context, id string, done, total int) error 
 		return w.exec(`UPDATE knowledge_source SET done = ?, total = ? WHERE id = ?`, done, total, id)
 	}})
 	if err != nil {
-		return fmt.Errorf("note source %s: %w", id, err)
+		return fmt.Errorf("update source %s: %w", id, err)
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (db *DB) EndSource(ctx context.Context, s Source) error {
 			s.Problem, next, s.ID, s.Asked)
 	}})
 	if err != nil {
-		return fmt.Errorf("note source %s: %w", s.ID, err)
+		return fmt.Errorf("update source %s: %w", s.ID, err)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrCrowded means that too many runs wait for more to be accepted.
-var ErrCrowded = errors.New("too many runs wait already; try again in a moment")
+var ErrCrowded = errors.New("too many runs are waiting; try again in a moment")
 
 const (
 	pendingFor = 250 * time.Millisecond // how long a count of waiting runs is valid

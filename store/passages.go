@@ -96,7 +96,7 @@ func (db *DB) RemovePassages(ctx context.Context, thread, file string) error {
 			return err
 		}})
 		if err != nil {
-			return fmt.Errorf("take %s of thread %s out of the index: %w", file, thread, translate(err))
+			return fmt.Errorf("remove %s of thread %s from the index: %w", file, thread, translate(err))
 		}
 	}
 	return nil

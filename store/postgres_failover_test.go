@@ -123,7 +123,7 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 	if err := tryWrite(t, a, "a", 11); !errors.Is(err, store.ErrFenced) || !errors.Is(<-busy, store.ErrFenced) {
 		t.Errorf("a server that lacks its last commit goes on: %v", err)
 	}
-	if said := other.String(); !strings.Contains(said, "level=ERROR") || !strings.Contains(said, "commits are lost") {
+	if said := other.String(); !strings.Contains(said, "level=ERROR") || !strings.Contains(said, "commits were lost") {
 		t.Errorf("it says %s", said)
 	}
 	if err := <-idle; !errors.Is(err, store.ErrFenced) {
@@ -154,7 +154,7 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 		t.Errorf("a run that lost nothing goes on behind %d and %d", seq, top)
 	}
 	all := log.String() + other.String() + more.String() // whoever is the first to write
-	if !strings.Contains(all, "level=WARN") || strings.Count(all, "has taken over, so") != 1 {
+	if !strings.Contains(all, "level=WARN") || strings.Count(all, "PostgreSQL failed over") != 1 {
 		t.Errorf("who noticed says %s", all)
 	}
 	if found, err := b.Check(t.Context()); err != nil || len(found) > 0 {
@@ -178,7 +178,7 @@ func TestADatabaseThatKeepsItsTimelineToItselfIsOpened(t *testing.T) {
 	if _, _, err := db.Threads(t.Context(), store.ThreadQuery{}); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(log.String(), "does not tell its timeline") {
+	if !strings.Contains(log.String(), "read PostgreSQL's timeline") {
 		t.Errorf("the log says nothing of it: %s", log.String())
 	}
 }

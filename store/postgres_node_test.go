@@ -186,7 +186,7 @@ func TestAServerThatIsCutOffEnds(t *testing.T) {
 	if err := put("cut off"); !errors.Is(err, store.ErrFenced) || time.Since(cut) > nodeLease {
 		t.Errorf("cut off, after %v: %v", time.Since(cut), err)
 	}
-	if err := <-lost; !errors.Is(err, store.ErrFenced) || !strings.Contains(err.Error(), "could not be told") {
+	if err := <-lost; !errors.Is(err, store.ErrFenced) || !strings.Contains(err.Error(), "couldn't renew the lease") {
 		t.Errorf("its owner was told: %v", err)
 	}
 	next := openNode(t, url, t.TempDir(), longLease, nil)

@@ -122,7 +122,7 @@ func (db *DB) AllowPersonalMemory(ctx context.Context, person, project string, a
 func (db *DB) HasProject(ctx context.Context, id string) (bool, error) {
 	var n int
 	if err := db.queryRow(db.brief(ctx), `SELECT count(*) FROM project WHERE id = ?`, []any{id}, &n); err != nil {
-		return false, fmt.Errorf("look for project %s: %w", id, err)
+		return false, fmt.Errorf("find project %s: %w", id, err)
 	}
 	return n > 0, nil
 }

@@ -163,7 +163,7 @@ func (db *DB) CountUsed(ctx context.Context, owner, run string, tokens int64) er
 			live+run, orDefault(owner, DefaultOwner), db.Now().UnixMilli(), tokens)
 	}})
 	if err != nil {
-		return fmt.Errorf("count what run %s used: %w", run, err)
+		return fmt.Errorf("count usage of run %s: %w", run, err)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (p *people) openAccounts(ctx context.Context, o Options, mode string, d *da
 		return err
 	}
 	if !required && !f.local() {
-		o.Log.Warn("accounts are off: whoever can reach this address can use everything Fawn may do, with the owner's rights",
+		o.Log.Warn("accounts are off: anyone who can reach this address has the owner's rights",
 			"addr", f.addr())
 	}
 	return nil

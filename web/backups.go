@@ -177,7 +177,7 @@ func (a *App) backUpNow(ctx context.Context, snap *config.Snapshot) error {
 		err = os.Remove(filepath.Join(dir, names[0]))
 		names = names[1:]
 	}
-	a.opts.Log.Info("made a backup", "file", path, "bytes", r.Size, "chats", r.Threads, "left_out", len(r.Left),
+	a.opts.Log.Info("backup written", "file", path, "bytes", r.Size, "chats", r.Threads, "left_out", len(r.Left),
 		"took", time.Since(began).Round(time.Millisecond))
 	if err != nil {
 		return fmt.Errorf("delete old backups: %w", err)

@@ -141,7 +141,7 @@ func (s browserStates) load(thread string) ([]byte, error) {
 			return plain, nil
 		}
 	}
-	return nil, errors.New("it is sealed with another key")
+	return nil, errors.New("it is encrypted with another key")
 }
 
 // forget deletes the stored state of a thread's browser.

@@ -54,7 +54,7 @@ func (a *App) openChannels() *channels.Hub {
 func (a *App) modelsFor(ctx context.Context, owner string) (names []string) {
 	may, err := a.people.access.Of(ctx, owner)
 	if err != nil {
-		a.opts.Log.Error("couldn't read which models a user of a chat app may use", "user", owner, "err", err)
+		a.opts.Log.Error("couldn't read a user's allowed models", "user", owner, "err", err)
 		return nil
 	}
 	for _, m := range lead.Permitted(a.config.Current().UsableModels(), may) {
@@ -240,7 +240,7 @@ func (a *App) openOutput(thread, path string) (_ io.ReadCloser, size int64, err 
 		return nil, 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, 0, errors.Join(fmt.Errorf("%s is no file", path), f.Close())
+		return nil, 0, errors.Join(fmt.Errorf("%s isn't a file", path), f.Close())
 	}
 	return f, info.Size(), nil
 }

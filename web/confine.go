@@ -27,10 +27,10 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 		_, _ = j.In.Close(), j.Out.Close() // the sandbox may have closed them
 	}()
 	if r := a.tools.report(); !r.OK {
-		return fmt.Errorf("it may only run in a sandbox, and there is none here: %s", r)
+		return fmt.Errorf("it requires a sandbox, which isn't available here: %s", r)
 	}
 	if name := a.tools.sandbox.Name(); name != sandbox.ProviderNamespace {
-		return fmt.Errorf("it may only run in a sandbox of namespaces, and commands here run in one of the kind %q",
+		return fmt.Errorf("it requires a sandbox with namespaces, but commands here run in a sandbox of the kind %q",
 			name)
 	}
 	snap := a.config.Current()
@@ -64,7 +64,7 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 	case err != nil:
 		return err
 	case res.ExitCode == 126, res.ExitCode == 127:
-		return fmt.Errorf("%q can't be started in the sandbox, which has the programs of the system and its folders only",
+		return fmt.Errorf("%q can't be started in the sandbox, which only has the system's programs and its own folders",
 			j.Server.Command)
 	case len(res.Notes) > 0:
 		return errors.New(strings.Join(res.Notes, " "))

@@ -73,7 +73,7 @@ func TestServersInSandboxes(t *testing.T) {
 func (s *server) refusals(t *testing.T) {
 	t.Helper()
 	for name, want := range map[string]string{"lost": "can't be started in the sandbox",
-		"odd": "belongs to the sandbox"} {
+		"odd": "reserved for the sandbox"} {
 		for end := time.Now().Add(patience); !strings.Contains(s.toolServers(t)[name].Error,
 			want); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
@@ -94,7 +94,7 @@ func TestNoSandboxNoServer(t *testing.T) {
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		now := s.toolServers(t)["jailed"]
 		if now.State == "failed" &&
-			strings.Contains(now.Error, "it may only run in a sandbox, and there is none here") {
+			strings.Contains(now.Error, "it requires a sandbox, which isn't available here") {
 			break
 		}
 		if time.Now().After(end) {

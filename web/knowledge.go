@@ -71,7 +71,7 @@ func embedder(conf *config.Store, log *slog.Logger) func() knowledge.Embedder {
 			of, made = e, nil
 			if e.Model != "" {
 				if made, err = embed.New(embed.Config{Model: e.Model, BaseURL: e.BaseURL, APIKey: string(e.APIKey)}); err != nil {
-					log.Error("the embedding model can't be used", "err", err)
+					log.Error("embedding model unusable", "err", err)
 				}
 			}
 		}

@@ -79,7 +79,7 @@ func (a *App) badTask() func(thread, id string, err error) {
 	var told sync.Map
 	return func(thread, id string, err error) {
 		if _, again := told.LoadOrStore(thread+" "+id, true); !again {
-			a.opts.Log.Error("skipping a task of an MCP server that can't be read", "thread", thread, "task", id, "err", err)
+			a.opts.Log.Error("skipped an unreadable task of an MCP server", "thread", thread, "task", id, "err", err)
 		}
 	}
 }

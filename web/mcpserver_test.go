@@ -374,7 +374,7 @@ func TestToolsRefuseWhatTheyCannotDo(t *testing.T) {
 		{"ask", map[string]any{"message": "x", "model": "none"}, "allowlist"},
 		{"ask", map[string]any{"message": "x", "agent": "none"}, "agent"},
 		{"ask", map[string]any{"message": "x", "files": []any{map[string]string{"name": "a", "data": "%"}}}, "base64"},
-		{"ask", map[string]any{"message": "x", "files": []any{map[string]string{"name": "..", "text": "x"}}}, "could not be taken"},
+		{"ask", map[string]any{"message": "x", "files": []any{map[string]string{"name": "..", "text": "x"}}}, "were rejected"},
 		{"get_task", map[string]any{"thread_id": "none"}, "not found"},
 		{"get_task", map[string]any{"thread_id": "../settings/models"}, "id"},
 		{"list_threads", map[string]any{"limit": 1000}, "want 1 to 100"},

@@ -134,7 +134,7 @@ func TestTasksOfMCPServersCanBeOff(t *testing.T) {
 	defer at.Close()
 	extensions(t, data, map[string]any{"mine": map[string]any{"type": "http", "url": at.URL}})
 	s := start(t, scripted(t)+"\nmcp_tasks: {enabled: false}\n", func(o *web.Options) { o.Data = data })
-	webtest.Holds(t, "dig says", s.offeredTool(t, "zero", "mine_dig"), "dig wants to be a task")
+	webtest.Holds(t, "dig says", s.offeredTool(t, "zero", "mine_dig"), "dig must be called as a task")
 	s.send(t, "GET", "/api/features", "").holds(t, "features", `"mcp_tasks":{"enabled":false}`)
 }
 

@@ -20,7 +20,7 @@ func (f *front) openProxy(s config.Server, userHeader, flag string) (err error) 
 		return fmt.Errorf("server.trusted_proxies in the config: %w", err)
 	}
 	if f.vouches = userHeader; userHeader != "" && len(s.TrustedProxies) == 0 {
-		return fmt.Errorf("auth.proxy_header in the config needs server.trusted_proxies: the addresses of the proxies that may say who asks")
+		return fmt.Errorf("auth.proxy_header in the config needs server.trusted_proxies: the addresses of the proxies that may name the user")
 	}
 	base, ok := cmp.Or(flag, s.BasePath), false
 	if f.base, ok = proxy.CleanBase(base); !ok {

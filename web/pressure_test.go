@@ -74,7 +74,7 @@ func TestRunsAreRefusedWhileTooManyWait(t *testing.T) {
 		return a.status != http.StatusOK
 	})
 	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" ||
-		!strings.Contains(a.body, "too many runs wait") {
+		!strings.Contains(a.body, "too many runs are waiting") {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
 	s.send(t, "POST", run.res.Header.Get("Content-Location")+"/cancel?wait=1", "").fine(t, "POST it")

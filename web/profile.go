@@ -19,7 +19,7 @@ func profiles(addr string) (*http.Server, net.Listener, error) {
 		return nil, nil, fmt.Errorf("--pprof must be HOST:PORT such as 127.0.0.1:6060: %w", err)
 	}
 	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
-		return nil, nil, fmt.Errorf("--pprof must be an address of this machine alone, such as 127.0.0.1:6060, not %s", addr)
+		return nil, nil, fmt.Errorf("--pprof must be a loopback address, such as 127.0.0.1:6060, not %s", addr)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -71,10 +71,10 @@ func TestServersMayAskForModelCalls(t *testing.T) {
 	usage := s.send(t, "GET", "/api/threads/one/token-usage", "").body
 	webtest.Holds(t, "the usage of the thread", usage, `"light"`, "707")
 	got := s.tool(t, "two", "yes_draft", `{"text":"write a poem","times":21}`)
-	webtest.Holds(t, "a server that asks too often", got, "a run makes 20 model calls for its tools at most")
+	webtest.Holds(t, "a server that asks too often", got, "a run may make at most 20 model calls for its tools")
 	webtest.Holds(t, "a server that asks too much", s.tool(t, "two", "yes_draft", `{"text":"`+strings.Repeat("much ", 14<<10)+`"}`), "more than 64 KiB of text")
 	s.configure(t, conf("token_budget: {max_output_tokens: 20}\n"))
-	webtest.Holds(t, "a run whose budget is spent", s.tool(t, "three", "yes_draft", `{"text":"write a poem","times":9}`), "the budget of this run is spent")
+	webtest.Holds(t, "a run whose budget is spent", s.tool(t, "three", "yes_draft", `{"text":"write a poem","times":9}`), "the run's budget is spent")
 	log := s.send(t, "GET", "/api/mcp/status", "").body
 	webtest.Holds(t, "the server's log", log, "a request for a model call is refused: the budget")
 }

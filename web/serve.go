@@ -57,7 +57,7 @@ func Serve(ctx context.Context, o Options) error {
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()): // told to stop while it waited for something
 		return nil
 	case err != nil && before != nil && ctx.Err() == nil:
-		return fmt.Errorf("%w, and it can't begin anew: %w", ErrReplaced, err)
+		return fmt.Errorf("%w, and it can't restart: %w", ErrReplaced, err)
 	case err != nil:
 		return err
 	}

@@ -91,7 +91,7 @@ func TestAServerWithAnotherKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	conf := clustered(t, 200)
 	start(t, conf, sealing(t))
-	for env, want := range map[string]string{"FAWN_SECRET_KEY=the-text-of-another-key-of-good-length\n": "sealed with another",
+	for env, want := range map[string]string{"FAWN_SECRET_KEY=the-text-of-another-key-of-good-length\n": "encrypted with another",
 		"": "FAWN_SECRET_KEY is not set", "FAWN_SECRET_KEY=short\n": "at least 32"} {
 		s := &server{conf: filepath.Join(t.TempDir(), "config.yaml")}
 		s.configure(t, conf)

@@ -18,7 +18,7 @@ import (
 func TLSConfig(t config.TLS, data string, log *slog.Logger) (c *tls.Config, err error) {
 	switch {
 	case len(t.Domains) > 0 && t.Cert+t.Key != "":
-		err = errors.New("it has both files and domains: the certificate comes from one of them")
+		err = errors.New("files and domains are both set: use one of them")
 	case len(t.Domains) > 0:
 		c, err = tlsport.ACME(Authority(t, data))
 	case t.Cert != "" && t.Key != "":

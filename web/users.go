@@ -214,13 +214,13 @@ func askServer(ctx context.Context, dir string, out io.Writer, job UserJob, lock
 		return locked
 	}
 	if err != nil {
-		return fmt.Errorf("ask the server that uses %s: %w. Stop it, and try again", dir, err)
+		return fmt.Errorf("contact the server that uses %s: %w. Stop it, and try again", dir, err)
 	}
 	defer res.Body.Close()
 	var r jobResult
 	err = json.NewDecoder(io.LimitReader(res.Body, 16<<20)).Decode(&r)
 	if err != nil || res.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask the server that uses %s: it answered with %s", dir, res.Status)
+		return fmt.Errorf("contact the server that uses %s: it answered with %s", dir, res.Status)
 	}
 	if _, err := io.WriteString(out, r.Out); err != nil {
 		return err

@@ -83,7 +83,7 @@ func (w *worker) work(ctx context.Context, prompt string) (_ string, err error) 
 	case err != nil:
 		return said, err
 	case stop == sdk.StopReasonRefusal:
-		return said, errors.New("it refuses the task")
+		return said, errors.New("it refused the task")
 	case stop == sdk.StopReasonCancelled:
 		return said, errors.New("it was cancelled")
 	case stop == sdk.StopReasonMaxTokens, stop == sdk.StopReasonMaxTurnRequests:
@@ -141,7 +141,7 @@ func choose(ctx context.Context, conn *sdk.ClientSideConnection, s sdk.NewSessio
 		}
 		return nil
 	}
-	return fmt.Errorf("it offers no choice of models; take model out of acp_agents, or name it in args")
+	return fmt.Errorf("it doesn't support choosing a model; remove model from acp_agents, or pass it in args")
 }
 
 // explained adds the agent's complaints to an error.

@@ -31,7 +31,7 @@ func (t *turn) attach(ctx context.Context, thread string, u chat.Update) (lines 
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			t.l.b.h.cfg.Log.Warn("couldn't take a file from a chat", "channel", t.l.b.provider, "err", err)
+			t.l.b.h.cfg.Log.Warn("couldn't save a file from a chat", "channel", t.l.b.provider, "err", err)
 			lines = append(lines, fmt.Sprintf(refusedFile, clean(name), reasonOf(err)))
 			continue
 		}

@@ -56,7 +56,7 @@ func (t *turn) listen(ctx context.Context, u chat.Update) (string, error) {
 		reason = "it is too large"
 	case err != nil:
 		reason = "it could not be transcribed"
-		t.l.b.h.cfg.Log.Warn("a voice message was not transcribed", "channel", t.l.b.provider, "err", err)
+		t.l.b.h.cfg.Log.Warn("couldn't transcribe a voice message", "channel", t.l.b.provider, "err", err)
 	}
 	if text = strings.TrimSpace(agent.Head(strings.ToValidUTF8(text, ""), maxText)); text != "" {
 		return text, nil

@@ -257,7 +257,7 @@ func keyOf(row *store.Outbound) string {
 // staying delays messages until the whole answer is known.
 func (d *delivery) staying(why *chat.Stays) {
 	d.stays = true
-	d.b.h.cfg.Log.Warn("couldn't update a growing answer", "channel", d.b.provider, "run", d.run,
+	d.b.h.cfg.Log.Warn("couldn't update a streamed answer", "channel", d.b.provider, "run", d.run,
 		"reason", why.Reason)
 }
 

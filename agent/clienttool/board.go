@@ -38,11 +38,11 @@ var (
 	// ErrNoCall means that a call isn't open, or no longer open.
 	ErrNoCall = errors.New("there is no such call")
 	// ErrOver means that a call has a result already.
-	ErrOver = errors.New("the call has a result already")
+	ErrOver = errors.New("the call already has a result")
 	// ErrLarge means that a result is too long.
 	ErrLarge = fmt.Errorf("the result is longer than %d bytes", MaxResult)
 
-	errMany = errors.New("too many calls wait for the client at once")
+	errMany = errors.New("too many calls are waiting for the client")
 	errLate = errors.New("the client did not answer in time")
 )
 

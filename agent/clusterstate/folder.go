@@ -42,13 +42,13 @@ func (f *Folder) Start(ctx context.Context) error {
 		return fmt.Errorf("remove unfinished parts of %s: %w", f.Name, err)
 	}
 	if err := f.bring(ctx); err != nil {
-		return fmt.Errorf("bring %s to the other servers: %w", f.Name, err)
+		return fmt.Errorf("publish %s to the other servers: %w", f.Name, err)
 	}
 	aside := path.Join(".replaced", time.Now().UTC().Format("20060102T150405.000"))
 	for _, unit := range f.Units() {
 		m, err := readUnit(f.Root(), unit)
 		if err != nil {
-			return fmt.Errorf("compare %s with that of the other servers: %w", unit, err)
+			return fmt.Errorf("compare %s with the other servers: %w", unit, err)
 		}
 		d := f.Rows.Get(f.doc(unit))
 		if d.Body != nil && m.is(d.Body) {
@@ -57,7 +57,7 @@ func (f *Folder) Start(ctx context.Context) error {
 		}
 		f.Log.Warn("local copy differs from the cluster's; moved it aside", "path", unit, "aside", aside)
 		if err := putAside(f.Root(), unit, path.Join(aside, unit)); err != nil {
-			return fmt.Errorf("put %s aside: %w", unit, err)
+			return fmt.Errorf("move %s aside: %w", unit, err)
 		}
 	}
 	return f.pull(ctx)
@@ -126,7 +126,7 @@ func (f *Folder) pull(ctx context.Context) error {
 	for _, unit := range slices.Sorted(maps.Keys(names)) {
 		if d := f.Rows.Get(f.doc(unit)); d.Version != f.have[unit] {
 			if err := f.take(ctx, unit, d); err != nil {
-				all = errors.Join(all, fmt.Errorf("take %s of another server: %w", unit, err))
+				all = errors.Join(all, fmt.Errorf("fetch %s from another server: %w", unit, err))
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func (f *Folder) pull(ctx context.Context) error {
 // take creates a unit as described by a document.
 func (f *Folder) take(ctx context.Context, name string, d Doc) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return errors.New("its name leads out of the folder")
+		return errors.New("its name is outside the folder")
 	}
 	if d.Body == nil {
 		if err := dropUnit(f.Root(), name); err != nil {

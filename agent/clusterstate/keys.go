@@ -23,7 +23,7 @@ var ErrNoKey = errors.New("keys can't be stored without " + KeyVariable + ", as 
 	"set it to the same text for all servers, for example one that `openssl rand -base64 32` prints")
 
 // ErrSealed means that no key opens a row.
-var ErrSealed = errors.New("it is sealed with another " + KeyVariable)
+var ErrSealed = errors.New("it is encrypted with another " + KeyVariable)
 
 const (
 	minKey  = 32 // minimum length of the text from which a key is derived
@@ -114,7 +114,7 @@ func (k Keys) open(name string, body []byte) ([]byte, error) {
 	}
 	const head = 1 + idLen + chacha20poly1305.NonceSizeX
 	if len(body) < head || body[0] != sealedBody {
-		return nil, fmt.Errorf("setting %s is not in a form that this program reads", name)
+		return nil, fmt.Errorf("setting %s has an unknown format", name)
 	}
 	for _, one := range k {
 		if bytes.Equal(one.id[:], body[1:1+idLen]) {
@@ -126,7 +126,7 @@ func (k Keys) open(name string, body []byte) ([]byte, error) {
 		}
 	}
 	if len(k) == 0 {
-		return nil, fmt.Errorf("open setting %s: it is sealed, and %s is not set: give this server the key of the others",
+		return nil, fmt.Errorf("open setting %s: it is encrypted, and %s is not set: use the other servers' key",
 			name, KeyVariable)
 	}
 	return nil, fmt.Errorf("open setting %s: %w than this server has", name, ErrSealed)

@@ -335,7 +335,7 @@ func (r *Rows) Reseal(ctx context.Context) (n int, err error) {
 func (r *Rows) Renew(ctx context.Context) error {
 	n, err := r.Reseal(ctx)
 	if err == nil && n > 0 {
-		r.log.Info("settings are sealed with the first key of "+KeyVariable+" now", "settings", n)
+		r.log.Info("settings encrypted with the first key of "+KeyVariable, "settings", n)
 		err = r.Refresh(ctx)
 	}
 	return err

@@ -152,7 +152,7 @@ func TestSecretsAreSealed(t *testing.T) {
 	if got := bodies(); len(got) != 2 {
 		t.Errorf("%d rows", len(got))
 	}
-	for keys, want := range map[string]string{newKey: "sealed with another " + clusterstate.KeyVariable,
+	for keys, want := range map[string]string{newKey: "encrypted with another " + clusterstate.KeyVariable,
 		"": clusterstate.KeyVariable + " is not set"} {
 		if _, err := tryRows(t, db, keys); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "very-secret") {

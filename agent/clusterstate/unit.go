@@ -157,7 +157,7 @@ func writeUnit(root, name string, u unit, part func(hash string) ([]byte, error)
 	for _, f := range u.Files {
 		at := path.Join(to, f.Name)
 		if !filepath.IsLocal(filepath.FromSlash(at)) || at != to && !strings.HasPrefix(at, to+"/") {
-			return errors.New("a name leads out of the folder")
+			return errors.New("a name is outside the folder")
 		}
 		if err := writeFile(r, at, f, part); err != nil {
 			return err

@@ -211,7 +211,7 @@ func (s *Store) RemoveModel(name string) error {
 	}
 	return s.edit(func(d *draft) error {
 		if d.model(name) == nil {
-			return fmt.Errorf("%w: take %q out of %s", ErrOwners, name, s.Current().ConfigPath)
+			return fmt.Errorf("%w: remove %q from %s", ErrOwners, name, s.Current().ConfigPath)
 		}
 		d.remove(name)
 		if d.text("default_model") == name && !slices.Contains(s.Current().written[0].Names("models"), name) {

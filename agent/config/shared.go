@@ -19,7 +19,7 @@ import (
 )
 
 // ErrChanged means that another server changed the edited settings meanwhile.
-var ErrChanged = fmt.Errorf("these settings: %w; look at them again", clusterstate.ErrChanged)
+var ErrChanged = fmt.Errorf("these settings: %w; reload them", clusterstate.ErrChanged)
 
 // errNoKey is ErrNoKey for the field that a form has for it.
 var errNoKey = &EditError{"api_key", NoSecretKey, clusterstate.ErrNoKey.Error()}
@@ -95,11 +95,11 @@ func (s *Store) bring(ctx context.Context, rows *clusterstate.Rows) error {
 		}
 		_, data, err := readSeen(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("bring %s to the other servers: %w", name, err)
+			return fmt.Errorf("publish %s to the other servers: %w", name, err)
 		}
 		d := clusterstate.Doc{Name: name, Body: data, Secret: secretDoc(name, data)}
 		if d.Secret && !rows.Sealing() {
-			s.log.Warn("secrets in a file of this server are not those of the others: "+clusterstate.ErrNoKey.Error(),
+			s.log.Warn("secrets in a file differ from the other servers': "+clusterstate.ErrNoKey.Error(),
 				"file", path)
 			continue
 		}
@@ -110,7 +110,7 @@ func (s *Store) bring(ctx context.Context, rows *clusterstate.Rows) error {
 	}
 	for _, d := range docs {
 		if err := rows.Put(ctx, d); err != nil && !errors.Is(err, clusterstate.ErrChanged) {
-			return fmt.Errorf("bring %s to the other servers: %w", d.Name, err)
+			return fmt.Errorf("publish %s to the other servers: %w", d.Name, err)
 		}
 	}
 	return nil

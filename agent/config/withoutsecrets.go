@@ -23,7 +23,7 @@ func WithoutSecrets(name string, data []byte) ([]byte, error) {
 		dec.UseNumber()
 		var v any
 		if err := dec.Decode(&v); err != nil {
-			return nil, fmt.Errorf("take secrets out of %s: %w", name, err)
+			return nil, fmt.Errorf("remove secrets from %s: %w", name, err)
 		}
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
@@ -33,11 +33,11 @@ func WithoutSecrets(name string, data []byte) ([]byte, error) {
 		return b.Bytes(), err
 	}
 	if len(data) > syntax.MaxBytes {
-		return nil, fmt.Errorf("take secrets out of %s: it is larger than 1 MiB", name)
+		return nil, fmt.Errorf("remove secrets from %s: it is larger than 1 MiB", name)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf("take secrets out of %s: %w", name, err)
+		return nil, fmt.Errorf("remove secrets from %s: %w", name, err)
 	}
 	if doc.Kind == 0 || !hideIn(&doc, false) {
 		return data, nil

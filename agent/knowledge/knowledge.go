@@ -172,7 +172,7 @@ func (s *Service) Delete(ctx context.Context, owner, id string) error {
 	}
 	s.wake()
 	if err := s.cfg.Runs.ForgetFiles(ctx, shelf); err != nil { // the next start tries again
-		s.cfg.Log.Error("the files of a deleted collection could not be removed", "collection", id, "err", err)
+		s.cfg.Log.Error("couldn't remove files of a deleted collection", "collection", id, "err", err)
 	}
 	return nil
 }

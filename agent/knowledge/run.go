@@ -79,7 +79,7 @@ func (s *Service) tidy(ctx context.Context) {
 			err = s.embedAll(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.cfg.Log.Warn("couldn't bring collections up to date", "err", err)
+			s.cfg.Log.Warn("couldn't update collections", "err", err)
 			wait = min(max(afterError, 2*wait), lookAlone)
 			pause(ctx, wait, nil)
 			continue

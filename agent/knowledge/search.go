@@ -222,7 +222,7 @@ func (s *Service) Search(ctx context.Context, list []store.Collection, query str
 	case err != nil:
 		return nil, err
 	case without != nil:
-		s.cfg.Log.Warn("searching collections by words only", "err", without)
+		s.cfg.Log.Warn("searching collections by keywords only", "err", without)
 	}
 	return s.hits(ctx, list, fuse(byWords, byMeaning), files, limit)
 }

@@ -51,7 +51,7 @@ func TestEachKindOfFailureEndsInTheRightWay(t *testing.T) {
 		{"generic", failing(llmerr.ClassGeneric, 0), 1, "ModelError", "failed"},
 		{"too many calls", failing(llmerr.ClassBurst, 429), 3, "ModelBusy", "too many requests"},
 		{"calls that come too fast", bursting, 2, "ModelBusy", "too many requests"},
-		{"went silent", idle, 2, "ModelUnreachable", "went silent"},
+		{"silent", idle, 2, "ModelUnreachable", "stopped responding"},
 		{"overloaded", failing(llmerr.ClassBusy, 529), 3, "ModelBusy", "overloaded"},
 		{"unreachable", failing(llmerr.ClassNetwork, 0), 3, "ModelUnreachable", "cannot be reached"},
 		{"nothing seen yet", early, 3, "ModelBusy", "overloaded"},

@@ -74,7 +74,7 @@ func mcpFolders(list []string) ([]mcp.Folder, error) {
 			return nil, fmt.Errorf("folders: %q is not an absolute path", f.Dir)
 		}
 		if err := sandbox.CheckMountPath(f.Path); err != nil {
-			return nil, fmt.Errorf("folders: %w; give it another place with %s:/name", err, f.Dir)
+			return nil, fmt.Errorf("folders: %w; set another path with %s:/name", err, f.Dir)
 		}
 		out = append(out, f)
 	}

@@ -138,7 +138,7 @@ func TakesEffort(m config.Model, effort string) error {
 	if slices.Contains(known, effort) {
 		return nil
 	}
-	return fmt.Errorf("the model %s takes the reasoning efforts %s, not %q", m.Name, strings.Join(known, ", "),
+	return fmt.Errorf("the model %s supports the reasoning efforts %s, not %q", m.Name, strings.Join(known, ", "),
 		agent.Head(effort, 40))
 }
 

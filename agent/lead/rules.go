@@ -13,7 +13,7 @@ import (
 )
 
 // errNoGuard means that Fawn lacks the class of a guard.
-var errNoGuard = errors.New("there is no such guard")
+var errNoGuard = errors.New("unknown guard")
 
 // isAllowList reports whether a guard's class is the only supported one, with two lists.
 func isAllowList(use string) bool { return strings.Contains(strings.ToLower(use), "allowlist") }

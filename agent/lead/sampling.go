@@ -17,7 +17,7 @@ const (
 	maxSampleTokens = 4096 // limit per answer
 )
 
-var errBudgetSpent = errors.New("the budget of this run is spent")
+var errBudgetSpent = errors.New("the run's budget is spent")
 
 // sampling lets permitted MCP servers request model calls during their tool calls, charged to the run.
 func (b *Builder) sampling(snap *config.Snapshot, e equipment) agent.Middleware {
@@ -35,7 +35,7 @@ func (b *Builder) sampling(snap *config.Snapshot, e equipment) agent.Middleware 
 			return nil, errBudgetSpent
 		}
 		if made.Add(1) > maxSamples {
-			return nil, fmt.Errorf("a run makes %d model calls for its tools at most", maxSamples)
+			return nil, fmt.Errorf("a run may make at most %d model calls for its tools", maxSamples)
 		}
 		if most := &req.Options.MaxTokens; *most <= 0 || *most > maxSampleTokens {
 			*most = maxSampleTokens

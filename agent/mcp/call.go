@@ -27,7 +27,7 @@ const (
 )
 
 var (
-	errQuiet = errors.New("the server went silent")
+	errQuiet = errors.New("the server stopped responding")
 	errSlow  = errors.New("the call took too long")
 )
 

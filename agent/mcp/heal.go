@@ -543,7 +543,7 @@ func (s *server) explain(err error, began time.Time) error {
 	var u *url.Error
 	switch {
 	case tooLarge(err):
-		err = fmt.Errorf("it sent a message of more than %d MiB, which is refused", s.pool.o.MaxMessage>>20)
+		err = fmt.Errorf("it sent a message larger than %d MiB", s.pool.o.MaxMessage>>20)
 	case errors.As(err, &u):
 		err = u.Err // its wrapper repeats the address
 	case errors.Is(err, io.EOF):

@@ -150,7 +150,7 @@ func TestTooLargeResult(t *testing.T) {
 	w := newWorld(t, stdio("s", "good"), overHTTP(t, newServer(), nil))
 	for _, name := range []string{"s_big", "h_big"} {
 		r := w.call("t", name, strconv.Itoa(3<<20))
-		if !r.IsError || !strings.Contains(r.Content.Text, "it sent a message of more than 2 MiB, which is refused") {
+		if !r.IsError || !strings.Contains(r.Content.Text, "it sent a message larger than 2 MiB") {
 			t.Errorf("%s: %v, %.2000q", name, r.IsError, r.Content.Text)
 		}
 	}

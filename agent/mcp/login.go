@@ -29,7 +29,7 @@ var (
 	// ErrNoLogin means that the server has no login.
 	ErrNoLogin = errors.New("this MCP server has no login")
 	// ErrLoginGone means that a login isn't pending, or no longer pending.
-	ErrLoginGone = errors.New("this login has expired or was never begun; begin it again")
+	ErrLoginGone = errors.New("this login has expired or was never started; start it again")
 )
 
 // Client is Fawn's registration with a server's authorization server. Without an ID it registers itself.

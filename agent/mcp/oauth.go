@@ -43,7 +43,7 @@ const (
 )
 
 // errSpent marks a refusal of the refresh token.
-var errSpent = errors.New("the refresh token is refused")
+var errSpent = errors.New("the refresh token was rejected")
 
 // tokens are the tokens of one server. At most one request for them is in progress.
 type tokens struct {

@@ -89,9 +89,9 @@ func (e *session) sampler() (watcher, error) {
 		}
 	}
 	if len(e.calling) > 0 {
-		return watcher{}, errors.New("there is no model to answer")
+		return watcher{}, errors.New("no model is available")
 	}
-	return watcher{}, errors.New("no tool call is running that could need it")
+	return watcher{}, errors.New("no tool call is in progress")
 }
 
 // sampleRequest returns the request to the model, without tools and without the conversation.
@@ -107,10 +107,10 @@ func (s *server) sampleRequest(p *sdk.CreateMessageParams) (*agent.Request, erro
 			text, _ = m.Content.(*sdk.TextContent)
 		}
 		if text == nil {
-			return nil, errors.New("only text can be asked about")
+			return nil, errors.New("only text is supported")
 		}
 		if size += len(text.Text); size > maxSampleText {
-			return nil, fmt.Errorf("it asks about more than %d KiB of text", maxSampleText>>10)
+			return nil, fmt.Errorf("the request has more than %d KiB of text", maxSampleText>>10)
 		}
 		kind := agent.TypeHuman
 		if m.Role == "assistant" {

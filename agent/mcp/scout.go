@@ -308,7 +308,7 @@ func (s *server) session(ctx context.Context, thread string) (*session, error) {
 			if wait := time.Until(s.barred); wait > 0 && thread != "" {
 				why := s.why
 				s.mu.Unlock()
-				return nil, fmt.Errorf("%s; it is tried again in %v", why, wait.Round(time.Second))
+				return nil, fmt.Errorf("%s; retrying in %v", why, wait.Round(time.Second))
 			}
 			if !s.room() {
 				s.mu.Unlock()
@@ -337,7 +337,7 @@ func (s *server) session(ctx context.Context, thread string) (*session, error) {
 		}
 		s.mu.Unlock()
 	}
-	return nil, errors.New("the server stops again and again")
+	return nil, errors.New("the server keeps stopping")
 }
 
 // fill starts the session of an entry.

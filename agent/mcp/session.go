@@ -472,7 +472,7 @@ type Job struct {
 	Complain io.Writer // takes its standard error
 }
 
-var errNoSandbox = errors.New("it may only run in a sandbox, and there is none here")
+var errNoSandbox = errors.New("it requires a sandbox, which isn't available here")
 
 // confined starts a server in a sandbox, as a process that ends when it does.
 func (s *server) confined(conf Server, thread string) (*process.Process, error) {

@@ -49,7 +49,7 @@ func DayLimit(a *Allowance) agent.Middleware {
 					r.Message, r.StopReason = withoutCalls(r.Message), "token_capped"
 				}
 			case left-cost <= 0 && (len(r.Message.Calls()) > 0 || r.Jump == agent.ToModel):
-				t.Log.Warn("the daily limit of tokens is reached; the run gets one last turn")
+				t.Log.Warn("daily token limit reached; the run gets one last turn")
 				r.Last = &agent.Last{Reason: "token_capped", Note: budgetNote(dayNote)}
 			}
 			return nil

@@ -196,7 +196,7 @@ func explain(e *llmerr.Error) string {
 		return "The conversation is longer than the model can read."
 	case llmerr.ClassNetwork:
 		if errors.Is(e, llmerr.ErrIdle) {
-			return "The model provider went silent."
+			return "The model provider stopped responding."
 		}
 		if errors.Is(e, llmerr.ErrCut) {
 			return "The answer was cut off:"

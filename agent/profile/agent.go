@@ -30,7 +30,7 @@ const (
 var (
 	ErrNotFound = errors.New("no such agent")
 	ErrExists   = errors.New("the agent already exists")
-	ErrFull     = fmt.Errorf("there are %d agents already, which is the most", MaxAgents)
+	ErrFull     = fmt.Errorf("there are already %d agents, the maximum", MaxAgents)
 )
 
 // Invalid is an invalid value of an agent, or its unreadable file.

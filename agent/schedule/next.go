@@ -29,7 +29,7 @@ func Check(expr string) (string, error) {
 	case !gronx.IsValid(expr):
 		return "", fmt.Errorf("%w: %q cannot be read", ErrSchedule, expr)
 	case fields[2] != "*" && fields[3] != "*" && !comes(expr):
-		return "", fmt.Errorf("%w: %q never comes: no month it names has such a day", ErrSchedule, expr)
+		return "", fmt.Errorf("%w: %q never occurs: none of its months has such a day", ErrSchedule, expr)
 	}
 	return expr, nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrBusy means that a cron's last run hasn't ended.
-var ErrBusy = errors.New("the last run of this task still goes on")
+var ErrBusy = errors.New("the task's last run is still in progress")
 
 // ErrFailed means that the run of a start was refused.
 var ErrFailed = errors.New("the run could not be started")

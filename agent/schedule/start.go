@@ -255,7 +255,7 @@ func (s *Scheduler) Resume(ctx context.Context) error {
 	}
 	for _, r := range open {
 		if err := s.resume(ctx, r); err != nil {
-			return fmt.Errorf("take up the start of cron %s: %w", r.Cron, err)
+			return fmt.Errorf("resume the start of cron %s: %w", r.Cron, err)
 		}
 	}
 	return nil

@@ -294,7 +294,7 @@ func (l *Library) Contents(name string) (files []FileInfo, found []Finding, err 
 	}
 	all, err := list(fsys, dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("look at a skill: %s", reason(err))
+		return nil, nil, fmt.Errorf("stat a skill: %s", reason(err))
 	}
 	for _, f := range all {
 		if f.info.Mode().IsRegular() {

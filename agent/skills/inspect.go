@@ -85,7 +85,7 @@ func runnable(fsys fs.FS, dir string, f entry) (bool, error) {
 	}
 	head, err := readHead(fsys, path.Join(dir, f.name), 2)
 	if err != nil {
-		return false, fmt.Errorf("look into a skill: %s", reason(err))
+		return false, fmt.Errorf("read a skill: %s", reason(err))
 	}
 	return bytes.Equal(head, []byte("#!")), nil
 }

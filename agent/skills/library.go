@@ -156,7 +156,7 @@ func (l *Library) refresh() error {
 	for _, s := range sources {
 		found, err := l.discover(s)
 		if err != nil {
-			return fmt.Errorf("look for %s skills: %s", s.category, reason(err))
+			return fmt.Errorf("list %s skills: %s", s.category, reason(err))
 		}
 		now.found = append(now.found, found)
 	}

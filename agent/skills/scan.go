@@ -82,7 +82,7 @@ func scanFiles(fsys fs.FS, dir string, files []entry) (out []Finding, err error)
 		out = append(out, scanName(f.name)...)
 		text, err := readHead(fsys, path.Join(dir, f.name), maxScanned)
 		if err != nil {
-			return nil, fmt.Errorf("look into a skill: %s", reason(err))
+			return nil, fmt.Errorf("read a skill: %s", reason(err))
 		}
 		if f.info.Size() > maxScanned {
 			out = append(out, Finding{File: f.name, Severity: Hint, Text: "only the beginning was checked",

@@ -154,7 +154,7 @@ func copyFolder(fsys fs.FS, dir, to string) error {
 	return nil
 }
 
-var errTooMuch = errors.New("the files hold too much")
+var errTooMuch = errors.New("the files are too large")
 
 func copyFile(fsys fs.FS, name, to string, mode fs.FileMode, limit int64) (n int64, err error) {
 	in, err := fsys.Open(name)

@@ -29,7 +29,7 @@ var (
 	// ErrFormat means that a file isn't an export of a supported app.
 	ErrFormat = errors.New("not an export of ChatGPT, Claude or Open WebUI")
 	// ErrDamaged matches an export that can't be read to its end.
-	ErrDamaged = errors.New("the export can't be read to its end")
+	ErrDamaged = errors.New("the export is damaged or incomplete")
 	// ErrTooLarge means that an export exceeds the limits of this package.
 	ErrTooLarge = errors.New("the export is too large")
 )

@@ -124,7 +124,7 @@ func (r *reader) chats(from io.Reader) error {
 			return r.ctx.Err()
 		}
 		if errors.Is(err, ErrTooLarge) {
-			return fmt.Errorf("%w: a conversation ends behind byte %d", ErrTooLarge, in.at)
+			return fmt.Errorf("%w: a conversation ends after byte %d", ErrTooLarge, in.at)
 		}
 		if !r.known && r.bad.Count == 0 {
 			return fmt.Errorf("%w: %w", ErrFormat, err)

@@ -64,7 +64,7 @@ func deleteLeft(ctx context.Context, db *store.DB, m *runs.Manager, madeBefore t
 		}
 		all = false
 		if ctx.Err() == nil && !errors.Is(err, runs.ErrClosed) {
-			log.Warn("couldn't delete a temporary chat; it will be tried again", "thread", id, "err", err)
+			log.Warn("couldn't delete a temporary chat; retrying later", "thread", id, "err", err)
 		}
 	}
 	return all

@@ -43,7 +43,7 @@ func main() {
 func check(platform, dir string, patterns ...string) ([]string, error) {
 	system, processor, ok := strings.Cut(platform, "/")
 	if !ok {
-		return nil, fmt.Errorf("%q is no SYSTEM/PROCESSOR", platform)
+		return nil, fmt.Errorf("%q isn't SYSTEM/PROCESSOR", platform)
 	}
 	pkgs, err := packages.Load(&packages.Config{
 		Mode: packages.LoadAllSyntax | packages.NeedModule, Dir: dir, Tests: true,

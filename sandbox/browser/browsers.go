@@ -32,14 +32,14 @@ var (
 	ErrFull = errors.New("all browsers are in use by other chats: try again later")
 	// ErrClosed means that the server stops.
 	ErrClosed = errors.New("the browser was closed: the server stops")
-	// ErrHeld means that a person did not hand the browser back in time.
-	ErrHeld = errors.New("a person has taken over the browser and not handed it back yet")
+	// ErrHeld means that a user did not hand the browser back in time.
+	ErrHeld = errors.New("a user has taken over the browser and hasn't handed it back")
 	// ErrNoSession means that a thread has no browser at the moment.
 	ErrNoSession = errors.New("no browser is open in this chat")
-	// ErrNotHeld means that a person acts in a browser that they haven't taken over.
-	ErrNotHeld = errors.New("take the browser over first")
+	// ErrNotHeld means that a user acts in a browser without having taken it over.
+	ErrNotHeld = errors.New("take over the browser first")
 	// ErrMemory means that the pages of a session took too much memory.
-	ErrMemory = errors.New("the page took too much memory, so that the browser was closed")
+	ErrMemory = errors.New("the page took too much memory, so the browser was closed")
 )
 
 // Refusal is an action that was refused, worded for its requester.

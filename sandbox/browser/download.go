@@ -57,7 +57,7 @@ func (d *Download) Open() (*os.File, error) {
 		return nil, err
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errors.New("it is no file"), f.Close())
+		return nil, errors.Join(err, errors.New("it isn't a file"), f.Close())
 	}
 	return f, nil
 }

@@ -84,7 +84,7 @@ func (h History) Before(ctx context.Context, thread, run string) (err error) {
 	}
 	now, err := w.scan(ctx, last)
 	if err != nil {
-		return fmt.Errorf("look at files of thread %s: %w", thread, err)
+		return fmt.Errorf("scan files of thread %s: %w", thread, err)
 	}
 	now.Run = run
 	w.evict()
@@ -113,7 +113,7 @@ func (h History) After(ctx context.Context, thread, run string) (body json.RawMe
 	}
 	now, err := w.scan(ctx, last)
 	if err != nil {
-		return nil, done, fmt.Errorf("look at files of thread %s: %w", thread, err)
+		return nil, done, fmt.Errorf("scan files of thread %s: %w", thread, err)
 	}
 	r := w.compare(ctx, last, now)
 	if err := w.note(ctx, By{Run: run}); err != nil {

@@ -262,7 +262,7 @@ func (d *provider) reap(ctx context.Context, eng *engine, owner string) {
 	filter := `{"label":["` + labelOwner + "=" + owner + `"]}`
 	if err := eng.call(ctx, http.MethodGet, "/containers/json?all=1&filters="+urlEscape(filter),
 		nil, &all); err != nil {
-		d.Config.Log.Warn("couldn't look for containers left by an earlier server", "error", err)
+		d.Config.Log.Warn("couldn't list containers left by an earlier server", "error", err)
 		return
 	}
 	for _, c := range all {

@@ -99,7 +99,7 @@ func engineSockets(configured string) []string {
 
 // Reasons for a missing engine.
 var (
-	errNoEngine     = errors.New("no engine listens")
+	errNoEngine     = errors.New("no container engine is listening")
 	errRemoteEngine = errors.New("only a container engine on this machine can be used")
 	errOldEngine    = errors.New("the engine is too old")
 )

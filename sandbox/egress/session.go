@@ -54,7 +54,7 @@ func (p *Proxy) converse(ctx context.Context, conn net.Conn, acct *account, thre
 		if r := recover(); r != nil {
 			// The bytes come from programs that a model wrote; none of them may
 			// end the server.
-			slog.ErrorContext(ctx, "sandbox proxy connection", "thread", thread, "panic", r,
+			slog.ErrorContext(ctx, "sandbox proxy connection panicked", "thread", thread, "panic", r,
 				"stack", string(debug.Stack()))
 			s.record.Verdict = Failed
 		}
@@ -158,7 +158,7 @@ func (s *session) admit(ctx context.Context, host string, port int) (grant, *den
 		answer, ok, err := s.proxy.Decisions.Lookup(ctx, s.record.Thread, host)
 		switch {
 		case err != nil:
-			slog.WarnContext(ctx, "look up answers about a host", "thread", s.record.Thread, "host", host, "err", err)
+			slog.WarnContext(ctx, "couldn't look up answers about a host", "thread", s.record.Thread, "host", host, "err", err)
 			return grant{}, blocked(host, Failed, "answers unreadable")
 		case ok && answer == No:
 			return grant{}, blocked(host, Denied, "answer no")

@@ -116,7 +116,7 @@ func (f *fetcher) checkURL(u *url.URL) error {
 	case "https":
 		port = 443
 	default:
-		return fmt.Errorf("%w: only http and https are open", ErrURL)
+		return fmt.Errorf("%w: only http and https are allowed", ErrURL)
 	}
 	if u.User != nil {
 		return fmt.Errorf("%w: it contains a user name", ErrURL)
@@ -135,7 +135,7 @@ func (f *fetcher) checkURL(u *url.URL) error {
 		}
 	}
 	if !slices.Contains(f.limits.Ports, port) {
-		return fmt.Errorf("%w: port %d is not open", ErrURL, port)
+		return fmt.Errorf("%w: port %d is not allowed", ErrURL, port)
 	}
 	return nil
 }

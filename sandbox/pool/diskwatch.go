@@ -61,7 +61,7 @@ func (p *Pool) watch(b Box, thread string, policy sandbox.Policy) *diskWatch {
 		calls: map[int]watched{}}
 	if policy.Project.Dir != "" && !policy.Project.ReadOnly {
 		if shelf, err := p.cfg.Dirs.ShelfID(thread); err != nil {
-			p.cfg.Log.Warn("couldn't find the files of a project; commands aren't held to its size", "thread", thread, "err", err)
+			p.cfg.Log.Warn("couldn't find the files of a project; its size limit isn't enforced", "thread", thread, "err", err)
 		} else if shelf != "" {
 			w.shelf, w.stored = shelf, p.quota.Meter(shelf)
 		}

@@ -58,7 +58,7 @@ func newConversation(ctx context.Context, w wire) *conversation {
 				err = json.Unmarshal(raw, &m)
 			}
 			if err != nil {
-				c.err = fmt.Errorf("the browser left: %w", err)
+				c.err = fmt.Errorf("the browser disconnected: %w", err)
 				return
 			}
 			select {

@@ -8,5 +8,5 @@ import "errors"
 func installed() string { return "" }
 
 func launch(string, int64, ...string) (wire, error) {
-	return nil, errors.New("on this system, web.browser is the address of a browser that runs")
+	return nil, errors.New("on this system, web.browser must be the address of a running browser")
 }

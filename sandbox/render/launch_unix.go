@@ -149,7 +149,7 @@ func profile() (string, error) {
 			return os.MkdirTemp(dir, name)
 		}
 	}
-	return "", errors.New("root's browser runs as another user, who gets to none of $TMPDIR, /tmp and /var/tmp")
+	return "", errors.New("root's browser runs as another user, which can't access $TMPDIR, /tmp or /var/tmp")
 }
 
 // passable reports whether every user can access a folder and its content.
@@ -188,7 +188,7 @@ func unprivileged(dir string) (*syscall.Credential, error) {
 		}
 	}
 	if err := os.Chown(dir, uid, gid); err != nil {
-		return nil, fmt.Errorf("give the profile away: %w", err)
+		return nil, fmt.Errorf("change the owner of the profile: %w", err)
 	}
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), NoSetGroups: false}, nil
 }

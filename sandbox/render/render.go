@@ -40,7 +40,7 @@ var (
 	// ErrLarge means that a page is too large.
 	ErrLarge = errors.New("the page is too large")
 	// ErrMemory means that the browser was ended for a page's memory use.
-	ErrMemory = errors.New("the page takes too much memory, so that the browser was ended")
+	ErrMemory = errors.New("the page took too much memory, so the browser was stopped")
 )
 
 // Off is the name of a browser that turns rendering off.
@@ -116,7 +116,7 @@ func (b *Browser) search() string {
 // is that of the context.
 func (b *Browser) Render(ctx context.Context, r Request) (p Page, err error) {
 	if u, err := url.Parse(r.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return p, fmt.Errorf("%w: only http and https are open", ErrPage)
+		return p, fmt.Errorf("%w: only http and https are allowed", ErrPage)
 	}
 	where, err := b.find()
 	if err != nil {
@@ -263,7 +263,7 @@ func (c *conversation) show(ctx context.Context, address, proxy string) (p Page,
 	case len(p.HTML) > maxHTML:
 		return Page{}, ErrLarge
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
-		return Page{}, fmt.Errorf("%w: it led elsewhere", ErrPage)
+		return Page{}, fmt.Errorf("%w: it redirected to another address", ErrPage)
 	}
 	return p, nil
 }

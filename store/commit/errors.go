@@ -16,7 +16,7 @@ var (
 	// event) exists already.
 	ErrConflict = errors.New("conflict")
 	// ErrBusy means that runs are in line where none may be.
-	ErrBusy = errors.New("runs are in line")
+	ErrBusy = errors.New("runs are queued")
 	// ErrFull means that the disk is full or no longer accepts writes.
 	ErrFull = errors.New("disk full or failing")
 	// ErrAway means that the database can't be reached, for longer than is waited for it.

@@ -111,8 +111,8 @@ func (w *Writer) measure(g *Group, took time.Duration, err error) {
 	w.meter.Group(g.items, took, waited)
 	switch heavy, changed := w.strain.add(now, took); {
 	case changed && heavy:
-		w.log.Warn("commits take more than half a second: this server claims no runs until that is over", "took", took)
+		w.log.Warn("commits are slow; not claiming runs", "took", took)
 	case changed:
-		w.log.Info("commits are quick again: this server claims runs")
+		w.log.Info("commits are fast again; claiming runs")
 	}
 }

@@ -311,7 +311,7 @@ func (w *Writer) housekeep() {
 		w.tidy = (!w.shrink || !w.busy()) && len(w.lows) == 0
 	}
 	if err != nil {
-		w.log.Warn("store housekeeping", "err", err)
+		w.log.Warn("store housekeeping failed", "err", err)
 	}
 }
 

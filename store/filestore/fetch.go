@@ -249,7 +249,7 @@ func (g *fetch) object(ctx context.Context, object string, names []string, targe
 		e := target[name]
 		from := e.Offset - first.Offset
 		if from < 0 || from+e.Size > int64(len(part)) {
-			return fmt.Errorf("%w: object %s has not all of %s", ErrObjects, object, name)
+			return fmt.Errorf("%w: object %s lacks a part of %s", ErrObjects, object, name)
 		}
 		err = g.file(name, e, bytes.NewReader(part[from:from+e.Size]))
 	}

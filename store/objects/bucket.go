@@ -142,7 +142,7 @@ func (b *Bucket) Get(ctx context.Context, name string, offset, length int64) (io
 		return nil, err
 	}
 	if length > 0 && res.StatusCode != http.StatusPartialContent && (offset != 0 || res.ContentLength != length) {
-		err = fmt.Errorf("get object %s: the store doesn't answer with parts", name)
+		err = fmt.Errorf("get object %s: the store doesn't support ranges", name)
 		return nil, errors.Join(err, res.Body.Close())
 	}
 	if b.cfg.Meter != nil {
@@ -196,7 +196,7 @@ func (b *Bucket) Probe(ctx context.Context, name string) error {
 		return fmt.Errorf("get object %s: %w", name, err)
 	}
 	if !bytes.Equal(got, want[1:]) {
-		return fmt.Errorf("get object %s: the store returns other bytes than were put there", name)
+		return fmt.Errorf("get object %s: the content isn't what was stored", name)
 	}
 	return b.Remove(ctx, name)
 }

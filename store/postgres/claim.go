@@ -109,7 +109,7 @@ func (c *Cluster) ClaimOrphans(ctx context.Context, n int) (list []Orphan, err e
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("claim runs that were left: %w", err)
+		return nil, fmt.Errorf("claim abandoned runs: %w", err)
 	}
 	c.e.Meter.TakeOver("drain", handed)
 	c.e.Meter.TakeOver("eviction", len(list)-handed)

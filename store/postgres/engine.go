@@ -210,7 +210,7 @@ func (e *Engine) step(j *commit.Job, rest func(*commit.Job) error, ran map[*comm
 		return nil
 	}
 	if j.Apply != nil && ran[j] {
-		j.Err = fmt.Errorf("%w: the connection was lost while it was written to", commit.ErrAway)
+		j.Err = fmt.Errorf("%w: the connection was lost during a write", commit.ErrAway)
 		return nil
 	}
 	if err := e.exec("SAVEPOINT job"); err != nil {

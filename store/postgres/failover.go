@@ -19,7 +19,7 @@ import (
 // failed at the same time and can't be asked. A new incarnation prevents confusion with remembered rows.
 
 // errBehind means that the database lacks commits it had confirmed.
-var errBehind = fmt.Errorf("%w: commits are lost, as a standby has taken over that lacks them", ErrFenced)
+var errBehind = fmt.Errorf("%w: commits were lost: a standby without them has taken over", ErrFenced)
 
 const (
 	// Leap is the number of event numbers skipped: more than a thread uses within the possible lag of a standby.
@@ -99,12 +99,12 @@ func failedOver(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 		coalesce((SELECT convert_from(body, 'UTF8') FROM kv WHERE owner = '' AND space = $1 ORDER BY key DESC LIMIT 1),
 			'')`, failoverSpace).Scan(&now, &at, &known)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && slices.Contains(noTimeline, pg.Code) {
-		log.Warn("this PostgreSQL does not tell its timeline, so nobody notices when a standby that takes over lacks commits",
+		log.Warn("couldn't read PostgreSQL's timeline; commits lost in a failover go unnoticed",
 			"err", err)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("ask for the database's timeline: %w", err)
+		return fmt.Errorf("query the database's timeline: %w", err)
 	}
 	if known == now {
 		return nil
@@ -127,7 +127,7 @@ func failedOver(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 		err = tx.Commit(ctx)
 	}
 	if err == nil && known != "" {
-		log.Warn("a standby of PostgreSQL has taken over, so threads go on with numbers that nobody has seen",
+		log.Warn("PostgreSQL failed over; skipping event numbers to stay unique",
 			"timeline", now, "before", known, "threads", moved)
 	}
 	return err

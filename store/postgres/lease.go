@@ -87,7 +87,7 @@ func (n *Lease) run(ctx context.Context) {
 			n.giveUp(err)
 			return
 		case n.patience() <= 0: // the timeout left no time, so an earlier error is more telling
-			n.giveUp(fmt.Errorf("%w: for %v the database could not be told that it lives: %w", ErrFenced,
+			n.giveUp(fmt.Errorf("%w: couldn't renew the lease for %v: %w", ErrFenced,
 				(n.lease * 2 / 3).Round(time.Millisecond), cmp.Or(failed, err)))
 			return
 		default:
@@ -368,7 +368,7 @@ const NodeFormat = 1
 
 // ErrFenced means that this process may no longer write: another has taken over the database, or may have. Only a
 // restart helps.
-var ErrFenced = errors.New("this server may not write to the database any more")
+var ErrFenced = errors.New("this server may no longer write to the database")
 
 // Node is a server that has a database.
 type Node struct {

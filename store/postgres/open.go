@@ -38,7 +38,7 @@ var (
 	errTaken  = errors.New("the database is in use by another Fawn")
 	ErrNoFile = errors.New("the data are in PostgreSQL; copy them with pg_dump")
 	// errEvicted means that another process has taken the database over.
-	errEvicted = fmt.Errorf("%w: another has taken it over", ErrFenced)
+	errEvicted = fmt.Errorf("%w: another server has taken over", ErrFenced)
 )
 
 // Config has the address of the database and what this server publishes to others.

@@ -89,7 +89,7 @@ func poolerFit(ctx context.Context, conn *pgx.Conn) error {
 	case err != nil:
 		return fmt.Errorf("ask the database through the pooler: %w", err)
 	case level != "read committed":
-		return fmt.Errorf("default_transaction_isolation is %s for those who come through the pooler, and must be "+
+		return fmt.Errorf("default_transaction_isolation is %s for connections through the pooler, and must be "+
 			"read committed: ALTER ROLE %s SET default_transaction_isolation TO 'read committed'", level,
 			quoteName(conn.Config().User))
 	case commit == "off":

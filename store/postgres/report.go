@@ -112,7 +112,7 @@ func rights(ctx context.Context, conn *pgx.Conn, schema string) (owned bool, err
 		return false, fmt.Errorf("%s may not end its own connections, as when a server is evicted: GRANT EXECUTE ON "+
 			"FUNCTION pg_terminate_backend TO %s", *user, quoteName(*user))
 	case owner == nil && !*create:
-		return false, fmt.Errorf("%s may not create the schema %s: make it, and say AUTHORIZATION %s", *user, schema,
+		return false, fmt.Errorf("%s may not create the schema %s: create it with AUTHORIZATION %s", *user, schema,
 			*user)
 	case owner != nil && !*mine:
 		return false, fmt.Errorf("the schema %s belongs to %s, and must belong to %s", schema, *owner, *user)

@@ -52,12 +52,12 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 // errEmpty means that the database is an empty file although threads have files.
 var errEmpty = errors.New("the file is empty although thread folders exist beside it; " +
 	"it was probably truncated or replaced. " +
-	"To begin anew, move the folder threads away")
+	"To start over, move the folder threads away")
 
 // errMissing means that the database is missing although threads have files.
 var errMissing = errors.New("the file is missing although thread folders exist beside it; " +
 	"it was probably deleted or moved. " +
-	"To begin anew, move the folder threads away")
+	"To start over, move the folder threads away")
 
 // CheckPresent refuses to create a new database in a data folder that had one.
 func CheckPresent(dir string) error {

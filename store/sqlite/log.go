@@ -47,7 +47,7 @@ func CheckLog(ctx context.Context, dir string, log *slog.Logger) error {
 			"folders, such as %s, are not in it. To go on with what is left, remove the file %s", errLog, problem,
 			len(lost), lost[0], filepath.Join(dir, "lock")))
 	}
-	log.Warn("the end of the database may be lost", "problem", problem, "path", filepath.Join(dir, folder.FileName),
+	log.Warn("the database may lack its last writes", "problem", problem, "path", filepath.Join(dir, folder.FileName),
 		"kept_until", info.ModTime())
 	return nil
 }

@@ -32,7 +32,7 @@ var (
 	ErrLastOwner    = errors.New("the last owner can't be removed, disabled or given another role")
 	ErrEmailTaken   = errors.New("another account has this e-mail address")
 	ErrSetUp        = errors.New("this server has an owner already")
-	ErrLink         = errors.New("this link has been used, replaced or is too old")
+	ErrLink         = errors.New("this link has been used or replaced, or has expired")
 	ErrName         = errors.New("a name has 1 to 100 characters")
 	ErrScope        = errors.New("the scope of a token is read or write")
 	ErrTooMany      = errors.New("there are too many of these; remove some first")

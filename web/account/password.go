@@ -88,14 +88,14 @@ func (h *hasher) matches(ctx context.Context, hash, password string) (bool, erro
 	var lanes uint8
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
-		return false, fmt.Errorf("a stored password has a form that isn't known")
+		return false, fmt.Errorf("a stored password has an unknown format")
 	}
 	_, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &rounds, &lanes)
 	salt, saltErr := base64.RawStdEncoding.DecodeString(parts[4])
 	want, sumErr := base64.RawStdEncoding.DecodeString(parts[5])
 	if err != nil || saltErr != nil || sumErr != nil || memory > 1<<20 || rounds < 1 || rounds > 16 || lanes < 1 ||
 		len(want) == 0 {
-		return false, fmt.Errorf("a stored password has a form that isn't known")
+		return false, fmt.Errorf("a stored password has an unknown format")
 	}
 	release, err := h.slot(ctx)
 	if err != nil {

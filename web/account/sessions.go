@@ -218,4 +218,4 @@ func (s *Service) revokeTokens(ctx context.Context, user string) error {
 	return err
 }
 
-var errExpired = errors.New("the session is over")
+var errExpired = errors.New("the session has ended")

@@ -247,14 +247,14 @@ func fromDisk(at string, most int64) (_ string, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return "", errors.Join(fmt.Errorf("%s is no file", at), err)
+		return "", errors.Join(fmt.Errorf("%s isn't a file", at), err)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
 		return "", err
 	}
 	if bytes.IndexByte(b, 0) >= 0 {
-		return "", fmt.Errorf("%s is no text", at)
+		return "", fmt.Errorf("%s isn't text", at)
 	}
 	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 }
@@ -478,7 +478,7 @@ func list(ctx context.Context, s *session, at, glob string) (string, error) {
 func search(ctx context.Context, s *session, at, pattern, glob string) (string, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil || pattern == "" {
-		return "", errors.Join(errors.New("pattern is no regular expression"), err)
+		return "", errors.Join(errors.New("pattern isn't a valid regular expression"), err)
 	}
 	var b strings.Builder
 	n := 0

@@ -259,7 +259,7 @@ func (s *session) message(blocks []sdk.ContentBlock, dir string) (m message, err
 			}
 			data, err := base64.StdEncoding.DecodeString(r.Blob)
 			if err != nil {
-				return m, fmt.Errorf("the resource %s is no base64: %w", r.Uri, err)
+				return m, fmt.Errorf("the resource %s isn't valid base64: %w", r.Uri, err)
 			}
 			name := path.Base(filepath.ToSlash(s.called(r.Uri)))
 			if name == "." || name == "/" || name == ".." {
@@ -275,7 +275,7 @@ func (s *session) message(blocks []sdk.ContentBlock, dir string) (m message, err
 			text.WriteString("`" + name + "`")
 			m.files = append(m.files, at)
 		default:
-			return m, errors.New("the prompt has something that is neither text, a picture nor a file")
+			return m, errors.New("the prompt has content that isn't text, an image or a file")
 		}
 	}
 	whole := text.String() + behind.String()

@@ -196,8 +196,8 @@ func TestTaskRulesHoldForTasksAndCrons(t *testing.T) {
 	}
 	w.table(t, []row{
 		{"change a task", "PATCH", tasks + task, `{"title":"x"}`, 409, `currently running`},
-		{"change a task as a cron", "PATCH", crons + task, `{"schedule":"0 8 * * *"}`, 409, `still goes on`},
-		{"delete a task as a cron", "DELETE", crons + task, "", 409, `still goes on`},
+		{"change a task as a cron", "PATCH", crons + task, `{"schedule":"0 8 * * *"}`, 409, `is still in progress`},
+		{"delete a task as a cron", "DELETE", crons + task, "", 409, `is still in progress`},
 		{"start a task again", "POST", tasks + task + "/trigger", "", 409, `conflicted with an active run`},
 		{"start a cron again", "POST", tasks + cron + "/trigger", "", 200, `"triggered":true`},
 		{"change a cron", "PATCH", crons + cron, `{"schedule":"0 8 * * *"}`, 200, `"schedule":"0 8 * * *"`},

@@ -41,7 +41,7 @@ func TestMemoryOverREST(t *testing.T) {
 	}{
 		{"GET", "/api/memory", "", 200, `{"version":"1.0","revision":0,"lastUpdated":"",` + blankMemory},
 		{"POST", "/api/memory/facts", `{"content":"Likes tea","category":"preference","confidence":0.8}`, 200, added},
-		{"POST", "/api/memory/facts", `{"content":"likes  TEA"}`, 409, "remembered already"},
+		{"POST", "/api/memory/facts", `{"content":"likes  TEA"}`, 409, "already remembered"},
 		{"POST", "/api/memory/facts", `{}`, 422, `"content"`},
 		{"POST", "/api/memory/facts", `{"content":""}`, 422, `"content"`},
 		{"POST", "/api/memory/facts", `{"content":3}`, 422, `"content"`},
@@ -89,7 +89,7 @@ func TestNoRoomForAFact(t *testing.T) {
 	for _, word := range strings.Fields("a b c d e f g h i j") {
 		w.ok(t, "POST", "/api/memory/facts", `{"content":"fact `+word+`","confidence":0.9}`)
 	}
-	w.send(t, "POST", "/api/memory/facts", `{"content":"a guess"}`).want(t, "the answer", 409, "no room")
+	w.send(t, "POST", "/api/memory/facts", `{"content":"a guess"}`).want(t, "the answer", 409, "memory is full")
 }
 
 // TestMemoryOfOthersIsNotThere, nor can they take in the file of who runs the installation.

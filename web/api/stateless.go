@@ -71,7 +71,7 @@ func (a *API) deleteAfter(ctx context.Context, r store.Run) error {
 	err := a.DB.Commit(ctx, store.Batch{ThreadID: r.ThreadID,
 		KV: []store.KV{{Space: statelessSpace, Key: r.ThreadID, Body: []byte(r.ID)}}})
 	if err != nil {
-		return fmt.Errorf("note that thread %s goes with its run: %w", r.ThreadID, err)
+		return fmt.Errorf("mark thread %s for deletion with its run: %w", r.ThreadID, err)
 	}
 	a.deleteLater(r, 0)
 	return nil

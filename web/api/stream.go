@@ -117,7 +117,7 @@ func (m mount) joining(c echo.Context, r *store.Run) (_ *following, err error) {
 func cancelsOnLeave(c echo.Context) (bool, error) {
 	leave, err := httpx.Bool(c.QueryParams(), "cancel_on_disconnect", false)
 	if err == nil && leave && principal.Of(c.Request().Context()).ReadOnly {
-		err = httpx.Errorf(http.StatusForbidden, "This token may only read: it can't cancel a run by leaving")
+		err = httpx.Errorf(http.StatusForbidden, "This token may only read: it can't cancel a run by disconnecting")
 	}
 	return leave && err == nil, err
 }

@@ -25,7 +25,7 @@ type traceJSON struct {
 func (m mount) spans(c echo.Context, r store.Run) ([]tracestore.Span, error) {
 	if m.Inspect == nil {
 		return nil, httpx.Errorf(http.StatusNotFound,
-			"What calls of runs take isn't kept here (inspector.enabled in the config)")
+			"Traces of model calls aren't stored here (inspector.enabled in the config)")
 	}
 	return m.Inspect.Spans(c.Request().Context(), r.ThreadID, r.ID)
 }

@@ -237,7 +237,7 @@ func (t *Trail) add(thread, kind string, row any) {
 // lose counts lost rows, and logs the first. The caller holds mu.
 func (t *Trail) lose(rows int, thread string, err error) {
 	if t.dropped == 0 {
-		t.log.Warn("audit rows lost: the store is failing or too slow; /health counts them",
+		t.log.Warn("lost audit rows; /health counts them",
 			"thread", thread, "err", err)
 	}
 	t.dropped += int64(rows)

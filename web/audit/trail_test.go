@@ -78,5 +78,5 @@ func TestAuditRowsThatCannotBeStoredAreCountedAndStopNobody(t *testing.T) {
 	trail.Close()
 	trail.Judged(middleware.AuditRecord{Thread: "t", Path: "/etc"})
 	webtest.Same(t, "are counted", trail.Lost(), 1001)
-	webtest.Same(t, "said … times", strings.Count(log.String(), "audit rows lost"), 1)
+	webtest.Same(t, "said … times", strings.Count(log.String(), "lost audit rows"), 1)
 }

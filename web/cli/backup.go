@@ -26,7 +26,7 @@ func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok b
 	}
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
 	if err != nil { // a backup must still be possible
-		o.Log.Warn("couldn't read the configuration; it is backed up only if it's in the data folder",
+		o.Log.Warn("couldn't read the configuration; backing it up only if it's in the data folder",
 			"err", err)
 		snap = nil
 	}

@@ -188,7 +188,7 @@ func (add KnowledgeAdd) sort() (files []string, sources []client.Source, err err
 				return nil, nil, err
 			}
 			if !info.Mode().IsRegular() {
-				return nil, nil, fmt.Errorf("%s is no file", one)
+				return nil, nil, fmt.Errorf("%s isn't a file", one)
 			}
 			name := filepath.Base(one)
 			if other, taken := named[name]; taken {

@@ -80,7 +80,7 @@ func MigrateTables(ctx context.Context, o web.Options) error {
 		return err
 	}
 	if cfg.URL == "" {
-		return errors.New("a file of SQLite is brought up to date by the next start. To move it: fawn migrate --to " +
+		return errors.New("a file of SQLite is migrated at the next start. To move it: fawn migrate --to " +
 			"postgres://user@host/name")
 	}
 	cfg.Log = o.Log
@@ -124,7 +124,7 @@ func checkFolder(dir string) error {
 	case dir == "":
 		return errors.New("name a folder as sqlite:DIR; it may be missing")
 	case dir == "~" || strings.HasPrefix(dir, "~/"):
-		return fmt.Errorf("the shell leaves %s as it is there; write the whole path", dir)
+		return fmt.Errorf("the shell doesn't expand %s there; write the full path", dir)
 	}
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)

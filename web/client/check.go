@@ -81,7 +81,7 @@ func (s Server) project(ctx context.Context, name string) (string, error) {
 		} `json:"projects"`
 	}
 	if err := s.Call(ctx, http.MethodGet, "/api/projects", nil, &known); err != nil {
-		return "", fmt.Errorf("look for the project %q: %w", name, err)
+		return "", fmt.Errorf("find the project %q: %w", name, err)
 	}
 	var names, found []string
 	for _, p := range known.Projects {

@@ -121,7 +121,7 @@ func (s Server) Upload(ctx context.Context, thread string, files []string) ([]Up
 		if info, err := os.Stat(name); err != nil {
 			return nil, err
 		} else if !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is no file", name)
+			return nil, fmt.Errorf("%s isn't a file", name)
 		}
 	}
 	var answer struct{ Files []Uploaded }
@@ -130,7 +130,7 @@ func (s Server) Upload(ctx context.Context, thread string, files []string) ([]Up
 		return nil, fmt.Errorf("upload: %w", err)
 	}
 	if len(answer.Files) != len(files) {
-		err = fmt.Errorf("upload: the server took %d of %d files", len(answer.Files), len(files))
+		err = fmt.Errorf("upload: the server accepted %d of %d files", len(answer.Files), len(files))
 	}
 	return answer.Files, err
 }

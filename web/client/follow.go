@@ -37,7 +37,7 @@ type follower struct {
 }
 
 // errSilent ends a silent connection: its server hangs, or is unreachable.
-var errSilent = errors.New("nothing came from the server for 30 seconds")
+var errSilent = errors.New("no data from the server for 30 seconds")
 
 // open makes a request with a streaming response, and closes it after a long silence. A request that may start a run is
 // answered once the run is stored, without a time limit.

@@ -107,7 +107,7 @@ func (s Server) Collections(ctx context.Context) ([]Collection, error) {
 func (s Server) Collection(ctx context.Context, name string) (Collection, error) {
 	list, err := s.Collections(ctx)
 	if err != nil {
-		return Collection{}, fmt.Errorf("look for the collection %q: %w", name, err)
+		return Collection{}, fmt.Errorf("find the collection %q: %w", name, err)
 	}
 	return named(list, name)
 }
@@ -148,7 +148,7 @@ func named(list []Collection, name string) (Collection, error) {
 func (s Server) EnsureCollection(ctx context.Context, name, about string) (c Collection, made bool, err error) {
 	list, err := s.Collections(ctx)
 	if err != nil {
-		return c, false, fmt.Errorf("look for the collection %q: %w", name, err)
+		return c, false, fmt.Errorf("find the collection %q: %w", name, err)
 	}
 	if !slices.ContainsFunc(list, func(c Collection) bool {
 		return c.ID == name || c.Role == roleOwner && strings.EqualFold(c.Name, name)
@@ -258,7 +258,7 @@ func (s Server) UploadDocument(ctx context.Context, c Collection, file string) (
 		return "", fmt.Errorf("upload %s: %w", file, err)
 	}
 	if len(answer.Files) != 1 {
-		return "", fmt.Errorf("upload %s: the server didn't take it", file)
+		return "", fmt.Errorf("upload %s: the server didn't accept it", file)
 	}
 	return answer.Files[0].Name, nil
 }
@@ -281,7 +281,7 @@ func (s Server) send(ctx context.Context, at string, files []string, into any) e
 		to.CloseWithError(writeForm(form, files))
 	}()
 	res, err := s.do(ctx, http.MethodPost, at, header("Content-Type", form.FormDataContentType()), from)
-	from.CloseWithError(errors.New("the server reads no more"))
+	from.CloseWithError(errors.New("the server stopped reading"))
 	<-done
 	if err != nil {
 		return err

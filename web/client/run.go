@@ -104,7 +104,7 @@ func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err er
 	} else {
 		err := s.Call(limited, http.MethodGet, "/threads/"+url.PathEscape(t.Thread)+"/state", nil, &before)
 		if err != nil {
-			return r, fmt.Errorf("go on with the chat %s: %w", t.Thread, err)
+			return r, fmt.Errorf("continue the chat %s: %w", t.Thread, err)
 		}
 	}
 	files, err := s.Upload(limited, r.ThreadID, t.Files)

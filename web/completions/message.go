@@ -181,7 +181,7 @@ func textOf(raw json.RawMessage) string {
 // fileOf reads the data of a file: base64, or a data: address.
 func fileOf(data, name string) (file, error) {
 	if data == "" {
-		return file{}, fmt.Errorf("want the file itself as file_data; files by id are not kept here")
+		return file{}, fmt.Errorf("want the file itself as file_data; files by id aren't supported")
 	}
 	kind := ""
 	if rest, ok := strings.CutPrefix(data, "data:"); ok {

@@ -79,7 +79,7 @@ func (s *Server) start(ctx context.Context, v *conversation) error {
 	}
 	var p plan
 	if err := json.Unmarshal(claim.Plan, &p); err != nil {
-		return fmt.Errorf("read what a request with a key was going to do: %w", err)
+		return fmt.Errorf("read the run of an idempotency key: %w", err)
 	}
 	v.at, v.whole = p.At, p.Whole
 	if claim.Done {

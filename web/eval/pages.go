@@ -91,7 +91,7 @@ func OpenWeb(dir string) (*Web, error) {
 	}
 	for at, status := range more.Statuses {
 		if status < 400 || status > 599 {
-			return nil, fmt.Errorf("web.yaml: statuses: %s: %d is no status of an error", at, status)
+			return nil, fmt.Errorf("web.yaml: statuses: %s: %d isn't an error status", at, status)
 		}
 		w.statuses[key(at)] = status
 	}

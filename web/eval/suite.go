@@ -88,7 +88,7 @@ func Open(dir string) (*Suite, error) {
 func (q *Question) check() error {
 	switch {
 	case !questionName().MatchString(q.ID):
-		return errors.New("the name of the file must have letters, digits, dots, hyphens and underscores only")
+		return errors.New("the name of the file may contain only letters, digits, dots, hyphens and underscores")
 	case strings.TrimSpace(q.Question) == "":
 		return errors.New("question is empty")
 	case len(q.Points) == 0:

@@ -300,7 +300,7 @@ func describeMemory() []o.Op {
 			More: "Such as DeerFlow's memory.json. The revision inside is ignored.", Query: at, Need: true,
 			Body: document, Out: one, Fail: []int{400, 409}},
 		{ID: "addFact", Example: `{"content": "Prefers short answers", "category": "preference", "confidence": 0.9}`, Tag: tag, Text: "Remember a fact",
-			More: "409 if it is remembered already, or surer facts take all the room.", Query: at, Need: true,
+			More: "409 if it is already remembered, or the memory is full of facts with higher confidence.", Query: at, Need: true,
 			Body: o.Reads[factBody](o.Req("content", o.String())),
 			Out:  one, Fail: []int{400, 409}},
 		{ID: "changeFact", Tag: tag, Text: "Change a fact; absent fields stay",

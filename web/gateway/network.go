@@ -96,7 +96,7 @@ func (g *Gateway) closeHost(c echo.Context) error {
 		return err
 	}
 	if !was {
-		return httpx.Errorf(http.StatusNotFound, "Host %s is not open to every thread", route.Cut(host, 80))
+		return httpx.Errorf(http.StatusNotFound, "Host %s isn't allowed for every thread", route.Cut(host, 80))
 	}
 	return g.openHosts(c)
 }

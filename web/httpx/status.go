@@ -156,7 +156,7 @@ func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 			err = JSON(c, status, map[string]any{"detail": detail})
 		}
 		if err != nil && !Left(r, err) {
-			log.Warn("an error could not be answered", "path", r.URL.Path, "err", err)
+			log.Warn("couldn't send an error response", "path", r.URL.Path, "err", err)
 		}
 	}
 }

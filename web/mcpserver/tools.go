@@ -209,7 +209,7 @@ func (s *Server) upload(ctx context.Context, thread string, files []given) ([]up
 		return nil, err
 	}
 	if len(saved.Files) < len(files) {
-		return nil, fmt.Errorf("these files could not be taken: %q", saved.Skipped)
+		return nil, fmt.Errorf("these files were rejected: %q", saved.Skipped)
 	}
 	out := make([]uploaded, len(saved.Files))
 	for i, f := range saved.Files {

@@ -20,7 +20,7 @@ func owned(name string) error {
 		case err == nil:
 			want = user
 		case !errors.Is(err, syscall.EINVAL): // the error of a container without such users
-			return fmt.Errorf("files cannot be given to the users of threads (root squash?): %w", err)
+			return fmt.Errorf("files can't be owned by the users of threads (root squash?): %w", err)
 		}
 	}
 	info, err := os.Lstat(name)
@@ -31,7 +31,7 @@ func owned(name string) error {
 		return fmt.Errorf("a file of user %d belongs to user %d", want, st.Uid)
 	}
 	if info.Mode().Perm() != 0o600 {
-		return errors.New("files do not have the rights that they are given")
+		return errors.New("files don't keep their permissions")
 	}
 	return nil
 }

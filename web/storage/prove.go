@@ -84,7 +84,7 @@ func mark(dir string, anew bool) (string, error) {
 			return string(b), err
 		}
 		if time.Since(began) > markTime {
-			return "", fmt.Errorf("%s is not as it was written", name)
+			return "", fmt.Errorf("the content of %s isn't what was written", name)
 		}
 	}
 }
@@ -122,14 +122,14 @@ func tryIn(dir string) error {
 	}
 	defer open.Close()
 	if err := os.Rename(one, two); err != nil {
-		return fmt.Errorf("a file cannot take the place of another: %w", err)
+		return fmt.Errorf("a file can't replace another: %w", err)
 	}
 	b, err := os.ReadFile(two)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(one); !errors.Is(err, fs.ErrNotExist) || !bytes.Equal(b, []byte(one)) {
-		return errors.New("a file that takes the place of another is not there at once (rename)")
+		return errors.New("a file that replaces another isn't visible at once (rename)")
 	}
 	was := make([]byte, len(two))
 	if n, err := open.Read(was); err != nil || string(was[:n]) != two {

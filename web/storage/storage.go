@@ -49,7 +49,7 @@ func Join(snap *config.Snapshot, dir string) (store.Config, error) {
 		return cfg, err
 	case cfg.URL == "":
 		return cfg, errors.New("cluster.enabled needs a database in PostgreSQL: set database.url for all servers, or " +
-			"take cluster.enabled out")
+			"remove cluster.enabled")
 	case f.Files.Dir == "" && f.Files.URL == "":
 		return cfg, errors.New("cluster.enabled needs files.dir or files.url: set it to a folder that all servers " +
 			"share, or to an object store, for the files of threads")
@@ -80,13 +80,13 @@ func Dirs(snap *config.Snapshot, dir string) (files.Dirs, error) {
 	case shared == "":
 		return d, nil
 	case !InPostgreSQL(snap):
-		return d, errors.New("files.dir needs a database in PostgreSQL: set database.url, or take files.dir out")
+		return d, errors.New("files.dir needs a database in PostgreSQL: set database.url, or remove files.dir")
 	case !filepath.IsAbs(shared):
 		return d, fmt.Errorf("files.dir must be an absolute path, not %q", shared)
 	}
 	real, err := filepath.EvalSymlinks(shared)
 	if err != nil {
-		return d, fmt.Errorf("files.dir: %w. Mount the folder, or make it", err)
+		return d, fmt.Errorf("files.dir: %w. Mount the folder, or create it", err)
 	}
 	d.Shared = real
 	return d, nil
@@ -119,7 +119,7 @@ func postgreSQL(snap *config.Snapshot) (string, error) {
 	if address == "" && db.Backend == "postgres" {
 		env, _ := snap.Env("POSTGRES_URI")
 		if address = cmp.Or(string(db.PostgresURL), env); address == "" {
-			return "", errors.New("database.backend is postgres, and nothing says where that is: set database.url, " +
+			return "", errors.New("database.backend is postgres, but its address is missing: set database.url, " +
 				"database.postgres_url or POSTGRES_URI")
 		}
 	}

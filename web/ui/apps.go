@@ -139,7 +139,7 @@ func (u *UI) appCall(c echo.Context, t store.Thread, a *mcp.App) error {
 	}
 	tool, err := u.MCP.AppTool(a.Server, b.Name)
 	if errors.Is(err, mcp.ErrUnknown) || errors.Is(err, mcp.ErrGone) {
-		return httpx.Errorf(http.StatusNotFound, "The app's server offers it no such tool")
+		return httpx.Errorf(http.StatusNotFound, "The app's server has no such tool")
 	}
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ import (
 type Compactor = func(ctx context.Context, s *agent.State, w lead.Wish) (agent.State, error)
 
 // errCompact means that a chat cannot be shortened while a run works.
-var errCompact = errors.New("a run is under way")
+var errCompact = errors.New("a run is in progress")
 
 // compact handles POST /ui/threads/:id/compact: it hides the older part of the chat from the model. The result is shown
 // on the usage page, or with to=chat in the chat.

@@ -37,9 +37,9 @@ type inserted struct {
 
 // errNoPrompt and errNoResource mean that no server of the chat has the requested item any more.
 var (
-	errNoPrompt   = errors.New("the prompt has gone")
-	errNoResource = errors.New("the resource has gone")
-	errNoArgument = errors.New("a prompt lacks an argument")
+	errNoPrompt   = errors.New("the prompt no longer exists")
+	errNoResource = errors.New("the resource no longer exists")
+	errNoArgument = errors.New("an argument of a prompt is missing")
 )
 
 // offIn lists the tools switched off in a chat.

@@ -103,7 +103,7 @@ func TestAnswersThatDoNotFitAreRefused(t *testing.T) {
 	a := w.post("/ui/threads/t1/messages", url.Values{"ask": {"clarification:q1"}, "f1": {"1"}}, script()...)
 	webtest.Same(t, "an empty field is "+a.body, a.StatusCode, http.StatusUnprocessableEntity)
 	w.post("/ui/threads/t1/messages", url.Values{"ask": {"another"}, "option": {"0"}}, script()...).want(t, "a question that is not open", http.StatusConflict)
-	webtest.Holds(t, "the question is not open any more", w.page("/workspace/chats/t1"), `name="ask"`)
+	webtest.Holds(t, "the question is no longer open", w.page("/workspace/chats/t1"), `name="ask"`)
 }
 
 func TestPlanIsOnTheMessageBoxLiveAsOnAFreshPage(t *testing.T) {

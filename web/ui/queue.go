@@ -60,7 +60,7 @@ func (u *UI) unqueue(edit bool) echo.HandlerFunc {
 }
 
 // errUnqueued means that a message is on its way already, or gone.
-var errUnqueued = errors.New("the message does not wait any more")
+var errUnqueued = errors.New("the message is no longer queued")
 
 func (u *UI) waitingRun(thread, run string) (store.Run, error) {
 	for _, r := range u.Runs.Waiting(thread) {

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	errAnswered   = errors.New("the question is not open any more")
+	errAnswered   = errors.New("the question is no longer open")
 	errIncomplete = errors.New("a field of the form is empty")
 )
 

@@ -251,7 +251,7 @@ func TestASkillComesFromAnAddress(t *testing.T) {
 	}))
 	defer srv.Close()
 	for address, want := range map[string]string{"ftp://x/y": "must begin with https://",
-		srv.URL + "/far.skill": "is not open", "http://127.0.0.1/far.skill": "does not lead to the public internet"} {
+		srv.URL + "/far.skill": "is not allowed", "http://127.0.0.1/far.skill": "does not lead to the public internet"} {
 		w.post("/ui/skills/fetch", url.Values{"address": {address}}).want(t, address, http.StatusUnprocessableEntity, want, `value="`+address+`"`)
 	}
 	w.ui.SetFetch(srv.Client())

@@ -292,7 +292,7 @@ func (d *DingTalk) update(f dingTalkFrame) (Update, bool) {
 		err = json.Unmarshal(m.Content, &c)
 	}
 	if err == nil && m.Staff == "" && m.Sender != m.Bot {
-		err = errors.New("its sender is not of the organisation, so nobody can be answered")
+		err = errors.New("the sender isn't in the organisation and can't be answered")
 	}
 	if err != nil {
 		return Update{ID: "message:" + cmp.Or(m.ID, f.Headers["messageId"]),

@@ -138,13 +138,13 @@ func (l *discordLink) hello(ctx context.Context) error {
 		} `json:"d"`
 	}
 	if json.Unmarshal(data, &f) != nil || f.Op != opHello || f.Data.Interval <= 0 {
-		return errors.New("the gateway said no hello")
+		return errors.New("the gateway sent no hello")
 	}
 	l.acked.Store(true)
 	l.sock.every(ctx, cmp.Or(l.cfg.Beat, time.Duration(f.Data.Interval)*time.Millisecond),
 		func(ctx context.Context) error {
 			if !l.acked.Swap(false) && !l.busy.Load() {
-				return errors.New("the gateway is silent")
+				return errors.New("the gateway stopped responding")
 			}
 			return l.beat(ctx)
 		})

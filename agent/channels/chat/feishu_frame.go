@@ -22,7 +22,7 @@ type feishuHeader struct{ Key, Value string }
 // maxHeaders is far more than frames have.
 const maxHeaders = 64
 
-var errFrame = errors.New("not a frame of Feishu's")
+var errFrame = errors.New("not a Feishu frame")
 
 func (f *feishuFrame) header(key string) string {
 	for _, h := range f.Headers {

@@ -98,7 +98,7 @@ func (l *feishuLink) connect(ctx context.Context) error {
 	l.heard.Store(true)
 	l.sock.every(ctx, interval, func(ctx context.Context) error {
 		if !l.heard.Swap(false) && !l.busy.Load() {
-			return errors.New("the long connection is silent")
+			return errors.New("the long connection timed out")
 		}
 		ping := feishuFrame{Service: l.service, Headers: []feishuHeader{{"type", "ping"}}}
 		return l.sock.write(ctx, websocket.MessageBinary, ping.encode())

@@ -233,7 +233,7 @@ func (c *client) download(ctx context.Context, op, address string, header http.H
 			to, err := resp.Request.URL.Parse(next)
 			resp.Body.Close()
 			if err != nil {
-				return fmt.Errorf("%s: it leads to no address", op)
+				return fmt.Errorf("%s: redirect without a valid address", op)
 			}
 			if to.Host != resp.Request.URL.Host {
 				header = nil
@@ -286,7 +286,7 @@ func (c *client) ownHost(address string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is no host of the platform", host)
+	return fmt.Errorf("%s isn't a host of the platform", host)
 }
 
 // form returns a multipart body with one file. The file is opened when it is read, so nothing of it is kept in memory.

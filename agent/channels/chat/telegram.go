@@ -50,7 +50,7 @@ func NewTelegram(cfg TelegramConfig) (*Telegram, error) {
 	if strings.ContainsFunc(cfg.Token, func(r rune) bool {
 		return r <= ' ' || r > '~' || r == '/' || r == '?' || r == '#' || r == '%'
 	}) {
-		return nil, errors.New("bot_token is not one of Telegram's")
+		return nil, errors.New("bot_token isn't a Telegram token")
 	}
 	c, err := newClient(cfg.Options, "https://api.telegram.org", nil, cfg.Token)
 	if err != nil {

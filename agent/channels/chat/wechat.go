@@ -59,7 +59,7 @@ func NewWeChat(cfg WeChatConfig) (*WeChat, error) {
 		return nil, errors.New("bot_token is missing")
 	}
 	if strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("bot_token is not one of WeChat's")
+		return nil, errors.New("bot_token isn't a WeChat token")
 	}
 	c, err := newClient(cfg.Options, "https://ilinkai.weixin.qq.com", []string{".weixin.qq.com"}, cfg.Token)
 	if err != nil {

@@ -43,7 +43,7 @@ func NewWeChatScan(o Options, state json.RawMessage) (*WeChatScan, error) {
 	}
 	var was weChatState
 	if err := json.Unmarshal(state, &was); err != nil || was.Code == "" || was.Base != "" && !w.move(was.Base) {
-		return nil, errors.Join(errors.New("this sign-in can't go on"), err)
+		return nil, errors.Join(errors.New("this sign-in can't continue"), err)
 	}
 	w.code, w.past = was.Code, was.Past
 	w.c.hide(w.code)

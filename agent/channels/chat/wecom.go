@@ -230,7 +230,7 @@ func (w *WeCom) Upload(ctx context.Context, to Address, f File, _ string) (Ref, 
 		Media  string `json:"media_id"`
 	}
 	if json.Unmarshal(answer, &r) != nil || r.Upload == "" {
-		return Ref{}, errors.New("upload: the answer names no upload")
+		return Ref{}, errors.New("upload: no upload id in the response")
 	}
 	index := 0
 	err = readWhole(f, func(b []byte) error {
@@ -246,7 +246,7 @@ func (w *WeCom) Upload(ctx context.Context, to Address, f File, _ string) (Ref, 
 		return Ref{}, err
 	}
 	if json.Unmarshal(answer, &r) != nil || r.Media == "" {
-		return Ref{}, errors.New("upload: the answer names no file")
+		return Ref{}, errors.New("upload: no file id in the response")
 	}
 	return w.post(ctx, to, kind, map[string]string{"media_id": r.Media})
 }

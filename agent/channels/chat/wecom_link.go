@@ -99,7 +99,7 @@ func (l *weComLink) keep(ctx context.Context) {
 	l.heard.Store(true)
 	l.sock.every(ctx, cmp.Or(l.cfg.Beat, weComPing), func(ctx context.Context) error {
 		if !l.heard.Swap(false) && !l.busy.Load() {
-			return errors.New("WeCom is silent")
+			return errors.New("WeCom stopped responding")
 		}
 		return l.sock.writeJSON(ctx,
 			weComFrame{Cmd: "ping", Headers: weComHeaders{"ping_" + strconv.FormatInt(time.Now().UnixNano(), 36)}})

@@ -44,7 +44,7 @@ type Scan struct {
 // Errors of scans.
 var (
 	ErrScanning = errors.New("somebody else is signing this bot in")
-	ErrNoScan   = errors.New("this sign-in is over")
+	ErrNoScan   = errors.New("this sign-in has ended")
 )
 
 // Scans manages sign-ins by QR code, one at a time. They are stored as notes, so any server sharing these can continue
@@ -150,7 +150,7 @@ func (s *Scans) change(ctx context.Context, one *scanning) (bool, error) {
 	if err := s.notes.Swap(ctx, []string{was}, n); errors.Is(err, clusterstate.ErrChanged) {
 		return false, nil
 	} else if err != nil {
-		return false, fmt.Errorf("keep a sign-in: %w", err)
+		return false, fmt.Errorf("store a sign-in: %w", err)
 	}
 	return true, nil
 }

@@ -44,7 +44,7 @@ func Parse(data []byte) (Object, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the object")
+		return nil, errors.New("unexpected data after the object")
 	}
 	return out, nil
 }

@@ -142,7 +142,7 @@ func TestCancelGivesTheCauseAndStoppingEndsTheCall(t *testing.T) {
 	}))
 	defer s.Close()
 	m := open(t, anthropic.Config{BaseURL: s.URL})
-	cause := errors.New("the person pressed stop")
+	cause := errors.New("the user pressed stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var last error

@@ -65,13 +65,13 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	out := make([][]float32, len(texts))
 	for _, e := range answer.Data {
 		if e.Index < 0 || e.Index >= len(out) || len(e.Embedding) == 0 || out[e.Index] != nil {
-			return nil, fmt.Errorf("the model %s answered with vectors that don't belong to the texts", c.model)
+			return nil, fmt.Errorf("the model %s returned vectors that don't match the texts", c.model)
 		}
 		out[e.Index] = e.Embedding
 	}
 	for _, v := range out {
 		if len(v) == 0 || len(v) != len(out[0]) {
-			return nil, fmt.Errorf("the model %s answered with vectors of different lengths, or too few", c.model)
+			return nil, fmt.Errorf("the model %s returned too few vectors, or of different lengths", c.model)
 		}
 	}
 	return out, nil

@@ -27,7 +27,7 @@ const (
 )
 
 // ErrIdle is wrapped by the [Error] of a call that ended after too long a silence.
-var ErrIdle = errors.New("the provider went silent")
+var ErrIdle = errors.New("the provider stopped responding")
 
 // ErrCut is wrapped by the [Error] of a stream which stopped before the answer was complete.
 var ErrCut = errors.New("the answer was cut off")

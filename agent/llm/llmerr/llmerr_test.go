@@ -97,7 +97,7 @@ func TestErrorIsFoundInsideOthersAndSaysOneLine(t *testing.T) {
 		t.Errorf("says %q", got)
 	}
 	idle := &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrIdle}
-	if !errors.Is(idle, llmerr.ErrIdle) || idle.Error() != "the model call failed: the provider went silent" {
+	if !errors.Is(idle, llmerr.ErrIdle) || idle.Error() != "the model call failed: the provider stopped responding" {
 		t.Errorf("says %q", idle)
 	}
 }

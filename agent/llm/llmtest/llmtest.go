@@ -75,7 +75,7 @@ func Suite(t *testing.T, open func(url string, idle time.Duration) agent.Model) 
 	})
 	t.Run("CancelGivesTheCause", func(t *testing.T) {
 		t.Parallel()
-		cause := errors.New("the person pressed stop")
+		cause := errors.New("the user pressed stop")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
 		url := serve(t, answer{pieces: []string{text("partial")}, hang: true})

@@ -97,7 +97,7 @@ func (q *Question) fit(r Reply) (Reply, error) {
 	case Decline, Cancel:
 		r.Content = nil
 	default:
-		return r, fmt.Errorf("%w: the action is accept, decline or cancel", ErrContent)
+		return r, fmt.Errorf("%w: the action must be accept, decline or cancel", ErrContent)
 	}
 	return r, nil
 }

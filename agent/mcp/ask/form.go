@@ -114,7 +114,7 @@ func readField(name string, f *jsonschema.Schema) (Field, error) {
 	for i, v := range values {
 		value, ok := v.(string)
 		if !ok || i == maxOptions {
-			return out, fmt.Errorf("the choices of %q are no texts, or too many", agent.Clip(name, 80))
+			return out, fmt.Errorf("the choices of %q aren't strings, or are too many", agent.Clip(name, 80))
 		}
 		title := ""
 		if i < len(titles) {
@@ -137,5 +137,5 @@ func readField(name string, f *jsonschema.Schema) (Field, error) {
 			return out, nil
 		}
 	}
-	return out, fmt.Errorf("the field %q is of a kind that has no place in a form", agent.Clip(name, 80))
+	return out, fmt.Errorf("the field %q has a type that forms don't support", agent.Clip(name, 80))
 }

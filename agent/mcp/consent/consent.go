@@ -93,14 +93,14 @@ func (r *Request) Finish(ctx context.Context, client *http.Client, a Answer) (*o
 	case a.Code == "" || subtle.ConstantTimeCompare([]byte(a.State), []byte(r.State)) != 1:
 		return nil, errors.New("the answer has no code")
 	case a.Issuer == "" && r.NamesIssuer:
-		return nil, errors.New("the answer doesn't name its issuer, as those of this authorization server do")
+		return nil, errors.New("the response has no issuer, which this authorization server always sends")
 	case a.Issuer != "" && a.Issuer != r.Issuer: // RFC 9207: the answer of another authorization server
 		return nil, fmt.Errorf("the issuer of the answer is %q, not %q", a.Issuer, r.Issuer)
 	}
 	t, err := r.config(nil).Exchange(context.WithValue(ctx, oauth2.HTTPClient, client), a.Code,
 		oauth2.VerifierOption(r.Verifier), oauth2.SetAuthURLParam("resource", r.Resource))
 	if err == nil && t.AccessToken == "" {
-		err = errors.New("there is no token in the answer")
+		err = errors.New("the response has no token")
 	}
 	return t, err
 }
@@ -183,7 +183,7 @@ func (r *Request) register(ctx context.Context, client *http.Client, s Server, m
 		return nil
 	}
 	if meta.RegistrationEndpoint == "" {
-		return errors.New("the authorization server has no registration: configure a client that is registered by hand")
+		return errors.New("the authorization server doesn't support client registration: configure a client that is registered by hand")
 	}
 	kind := "web"
 	if u, err := url.Parse(s.Callback); err == nil && loopback(u.Hostname()) {

@@ -17,7 +17,7 @@ const note = "mcp/login/"
 
 const most = 32 // requests at a time
 
-var errMany = errors.New("too many logins are under way")
+var errMany = errors.New("too many logins are in progress")
 
 // Login is a pending authorization with its server.
 type Login struct {

@@ -162,7 +162,7 @@ func (s *Tasks) answer(r *http.Request, method, name, id string, asTask bool) (a
 		}
 		if !asTask {
 			s.plain++
-			return nil, fmt.Errorf("dig wants to be a task")
+			return nil, fmt.Errorf("dig must be called as a task")
 		}
 		t := &serverTask{id: fmt.Sprintf("hole %d", len(s.list)), status: "working", message: "digging", over: make(chan struct{})}
 		s.list = append(s.list, t)

@@ -263,7 +263,7 @@ func (b Book) Cancel(ctx context.Context, thread, id string, now time.Time) erro
 			Body: body}}})
 	}
 	if err != nil {
-		return fmt.Errorf("note that a task of an MCP server is to be cancelled: %w", err)
+		return fmt.Errorf("request cancellation of an MCP server's task: %w", err)
 	}
 	return nil
 }
@@ -280,7 +280,7 @@ func (b Book) Wish(ctx context.Context, thread, id string) (at time.Time, err er
 		}
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read whether a task of an MCP server is to be cancelled: %w", err)
+		return time.Time{}, fmt.Errorf("check for cancellation of an MCP server's task: %w", err)
 	}
 	return at, nil
 }

@@ -25,7 +25,7 @@ func loadBook(file, only string) (out []grid, err error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	if len(book.Sheets) == 0 {
-		return nil, fmt.Errorf("read %s: it has no sheets: it is damaged or no Excel file", file)
+		return nil, fmt.Errorf("read %s: it has no sheets: it is damaged or not an Excel file", file)
 	}
 	var names []string
 	left := maxCells
@@ -47,7 +47,7 @@ func loadBook(file, only string) (out []grid, err error) {
 			return nil, fmt.Errorf("read sheet %s of %s: %w", s.Name, file, err)
 		}
 		if left < 0 {
-			return nil, fmt.Errorf("read %s: the book has more than %d cells", file, maxCells)
+			return nil, fmt.Errorf("read %s: the workbook has more than %d cells", file, maxCells)
 		}
 		if len(g.rows) > 0 {
 			out = append(out, g.tidy())
@@ -55,14 +55,14 @@ func loadBook(file, only string) (out []grid, err error) {
 	}
 	switch {
 	case book.Cut:
-		return nil, fmt.Errorf("read %s: its texts are longer than is kept; save it as CSV", file)
+		return nil, fmt.Errorf("read %s: its texts are too long; save it as CSV", file)
 	case book.Damaged:
 		return nil, fmt.Errorf("read %s: it is damaged", file)
 	case len(out) == 0 && only != "":
-		return nil, fmt.Errorf("the book has no sheet %q with something in it; it has %s", only,
+		return nil, fmt.Errorf("the workbook has no sheet %q with data; it has %s", only,
 			strings.Join(names, ", "))
 	case len(out) == 0:
-		return nil, errors.New("the book is empty")
+		return nil, errors.New("the workbook is empty")
 	}
 	return out, nil
 }

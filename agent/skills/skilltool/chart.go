@@ -58,7 +58,7 @@ func drawChart(c call) error {
 		return err
 	}
 	if len(list) > 1 {
-		return errors.New("the book has several sheets, pick one with --sheet")
+		return errors.New("the workbook has several sheets, pick one with --sheet")
 	}
 	ch, err := chartOf(c, list[0])
 	if err != nil {
@@ -126,7 +126,7 @@ func chartOf(c call, g grid) (*chart, error) {
 	case len(g.rows) == 0:
 		return nil, errors.New("the table has no rows")
 	case len(g.rows) > limit:
-		return nil, fmt.Errorf("%d rows are too many for this chart, %d are possible; sum them up with sql",
+		return nil, fmt.Errorf("%d rows are too many for this chart, the limit is %d; aggregate them with sql",
 			len(g.rows), limit)
 	}
 	for _, row := range g.rows {

@@ -28,7 +28,7 @@ func (d *doc) figure(text string, above [][][]span) (*chart, error) {
 		value = strings.Trim(strings.TrimSpace(value), `"'`)
 		switch key = strings.ToLower(strings.TrimSpace(key)); {
 		case !ok:
-			return nil, fmt.Errorf("chart: %.60q is no line such as type: bar; an empty line stands before the table", line)
+			return nil, fmt.Errorf("chart: %.60q isn't a line such as type: bar; put an empty line before the table", line)
 		case key == "type":
 			c.kind = value
 		case key == "title":
@@ -46,7 +46,7 @@ func (d *doc) figure(text string, above [][][]span) (*chart, error) {
 				c.y = append(c.y, strings.TrimSpace(name))
 			}
 		default:
-			return nil, fmt.Errorf("chart: there is no %q; known are type, title, x, y, unit, file and sheet", key)
+			return nil, fmt.Errorf("chart: unknown option %q; known are type, title, x, y, unit, file and sheet", key)
 		}
 	}
 	var g grid
@@ -57,13 +57,13 @@ func (d *doc) figure(text string, above [][][]span) (*chart, error) {
 			return nil, fmt.Errorf("chart: %w", err)
 		}
 		if len(list) > 1 {
-			return nil, errors.New("chart: the book has several sheets, pick one with sheet")
+			return nil, errors.New("chart: the workbook has several sheets, pick one with sheet")
 		}
 		g = list[0]
 	case strings.TrimSpace(rows) == "" && len(above) > 1:
 		g = gridOf(above)
 	case strings.TrimSpace(rows) == "":
-		return nil, errors.New("chart: it has no table: write one behind an empty line, name a file, or put the chart right below a table")
+		return nil, errors.New("chart: it has no table: write one after an empty line, name a file, or put the chart right below a table")
 	default:
 		var err error
 		if g, err = loadText([]byte(strings.TrimSpace(rows) + "\n")); err != nil {

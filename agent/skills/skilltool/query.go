@@ -60,7 +60,7 @@ func query(c call) (err error) {
 		}
 		for _, g := range list {
 			if err := fill(ctx, db, tableName(file, g.name, len(list) > 1), g); err != nil {
-				return fmt.Errorf("take in %s: %w", file, err)
+				return fmt.Errorf("load %s: %w", file, err)
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func ask(ctx context.Context, db *sql.DB, question string) (g grid, err error) {
 		}
 		g.rows = append(g.rows, row)
 		if len(g.rows)*max(len(row), 1) > maxCells {
-			return g, fmt.Errorf("the answer has more than %d cells", maxCells)
+			return g, fmt.Errorf("the result has more than %d cells", maxCells)
 		}
 	}
 	return g, rows.Err()

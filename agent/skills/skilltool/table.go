@@ -206,7 +206,7 @@ func convertTable(c call) error {
 		for _, g := range list {
 			names = append(names, g.name)
 		}
-		return fmt.Errorf("the book has several sheets, pick one with --sheet: %s", strings.Join(names, ", "))
+		return fmt.Errorf("the workbook has several sheets, pick one with --sheet: %s", strings.Join(names, ", "))
 	}
 	return saveTables(c, c.args[1], list)
 }

@@ -404,7 +404,7 @@ func longer(a, b string) string {
 
 func (b *bookWriter) write(title string, list []block) error {
 	if !hasTable(list) {
-		return errors.New("there are no tables in the text; a book is made of tables below headings")
+		return errors.New("there are no tables in the text; a workbook is made of tables below headings")
 	}
 	sheet, err := b.sheet(title)
 	if err == nil {
@@ -431,7 +431,7 @@ func (b *bookWriter) write(title string, list []block) error {
 			row, err = b.table(sheet, row, one)
 			columns = max(columns, len(rows[0]))
 		case picture:
-			return errors.New("pictures can't be put into a book; leave them out")
+			return errors.New("workbooks can't have pictures; leave them out")
 		case rule:
 		default:
 			notes = append(notes, one)

@@ -19,7 +19,7 @@ import (
 const KeyFile = "second-factor.key"
 
 // ErrSealed marks the secret of an app that this server cannot read.
-var ErrSealed = errors.New("the secrets of authenticator apps were sealed with another key: put " + KeyFile +
+var ErrSealed = errors.New("the secrets of authenticator apps were encrypted with another key: put " + KeyFile +
 	" back into the data folder, or FAWN_SECRET_KEY into the environment; or turn the second step off with " +
 	"`fawn user reset EMAIL --second-factor`, and set it up again")
 

@@ -174,7 +174,7 @@ func (s *Site) FinishSignIn(c Ceremony, answer []byte, find func(user string) (U
 	case err != nil:
 		return User{}, Key{}, refused(err)
 	case used.Authenticator.CloneWarning:
-		return User{}, Key{}, fmt.Errorf("%w: its counter went back, so there may be a copy of it", ErrRefused)
+		return User{}, Key{}, fmt.Errorf("%w: its counter went backwards; it may have been cloned", ErrRefused)
 	}
 	key, err := stored(used)
 	return who.User, key, err

@@ -163,9 +163,9 @@ func (k *known) answered(query url.Values) error {
 	case len(given) == 0 && !k.namesItself:
 		return nil
 	case len(given) == 0:
-		return fmt.Errorf("%w: it does not say whose answer it is (iss)", ErrState)
+		return fmt.Errorf("%w: it has no issuer (iss)", ErrState)
 	case len(given) > 1 || given[0] != k.issuer:
-		return fmt.Errorf("%w: it is the answer of %.200q", ErrState, given)
+		return fmt.Errorf("%w: its issuer is %.200q", ErrState, given)
 	}
 	return nil
 }
@@ -181,11 +181,11 @@ func meant(token *oidc.IDToken, client string) error {
 	}
 	switch {
 	case token.Subject == "":
-		return fmt.Errorf("%w: it does not say whom it is about (sub)", ErrToken)
+		return fmt.Errorf("%w: it has no subject (sub)", ErrToken)
 	case got.Party != nil && *got.Party != client:
-		return fmt.Errorf("%w: another client asked for it (azp %.200q)", ErrToken, *got.Party)
+		return fmt.Errorf("%w: it was issued to another client (azp %.200q)", ErrToken, *got.Party)
 	case got.Party == nil && len(token.Audience) > 1:
-		return fmt.Errorf("%w: it is for several clients and does not say which asked for it (azp)", ErrToken)
+		return fmt.Errorf("%w: it is for several clients and has no authorized party (azp)", ErrToken)
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func (c *Client) identity(ctx context.Context, p Provider, k *known, token *oaut
 			return out, fmt.Errorf("ask %s for the e-mail address: %w", p.Issuer, err)
 		}
 		if info.Subject != id.Subject {
-			return out, fmt.Errorf("ask %s for the e-mail address: it answered about somebody else", p.Issuer)
+			return out, fmt.Errorf("ask %s for the e-mail address: the response is about another user", p.Issuer)
 		}
 		if err := info.Claims(&got); err != nil {
 			return out, fmt.Errorf("ask %s for the e-mail address: %w", p.Issuer, err)

@@ -141,7 +141,7 @@ func (h *Handlers) installWaiting(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SkillURL(p.Skill.Name)+"?saved=1")
 }
 
-var errNotWaiting = errors.New("the archive does not wait any more")
+var errNotWaiting = errors.New("the archive is no longer waiting")
 
 // propose inspects an archive and installs its skill if it has no executables and no findings, or if the person
 // approved this exact file.

@@ -135,7 +135,7 @@ func (h *Handlers) purge(ctx context.Context, threads []string) bool {
 		}
 		all = false
 		if ctx.Err() == nil && !errors.Is(err, runs.ErrClosed) {
-			h.Log.Warn("couldn't remove a deleted thread; it will be tried again", "thread", id, "err", err)
+			h.Log.Warn("couldn't remove a deleted thread; retrying later", "thread", id, "err", err)
 		}
 	}
 	return all

@@ -58,7 +58,7 @@ type sentTick struct {
 }
 
 // errBroken means that the changes of a tick could not be computed.
-var errBroken = errors.New("the changes of a page could not be worked out")
+var errBroken = errors.New("couldn't compute the changes of a page")
 
 // errBehind means that a page's next change, or its current state, is gone.
 var errBehind = errors.New("the page is too far behind")

@@ -398,4 +398,4 @@ func (h *Handlers) Describer(thread string) func(string) views.File {
 }
 
 // ErrBusy means that something waits for the end of a run.
-var ErrBusy = errors.New("a run is under way")
+var ErrBusy = errors.New("a run is in progress")

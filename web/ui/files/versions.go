@@ -150,6 +150,6 @@ func (h *Handlers) restore(c echo.Context, t store.Thread) error {
 // noteEdit adds a person's edit to the versions of a file.
 func (h *Handlers) noteEdit(c echo.Context, thread string) {
 	if err := changes.New(h.Dirs).Note(c.Request().Context(), thread, changes.By{Tool: changes.ByPerson}); err != nil {
-		h.Log.Warn("couldn't note a version of an edited file", "thread", thread, "err", err)
+		h.Log.Warn("couldn't record a version of an edited file", "thread", thread, "err", err)
 	}
 }

@@ -78,7 +78,7 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	}
-	s.Log.Log(r.Context(), level, "a page failed", "request", id, "status", status, "method", r.Method, "path",
+	s.Log.Log(r.Context(), level, "page failed", "request", id, "status", status, "method", r.Method, "path",
 		r.URL.Path, "err", err)
 	var d *httpx.Detail
 	worded := errors.As(err, &d)

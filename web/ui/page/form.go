@@ -139,7 +139,7 @@ func (s *splitter) file(part *multipart.Part) error {
 }
 
 // errSaved means that the files are no longer read.
-var errSaved = errors.New("the files are not read any more")
+var errSaved = errors.New("the files can no longer be read")
 
 // finish ends the second form, waits for its reader and returns why the whole failed.
 func (s *splitter) finish(failed error) error {

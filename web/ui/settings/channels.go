@@ -334,7 +334,7 @@ func (h *Handlers) pairedChannel(c echo.Context, p channels.Provider) error {
 	}
 	ms, err := strconv.ParseInt(c.QueryParam("since"), 10, 64)
 	if err != nil {
-		return httpx.Errorf(http.StatusBadRequest, "since is no time")
+		return httpx.Errorf(http.StatusBadRequest, "since isn't a valid time")
 	}
 	a, err := h.channelApp(c, p)
 	if err != nil {
