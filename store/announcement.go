@@ -63,12 +63,8 @@ func (db *DB) announcements(ctx context.Context, which string, args ...any) (lis
 // DismissAnnouncement hides an announcement from one person. ErrNotFound if it doesn't exist.
 func (db *DB) DismissAnnouncement(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO announcement_seen(owner, announcement) SELECT ?, id FROM announcement WHERE id = ?
+		return w.changeOr(ErrNotFound, `INSERT INTO announcement_seen(owner, announcement) SELECT ?, id FROM announcement WHERE id = ?
 			ON CONFLICT (owner, announcement) DO UPDATE SET owner = excluded.owner`, owner, id)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("dismiss announcement: %w", err)
@@ -79,11 +75,7 @@ func (db *DB) DismissAnnouncement(ctx context.Context, owner, id string) error {
 // DeleteAnnouncement removes an announcement. ErrNotFound if it doesn't exist.
 func (db *DB) DeleteAnnouncement(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM announcement WHERE id = ?`, id)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		if err != nil {
+		if err := w.changeOr(ErrNotFound, `DELETE FROM announcement WHERE id = ?`, id); err != nil {
 			return err
 		}
 		return w.exec(`DELETE FROM announcement_seen WHERE announcement = ?`, id)

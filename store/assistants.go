@@ -69,14 +69,10 @@ func (db *DB) CreateAssistant(ctx context.Context, a Assistant) (Assistant, erro
 	a.CreatedAt = db.Now().UTC().Truncate(time.Millisecond)
 	a.UpdatedAt = a.CreatedAt
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO assistant(`+assistantColumns+
+		if err := w.changeOr(ErrExists, `INSERT INTO assistant(`+assistantColumns+
 			`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`,
 			a.ID, a.Owner, a.Graph, a.Name, a.Description, a.Version,
-			object(a.Config), object(a.Context), object(a.Metadata), a.CreatedAt.UnixMilli(), a.UpdatedAt.UnixMilli())
-		if err == nil && n == 0 {
-			return ErrExists
-		}
-		if err != nil {
+			object(a.Config), object(a.Context), object(a.Metadata), a.CreatedAt.UnixMilli(), a.UpdatedAt.UnixMilli()); err != nil {
 			return err
 		}
 		return w.keepVersion(a)
@@ -179,12 +175,8 @@ func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func
 // none.
 func (db *DB) DeleteAssistant(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM assistant WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))
-		if err != nil {
+		if err := w.changeOr(ErrNotFound, `DELETE FROM assistant WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner)); err != nil {
 			return err
-		}
-		if n == 0 {
-			return ErrNotFound
 		}
 		return errors.Join(w.exec(`DELETE FROM assistant_version WHERE assistant = ?`, id),
 			w.exec(`DELETE FROM cron_run WHERE cron IN (SELECT id FROM cron WHERE assistant = ?)`, id),

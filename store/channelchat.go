@@ -100,11 +100,7 @@ func (w *writer) putChat(c ChannelChat) error {
 // ForgetChannelChat removes a chat with its topics. Their threads stay. ErrNotFound if there is none.
 func (db *DB) ForgetChannelChat(ctx context.Context, provider, chat string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM channel_chat WHERE provider = ? AND chat = ?`, provider, chat)
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
+		return w.changeOr(ErrNotFound, `DELETE FROM channel_chat WHERE provider = ? AND chat = ?`, provider, chat)
 	}})
 	if err != nil {
 		return fmt.Errorf("forget a chat of %s: %w", provider, err)

@@ -153,12 +153,8 @@ func (db *DB) RenewAnswer(ctx context.Context, run string) error {
 		if err := w.exec(`DELETE FROM channel_out WHERE run = ? AND piece <> '0'`, run); err != nil {
 			return err
 		}
-		n, err := w.change(`UPDATE channel_out SET message = '', state = 'planned', hash = '', cursor = 0, tries = 0,
+		return w.changeOr(ErrNotFound, `UPDATE channel_out SET message = '', state = 'planned', hash = '', cursor = 0, tries = 0,
 			next_at = 0, error = '', at = ? WHERE run = ?`, w.engine.Now().UnixMilli(), run)
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("send the answer of run %s again: %w", run, err)

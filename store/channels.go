@@ -159,12 +159,8 @@ func (db *DB) Connections(ctx context.Context, owner string) ([]Connection, erro
 // Disconnect revokes a connection of an owner. ErrNotFound if there is none of that id.
 func (db *DB) Disconnect(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`UPDATE channel_connection SET status = 'revoked', updated_at = ? WHERE id = ? AND owner = ?`,
+		return w.changeOr(ErrNotFound, `UPDATE channel_connection SET status = 'revoked', updated_at = ? WHERE id = ? AND owner = ?`,
 			db.Now().UnixMilli(), id, owner)
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("revoke connection %s: %w", id, err)

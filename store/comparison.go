@@ -67,13 +67,9 @@ func (db *DB) Comparison(ctx context.Context, owner, id string) (Comparison, err
 // or that thread in it doesn't exist.
 func (db *DB) ChooseSide(ctx context.Context, owner, id, thread string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`UPDATE comparison SET chosen = ? WHERE id = ? AND owner = ? AND EXISTS (SELECT 1
+		return w.changeOr(ErrNotFound, `UPDATE comparison SET chosen = ? WHERE id = ? AND owner = ? AND EXISTS (SELECT 1
 			FROM comparison_side s WHERE s.comparison = comparison.id AND s.thread = ?)`, thread, id,
 			orDefault(owner, DefaultOwner), thread)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("choose in comparison %s: %w", id, err)

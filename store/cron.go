@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -155,11 +154,11 @@ func (db *DB) ChangeCron(ctx context.Context, owner, id string, change func(*Cro
 // ErrNotFound if there is none.
 func (db *DB) DeleteCron(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM cron WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))
-		if err == nil && n == 0 {
-			return ErrNotFound
+		err := w.changeOr(ErrNotFound, `DELETE FROM cron WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))
+		if err != nil {
+			return err
 		}
-		return errors.Join(err, w.exec(`DELETE FROM cron_run WHERE cron = ?`, id))
+		return w.exec(`DELETE FROM cron_run WHERE cron = ?`, id)
 	}})
 	if err != nil {
 		return fmt.Errorf("delete cron %s: %w", id, err)

@@ -49,13 +49,9 @@ func scanCronRun(row interface{ Scan(...any) error }) (r CronRun, err error) {
 func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if !was.IsZero() {
-			n, err := w.change(`UPDATE cron SET next_at = ? WHERE id = ? AND next_at = ?`,
-				millis(next), r.Cron, millis(was))
-			if err != nil {
+			if err := w.changeOr(ErrConflict, `UPDATE cron SET next_at = ? WHERE id = ? AND next_at = ?`,
+				millis(next), r.Cron, millis(was)); err != nil {
 				return err
-			}
-			if n == 0 {
-				return ErrConflict
 			}
 		}
 		if err := w.exec(`INSERT INTO cron_run(`+cronRunColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

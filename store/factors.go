@@ -81,13 +81,9 @@ func (db *DB) TakeLink(ctx context.Context, hash []byte) error {
 // doesn't exist.
 func (db *DB) AddIdentity(ctx context.Context, i Identity) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO identity(issuer, subject, "user", email, created_at) SELECT ?, ?, ?, ?, ?
+		return translate(w.changeOr(ErrNotFound, `INSERT INTO identity(issuer, subject, "user", email, created_at) SELECT ?, ?, ?, ?, ?
 			WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)`, i.Issuer, i.Subject, i.User, i.Email,
-			orNow(i.CreatedAt, db.Now().UnixMilli()), i.User)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return translate(err)
+			orNow(i.CreatedAt, db.Now().UnixMilli()), i.User))
 	}})
 	if err != nil {
 		return fmt.Errorf("add identity: %w", err)
@@ -140,14 +136,10 @@ func (db *DB) DeleteIdentity(ctx context.Context, user, issuer, subject string) 
 // doesn't exist.
 func (db *DB) AddFactor(ctx context.Context, f Factor) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO factor(id, "user", kind, ref, name, data, step, confirmed, created_at)
+		return translate(w.changeOr(ErrNotFound, `INSERT INTO factor(id, "user", kind, ref, name, data, step, confirmed, created_at)
 			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)`,
 			f.ID, f.User, f.Kind, f.Ref, f.Name, blob(f.Data), f.Step, f.Confirmed,
-			orNow(f.CreatedAt, db.Now().UnixMilli()), f.User)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return translate(err)
+			orNow(f.CreatedAt, db.Now().UnixMilli()), f.User))
 	}})
 	if err != nil {
 		return fmt.Errorf("add factor: %w", err)
@@ -195,13 +187,9 @@ func (db *DB) factors(ctx context.Context, query string, args ...any) (list []Fa
 // before: only one of two concurrent uses succeeds.
 func (db *DB) UseFactor(ctx context.Context, f Factor, before int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`UPDATE factor SET data = ?, step = ?, confirmed = ?, used_at = ?
+		return w.changeOr(ErrConflict, `UPDATE factor SET data = ?, step = ?, confirmed = ?, used_at = ?
 			WHERE id = ? AND "user" = ? AND step = ?`, blob(f.Data), f.Step, f.Confirmed,
 			orNow(f.UsedAt, db.Now().UnixMilli()), f.ID, f.User, before)
-		if err == nil && n == 0 {
-			return ErrConflict
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("use factor: %w", err)

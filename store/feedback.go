@@ -33,13 +33,9 @@ func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedba
 				return err
 			}
 		}
-		n, err := w.change(`INSERT INTO feedback(`+feedbackColumns+
+		return w.changeOr(ErrNotFound, `INSERT INTO feedback(`+feedbackColumns+
 			`) SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM run WHERE id = ? AND thread = ?)`,
 			f.ID, f.Owner, f.Thread, f.Run, f.Message, f.Rating, f.Comment, millis(f.CreatedAt), f.Run, f.Thread)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return err
 	}})
 	if err != nil {
 		return f, fmt.Errorf("write feedback on run %s: %w", f.Run, err)
@@ -70,12 +66,8 @@ func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedba
 // none.
 func (db *DB) DeleteFeedback(ctx context.Context, owner, thread, run, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM feedback WHERE thread = ? AND run = ? AND owner = ? AND (? = '' OR id = ?)`,
+		return w.changeOr(ErrNotFound, `DELETE FROM feedback WHERE thread = ? AND run = ? AND owner = ? AND (? = '' OR id = ?)`,
 			thread, run, orDefault(owner, DefaultOwner), id, id)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("delete feedback on run %s: %w", run, err)

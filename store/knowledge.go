@@ -134,12 +134,8 @@ func (db *DB) CreateCollection(ctx context.Context, c Collection, uploads string
 		if err := w.nameFree(owner, c.Name, c.ID); err != nil {
 			return err
 		}
-		n, err := w.change(`INSERT INTO knowledge(id, owner, name, about, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`, c.ID, owner, c.Name, c.About, now, now)
-		if err == nil && n == 0 {
-			err = ErrExists
-		}
-		if err != nil {
+		if err := w.changeOr(ErrExists, `INSERT INTO knowledge(id, owner, name, about, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`, c.ID, owner, c.Name, c.About, now, now); err != nil {
 			return err
 		}
 		return w.addSource(Source{ID: uploads, Collection: c.ID, Kind: UploadSource, State: SourceReady})
@@ -204,11 +200,7 @@ func (db *DB) ChangeCollection(ctx context.Context, person, id string, change fu
 // crash, too. ErrNotFound if the person doesn't own the collection.
 func (db *DB) DeleteCollection(ctx context.Context, owner, id string, also ...KV) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM knowledge WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		if err != nil {
+		if err := w.changeOr(ErrNotFound, `DELETE FROM knowledge WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner)); err != nil {
 			return err
 		}
 		for _, query := range []string{`DELETE FROM knowledge_member WHERE knowledge = ?`, `DELETE FROM knowledge_source WHERE knowledge = ?`} {
@@ -249,14 +241,8 @@ func (db *DB) SettleCollection(ctx context.Context, id string) (gone bool, err e
 }
 
 // CollectionMembers returns the members of a collection.
-func (db *DB) CollectionMembers(ctx context.Context, id string) (list []Member, err error) {
-	err = db.each(ctx, `SELECT member, role FROM knowledge_member WHERE knowledge = ? ORDER BY member`, []any{id},
-		func(rows *sql.Rows) (bool, error) {
-			var m Member
-			err := rows.Scan(&m.ID, &m.Role)
-			list = append(list, m)
-			return true, err
-		})
+func (db *DB) CollectionMembers(ctx context.Context, id string) ([]Member, error) {
+	list, err := db.members(ctx, `SELECT member, role FROM knowledge_member WHERE knowledge = ? ORDER BY member`, id)
 	if err != nil {
 		return nil, fmt.Errorf("list the members of collection %s: %w", id, err)
 	}
@@ -268,16 +254,8 @@ func (db *DB) CollectionMembers(ctx context.Context, id string) (list []Member, 
 func (db *DB) ShareCollection(ctx context.Context, owner, id, member string, role Role) error {
 	owner = orDefault(owner, DefaultOwner)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		s, err := w.stmt(`SELECT 1 FROM knowledge WHERE id = ? AND owner = ?{lock}`)
-		if err != nil {
+		if err := w.there(`SELECT 1 FROM knowledge WHERE id = ? AND owner = ?{lock}`, id, owner); err != nil || member == owner {
 			return err
-		}
-		var one int
-		if err := s.QueryRowContext(context.Background(), id, owner).Scan(&one); err != nil {
-			return translate(err)
-		}
-		if member == owner {
-			return nil
 		}
 		if role == NoRole {
 			return w.exec(`DELETE FROM knowledge_member WHERE knowledge = ? AND member = ?`, id, member)
@@ -294,11 +272,7 @@ func (db *DB) ShareCollection(ctx context.Context, owner, id, member string, rol
 // LeaveCollection ends a member's own role in another person's collection. ErrNotFound without a role.
 func (db *DB) LeaveCollection(ctx context.Context, member, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM knowledge_member WHERE knowledge = ? AND member = ?`, id, member)
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
+		return w.changeOr(ErrNotFound, `DELETE FROM knowledge_member WHERE knowledge = ? AND member = ?`, id, member)
 	}})
 	if err != nil {
 		return fmt.Errorf("leave collection %s: %w", id, err)

@@ -157,12 +157,8 @@ func (w *writer) putDocument(d *Document, now time.Time) error {
 	if d.ID != 0 {
 		args := []any{d.Title, d.Address, d.Stamp, d.Hash, d.State, d.Reason, d.Tries, d.Bytes, d.UpdatedAt.UnixMilli(), d.ID}
 		cleanAll(args)
-		n, err := w.change(`UPDATE knowledge_doc SET title = ?, address = ?, stamp = ?, hash = ?, state = ?, reason = ?,
+		return w.changeOr(ErrNotFound, `UPDATE knowledge_doc SET title = ?, address = ?, stamp = ?, hash = ?, state = ?, reason = ?,
 			tries = ?, bytes = ?, updated_at = ? WHERE id = ?`, args...)
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
 	}
 	s, err := w.stmt(`INSERT INTO knowledge_doc(knowledge, source, name, title, address, stamp, hash, state, reason, tries,
 		bytes, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(source, name) DO UPDATE SET

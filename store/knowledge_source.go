@@ -134,12 +134,8 @@ func (db *DB) AddSource(ctx context.Context, s Source, most int) error {
 // AskSource requests reading a source of a collection, or all of them for "". ErrNotFound if there is none.
 func (db *DB) AskSource(ctx context.Context, collection, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`UPDATE knowledge_source SET state = 'pending', problem = '', asked = asked + 1, next_at = 1
+		return w.changeOr(ErrNotFound, `UPDATE knowledge_source SET state = 'pending', problem = '', asked = asked + 1, next_at = 1
 			WHERE knowledge = ?1 AND (id = ?2 OR ?2 = '')`, collection, id)
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("update source %s: %w", id, err)
@@ -151,11 +147,7 @@ func (db *DB) AskSource(ctx context.Context, collection, id string) error {
 // [DB.StrayDocuments] lists them for removal. ErrNotFound if there is none.
 func (db *DB) RemoveSource(ctx context.Context, collection, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM knowledge_source WHERE knowledge = ? AND id = ? AND kind <> 'upload'`, collection, id)
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
+		return w.changeOr(ErrNotFound, `DELETE FROM knowledge_source WHERE knowledge = ? AND id = ? AND kind <> 'upload'`, collection, id)
 	}})
 	if err != nil {
 		return fmt.Errorf("remove source %s: %w", id, err)

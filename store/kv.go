@@ -58,16 +58,7 @@ func (db *DB) Keys(ctx context.Context, owner, space string) ([]string, error) {
 
 // KVs returns the values of a space by key prefix, in the order of keys.
 func (db *DB) KVs(ctx context.Context, owner, space, prefix string) ([]KV, error) {
-	out := []KV{}
-	err := db.each(ctx, `SELECT key, body FROM kv
-		WHERE owner = ? AND space = ? AND substr(key, 1, length(?)) = ?
-		ORDER BY key`, []any{owner, space, prefix, prefix}, func(rows *sql.Rows) (bool, error) {
-		kv := KV{Owner: owner, Space: space}
-		err := rows.Scan(&kv.Key, &kv.Body)
-		kv.Body = blob(kv.Body)
-		out = append(out, kv)
-		return true, err
-	})
+	out, err := db.kvs(ctx, owner, space, `substr(key, 1, length(?)) = ? ORDER BY key`, prefix, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("list values of %s: %w", space, err)
 	}
@@ -81,19 +72,24 @@ func (db *DB) LastKVs(ctx context.Context, owner, space, prefix, before string, 
 	if before != "" {
 		end = before
 	}
-	out := []KV{}
-	err := db.each(ctx, `SELECT key, body FROM kv WHERE owner = ? AND space = ? AND key >= ? AND key < ?
-		ORDER BY key DESC LIMIT ?`, []any{owner, space, prefix, end, limit}, func(rows *sql.Rows) (bool, error) {
-		kv := KV{Owner: owner, Space: space}
-		err := rows.Scan(&kv.Key, &kv.Body)
-		kv.Body = blob(kv.Body)
-		out = append(out, kv)
-		return true, err
-	})
+	out, err := db.kvs(ctx, owner, space, `key >= ? AND key < ? ORDER BY key DESC LIMIT ?`, prefix, end, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list the last values of %s: %w", space, err)
 	}
 	return out, nil
+}
+
+func (db *DB) kvs(ctx context.Context, owner, space, where string, args ...any) ([]KV, error) {
+	out := []KV{}
+	err := db.each(ctx, `SELECT key, body FROM kv WHERE owner = ? AND space = ? AND `+where,
+		append([]any{owner, space}, args...), func(rows *sql.Rows) (bool, error) {
+			kv := KV{Owner: owner, Space: space}
+			err := rows.Scan(&kv.Key, &kv.Body)
+			kv.Body = blob(kv.Body)
+			out = append(out, kv)
+			return true, err
+		})
+	return out, err
 }
 
 func (p *batch) putKV() {

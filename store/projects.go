@@ -251,13 +251,9 @@ func (db *DB) CreateProject(ctx context.Context, p Project) error {
 	}
 	now := db.Now().UnixMilli()
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO project(id, owner, name, settings, created_at, updated_at)
+		return w.changeOr(ErrExists, `INSERT INTO project(id, owner, name, settings, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`, p.ID, orDefault(p.Owner, DefaultOwner), p.Name,
 			string(settings), now, now)
-		if err == nil && n == 0 {
-			return ErrExists
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("create project %s: %w", p.ID, err)
@@ -362,10 +358,7 @@ func (db *DB) DeleteProject(ctx context.Context, owner, id string, discard bool,
 	err error) {
 	owner = orDefault(owner, DefaultOwner)
 	err = db.trash(ctx, func(w *writer) error {
-		n, err := w.change(`DELETE FROM project WHERE id = ? AND owner = ?`, id, owner)
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
+		err := w.changeOr(ErrNotFound, `DELETE FROM project WHERE id = ? AND owner = ?`, id, owner)
 		if err == nil {
 			inside, err = w.threadsIn(id)
 		}
@@ -430,18 +423,22 @@ func (w *writer) threadsIn(project string) (ids []string, err error) {
 
 // Members returns the members of a project.
 func (db *DB) Members(ctx context.Context, project string) ([]Member, error) {
-	list := []Member{}
-	err := db.each(ctx, `SELECT member, role FROM project_member WHERE project = ? ORDER BY member`, []any{project},
-		func(rows *sql.Rows) (bool, error) {
-			var m Member
-			err := rows.Scan(&m.ID, &m.Role)
-			list = append(list, m)
-			return true, err
-		})
+	list, err := db.members(ctx, `SELECT member, role FROM project_member WHERE project = ? ORDER BY member`, project)
 	if err != nil {
 		return nil, fmt.Errorf("list the members of project %s: %w", project, err)
 	}
 	return list, nil
+}
+
+func (db *DB) members(ctx context.Context, query, of string) ([]Member, error) {
+	list := []Member{}
+	err := db.each(ctx, query, []any{of}, func(rows *sql.Rows) (bool, error) {
+		var m Member
+		err := rows.Scan(&m.ID, &m.Role)
+		list = append(list, m)
+		return true, err
+	})
+	return list, err
 }
 
 // ShareProject gives an account, or a group as named by [GroupMember], a role in the owner's project; [NoRole] revokes it
@@ -449,16 +446,8 @@ func (db *DB) Members(ctx context.Context, project string) ([]Member, error) {
 func (db *DB) ShareProject(ctx context.Context, owner, id, member string, role Role) error {
 	owner = orDefault(owner, DefaultOwner)
 	err := db.trash(ctx, func(w *writer) error {
-		s, err := w.stmt(`SELECT 1 FROM project WHERE id = ? AND owner = ?{lock}`)
-		if err != nil {
+		if err := w.there(`SELECT 1 FROM project WHERE id = ? AND owner = ?{lock}`, id, owner); err != nil || member == owner {
 			return err
-		}
-		var one int
-		if err := s.QueryRowContext(context.Background(), id, owner).Scan(&one); err != nil {
-			return translate(err)
-		}
-		if member == owner {
-			return nil
 		}
 		if role == NoRole {
 			return w.leave(member, id)
@@ -475,11 +464,7 @@ func (db *DB) ShareProject(ctx context.Context, owner, id, member string, role R
 // LeaveProject ends the role of a member or group in another person's project. ErrNotFound without a role.
 func (db *DB) LeaveProject(ctx context.Context, member, id string) error {
 	err := db.trash(ctx, func(w *writer) error {
-		n, err := w.change(`UPDATE project_member SET role = role WHERE project = ? AND member = ?`, id, member)
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		if err != nil {
+		if err := w.changeOr(ErrNotFound, `UPDATE project_member SET role = role WHERE project = ? AND member = ?`, id, member); err != nil {
 			return err
 		}
 		return w.leave(member, id)

@@ -67,14 +67,10 @@ func (db *DB) AddPrompts(ctx context.Context, list ...SavedPrompt) error {
 	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		for _, p := range list {
-			n, err := w.change(`INSERT INTO saved_prompt(id, owner, name, about, text, shared, created_at, updated_at)
+			if err := w.changeOr(fmt.Errorf("%s: %w", p.Name, ErrExists), `INSERT INTO saved_prompt(id, owner, name, about, text, shared, created_at, updated_at)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, p.ID, orDefault(p.Owner, DefaultOwner), p.Name,
-				p.About, p.Text, p.Shared, now, now)
-			if err != nil {
+				p.About, p.Text, p.Shared, now, now); err != nil {
 				return err
-			}
-			if n == 0 {
-				return fmt.Errorf("%s: %w", p.Name, ErrExists)
 			}
 		}
 		return nil
@@ -100,12 +96,8 @@ func (db *DB) ChangePrompt(ctx context.Context, p SavedPrompt) error {
 		if others > 0 {
 			return ErrExists
 		}
-		n, err := w.change(`UPDATE saved_prompt SET name = ?, about = ?, text = ?, shared = ?, updated_at = ? WHERE id = ?`,
+		return w.changeOr(ErrNotFound, `UPDATE saved_prompt SET name = ?, about = ?, text = ?, shared = ?, updated_at = ? WHERE id = ?`,
 			p.Name, p.About, p.Text, p.Shared, db.Now().UnixMilli(), p.ID)
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("change prompt %s: %w", p.ID, err)
@@ -118,11 +110,7 @@ func (db *DB) DeletePrompt(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		w.FreesMuch()
 		return w.overwriting(func() error {
-			n, err := w.change(`DELETE FROM saved_prompt WHERE id = ?`, id)
-			if err == nil && n == 0 {
-				err = ErrNotFound
-			}
-			return err
+			return w.changeOr(ErrNotFound, `DELETE FROM saved_prompt WHERE id = ?`, id)
 		})
 	}})
 	if err != nil {

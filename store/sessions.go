@@ -67,17 +67,13 @@ func userFields() (into []any, made func() User) {
 // a missing or disabled user is ErrNotFound.
 func (db *DB) PutSession(ctx context.Context, s Session, most int) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO session(id, hash, "user", device, ip, lasting, created_at, used_at, expires_at)
+		if err := w.changeOr(ErrNotFound, `INSERT INTO session(id, hash, "user", device, ip, lasting, created_at, used_at, expires_at)
 			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ? AND disabled = 0)`,
 			s.ID, s.Hash, s.User, s.Device, s.IP, s.Lasting, s.CreatedAt.UnixMilli(), s.UsedAt.UnixMilli(),
-			s.ExpiresAt.UnixMilli(), s.User)
-		if err != nil {
+			s.ExpiresAt.UnixMilli(), s.User); err != nil {
 			return err
 		}
-		if n == 0 {
-			return ErrNotFound
-		}
-		err = w.exec(`DELETE FROM session WHERE "user" = ? AND expires_at <= ?`, s.User, s.CreatedAt.UnixMilli())
+		err := w.exec(`DELETE FROM session WHERE "user" = ? AND expires_at <= ?`, s.User, s.CreatedAt.UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -151,13 +147,9 @@ func (db *DB) AddToken(ctx context.Context, t Token, most int) error {
 		expires = t.ExpiresAt.UnixMilli()
 	}
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO token(id, hash, "user", name, scope, created_at, expires_at)
+		return w.changeOr(ErrConflict, `INSERT INTO token(id, hash, "user", name, scope, created_at, expires_at)
 			SELECT ?, ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM token WHERE "user" = ?) < ?`,
 			t.ID, t.Hash, t.User, t.Name, t.Scope, t.CreatedAt.UnixMilli(), expires, t.User, most)
-		if err == nil && n == 0 {
-			return ErrConflict
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("add token: %w", err)
@@ -209,11 +201,7 @@ func (db *DB) DeleteToken(ctx context.Context, user, id string) error {
 // deleteOne runs a constant statement that removes a row; ErrNotFound if there was none.
 func (db *DB) deleteOne(ctx context.Context, what, query string, args ...any) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(query, args...)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return err
+		return w.changeOr(ErrNotFound, query, args...)
 	}})
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

@@ -23,15 +23,11 @@ const shareColumns = `thread, owner, token, checkpoint, created_at`
 func (db *DB) PutShare(ctx context.Context, s Share) (Share, error) {
 	s.Owner = orDefault(s.Owner, DefaultOwner)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO share(`+shareColumns+
+		return w.changeOr(ErrNotFound, `INSERT INTO share(`+shareColumns+
 			`) SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM thread WHERE id = ? AND owner = ? AND deleted_at = 0)
 			AND EXISTS (SELECT 1 FROM checkpoint WHERE thread = ? AND ns = '' AND id = ?)
 			ON CONFLICT(thread) DO UPDATE SET checkpoint = excluded.checkpoint, created_at = excluded.created_at`,
 			s.Thread, s.Owner, s.Token, s.Checkpoint, db.Now().UnixMilli(), s.Thread, s.Owner, s.Thread, s.Checkpoint)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return err
 	}})
 	if err != nil {
 		return Share{}, fmt.Errorf("share thread %s: %w", s.Thread, err)
@@ -66,11 +62,7 @@ func (db *DB) share(ctx context.Context, where string, args ...any) (s Share, er
 // DeleteShare revokes the link of a thread of owner. ErrNotFound if it has none.
 func (db *DB) DeleteShare(ctx context.Context, owner, thread string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM share WHERE thread = ? AND owner = ?`, thread, orDefault(owner, DefaultOwner))
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return err
+		return w.changeOr(ErrNotFound, `DELETE FROM share WHERE thread = ? AND owner = ?`, thread, orDefault(owner, DefaultOwner))
 	}})
 	if err != nil {
 		return fmt.Errorf("unshare thread %s: %w", thread, err)

@@ -91,15 +91,11 @@ func (db *DB) teams(ctx context.Context, query string, args ...any) (list []Team
 func (db *DB) PutTeam(ctx context.Context, t Team) error {
 	now := db.Now().UnixMilli()
 	err := db.trash(ctx, func(w *writer) error {
-		n, err := w.change(`INSERT INTO team(id, name, rules, created_at, updated_at) SELECT ?, ?, ?, ?, ?
+		if err := w.changeOr(ErrExists, `INSERT INTO team(id, name, rules, created_at, updated_at) SELECT ?, ?, ?, ?, ?
 			WHERE NOT EXISTS (SELECT 1 FROM team WHERE name = ? AND id <> ?)
 			ON CONFLICT (id) DO UPDATE SET name = excluded.name, rules = excluded.rules, updated_at = excluded.updated_at`,
-			t.ID, t.Name, string(t.Rules), now, now, t.Name, t.ID)
-		if err != nil {
+			t.ID, t.Name, string(t.Rules), now, now, t.Name, t.ID); err != nil {
 			return err
-		}
-		if n == 0 {
-			return ErrExists
 		}
 		if err := w.exec(`DELETE FROM team_member WHERE team = ?`, t.ID); err != nil {
 			return err
@@ -121,11 +117,7 @@ func (db *DB) PutTeam(ctx context.Context, t Team) error {
 // longer shared with it. ErrNotFound if it doesn't exist.
 func (db *DB) DeleteTeam(ctx context.Context, id string) error {
 	err := db.trash(ctx, func(w *writer) error {
-		n, err := w.change(`DELETE FROM team WHERE id = ?`, id)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		if err != nil {
+		if err := w.changeOr(ErrNotFound, `DELETE FROM team WHERE id = ?`, id); err != nil {
 			return err
 		}
 		if err := w.exec(`UPDATE saved_prompt SET shared = '' WHERE shared = ?`, id); err != nil {

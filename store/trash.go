@@ -14,12 +14,8 @@ import (
 // thread, or it is there already.
 func (db *DB) Discard(ctx context.Context, owner, thread string, at time.Time) error {
 	err := db.trash(ctx, func(w *writer) error {
-		n, err := w.change(`UPDATE thread SET deleted_at = ? WHERE id = ? AND owner = ? AND deleted_at = 0`,
+		return w.changeOr(ErrNotFound, `UPDATE thread SET deleted_at = ? WHERE id = ? AND owner = ? AND deleted_at = 0`,
 			at.UnixMilli(), thread, owner)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("discard thread %s: %w", thread, err)

@@ -95,12 +95,8 @@ func (db *DB) CopyTrees(ctx context.Context, from, to string, version int64) err
 		if err != nil {
 			return err
 		}
-		n, err := w.change(`INSERT INTO tree(thread, version, parent, whole, body)
+		return w.changeOr(ErrNotFound, `INSERT INTO tree(thread, version, parent, whole, body)
 			SELECT ?1, version, parent, whole, body FROM tree WHERE thread = ?2 AND version <= ?3`, to, from, version)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("copy the files of thread %s: %w", from, err)

@@ -36,13 +36,9 @@ func (db *DB) AddUser(ctx context.Context, u User) (User, error) {
 		if err := w.ownerLeft(); err != nil {
 			return err
 		}
-		n, err := w.change(`INSERT INTO "user"(`+userColumns+`) SELECT ?, ?, ?, ?, ?, ?, ?, ?
+		return w.changeOr(ErrExists, `INSERT INTO "user"(`+userColumns+`) SELECT ?, ?, ?, ?, ?, ?, ?, ?
 			WHERE NOT EXISTS (SELECT 1 FROM "user" WHERE email = ? OR id = ?)`,
 			u.ID, u.Email, u.Name, u.Role, u.Password, u.Disabled, now, now, u.Email, u.ID)
-		if err == nil && n == 0 {
-			return ErrExists
-		}
-		return err
 	}})
 	if err != nil {
 		return User{}, fmt.Errorf("add user: %w", err)
@@ -54,12 +50,8 @@ func (db *DB) AddUser(ctx context.Context, u User) (User, error) {
 func (db *DB) AddFirstUser(ctx context.Context, u User) (User, error) {
 	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO "user"(`+userColumns+`) SELECT ?, ?, ?, ?, ?, 0, ?, ?
+		return w.changeOr(ErrExists, `INSERT INTO "user"(`+userColumns+`) SELECT ?, ?, ?, ?, ?, 0, ?, ?
 			WHERE NOT EXISTS (SELECT 1 FROM "user")`, DefaultOwner, u.Email, u.Name, u.Role, u.Password, now, now)
-		if err == nil && n == 0 {
-			return ErrExists
-		}
-		return err
 	}})
 	if err != nil {
 		return User{}, fmt.Errorf("add the first user: %w", err)
@@ -133,14 +125,10 @@ func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (ou
 		role := u.Role
 		change(&u)
 		now := db.Now().UnixMilli()
-		n, err := w.change(`UPDATE "user" SET email = ?, name = ?, role = ?, password = ?, disabled = ?, updated_at = ?
+		if err := w.changeOr(ErrExists, `UPDATE "user" SET email = ?, name = ?, role = ?, password = ?, disabled = ?, updated_at = ?
 			WHERE id = ? AND NOT EXISTS (SELECT 1 FROM "user" WHERE email = ? AND id <> ?)`,
-			u.Email, u.Name, u.Role, u.Password, u.Disabled, now, id, u.Email, id)
-		if err != nil {
+			u.Email, u.Name, u.Role, u.Password, u.Disabled, now, id, u.Email, id); err != nil {
 			return err
-		}
-		if n == 0 {
-			return ErrExists
 		}
 		u.UpdatedAt, out = fromMillis(now), u
 		if err := w.ownerLeft(); err != nil || u.Role == role {
@@ -194,12 +182,8 @@ func (w *writer) ownerLeft() error {
 // ErrNotFound if it doesn't exist, ErrConflict if no enabled owner would remain.
 func (db *DB) DeleteUser(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM "user" WHERE id = ?`, id)
-		if err != nil {
+		if err := w.changeOr(ErrNotFound, `DELETE FROM "user" WHERE id = ?`, id); err != nil {
 			return err
-		}
-		if n == 0 {
-			return ErrNotFound
 		}
 		if err := w.ownerLeft(); err != nil {
 			return err

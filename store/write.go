@@ -96,6 +96,15 @@ func (w *writer) change(query string, args ...any) (int64, error) {
 	return w.engine.Change(query, args)
 }
 
+// changeOr executes a statement, or returns none if it changes no rows.
+func (w *writer) changeOr(none error, query string, args ...any) error {
+	n, err := w.change(query, args...)
+	if err == nil && n == 0 {
+		return none
+	}
+	return err
+}
+
 // overwriting runs deletions that also erase the deleted values from the file.
 func (w *writer) overwriting(do func() error) error { return w.engine.Overwriting(do) }
 
