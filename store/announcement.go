@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 )
@@ -43,16 +42,14 @@ func (db *DB) AnnouncementsFor(ctx context.Context, owner string) ([]Announcemen
 }
 
 func (db *DB) announcements(ctx context.Context, which string, args ...any) (list []Announcement, err error) {
-	err = db.each(ctx, `SELECT `+announcementColumns+` FROM announcement `+which, args,
-		func(rows *sql.Rows) (bool, error) {
-			var a Announcement
+	list, err = rowsOf(ctx, db, `SELECT `+announcementColumns+` FROM announcement `+which, args,
+		func(rows scanner) (a Announcement, err error) {
 			var ends, created int64
-			err := rows.Scan(&a.ID, &a.Text, &a.Level, &ends, &created)
+			err = rows.Scan(&a.ID, &a.Text, &a.Level, &ends, &created)
 			if a.CreatedAt = fromMillis(created); ends > 0 {
 				a.EndsAt = fromMillis(ends)
 			}
-			list = append(list, a)
-			return true, err
+			return a, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list announcements: %w", err)

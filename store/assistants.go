@@ -27,7 +27,7 @@ type Assistant struct {
 const assistantColumns = `id, owner, graph, name, description, version, config, context, metadata,
 	created_at, updated_at`
 
-func scanAssistant(row interface{ Scan(...any) error }) (a Assistant, err error) {
+func scanAssistant(row scanner) (a Assistant, err error) {
 	var created, updated int64
 	var config, ctx, meta []byte
 	err = row.Scan(&a.ID, &a.Owner, &a.Graph, &a.Name, &a.Description, &a.Version, &config, &ctx, &meta, &created,

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 )
@@ -49,15 +48,12 @@ func (db *DB) Audit(ctx context.Context, q AuditQuery) ([]AuditRow, error) {
 	if q.Limit <= 0 {
 		q.Limit = noLimit
 	}
-	out := []AuditRow{}
-	err := db.each(ctx, `SELECT id, thread, kind, body FROM audit`+where+` ORDER BY id DESC LIMIT ?`,
-		append(args, q.Limit), func(rows *sql.Rows) (bool, error) {
-			var r AuditRow
+	out, err := rowsOf(ctx, db, `SELECT id, thread, kind, body FROM audit`+where+` ORDER BY id DESC LIMIT ?`,
+		append(args, q.Limit), func(rows scanner) (r AuditRow, err error) {
 			var body []byte
-			err := rows.Scan(&r.ID, &r.Thread, &r.Kind, &body)
+			err = rows.Scan(&r.ID, &r.Thread, &r.Kind, &body)
 			r.Body = body
-			out = append(out, r)
-			return true, err
+			return r, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read audit: %w", err)

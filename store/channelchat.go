@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ type ChannelChat struct {
 
 const chatColumns = `provider, chat, topic, alias, thread, owner, kind, name, enabled_by, settings, updated_at`
 
-func scanChat(row interface{ Scan(...any) error }) (c ChannelChat, err error) {
+func scanChat(row scanner) (c ChannelChat, err error) {
 	var updated int64
 	var settings []byte
 	err = row.Scan(&c.Provider, &c.Chat, &c.Topic, &c.Alias, &c.Thread, &c.Owner, &c.Kind, &c.Name, &c.EnabledBy,
@@ -48,14 +47,8 @@ func (db *DB) ChannelChat(ctx context.Context, provider, chat, topic string) (Ch
 // ChannelChats returns a page of the chats and topics of a provider, or of all, without topic aliases, most recently
 // used first.
 func (db *DB) ChannelChats(ctx context.Context, provider string, limit, offset int) ([]ChannelChat, error) {
-	list := []ChannelChat{}
-	err := db.each(ctx, `SELECT `+chatColumns+` FROM channel_chat WHERE (? = '' OR provider = ?) AND alias = ''
-		ORDER BY updated_at DESC, provider, chat, topic LIMIT ? OFFSET ?`, []any{provider, provider, limit, offset},
-		func(rows *sql.Rows) (bool, error) {
-			c, err := scanChat(rows)
-			list = append(list, c)
-			return true, err
-		})
+	list, err := rowsOf(ctx, db, `SELECT `+chatColumns+` FROM channel_chat WHERE (? = '' OR provider = ?) AND alias = ''
+		ORDER BY updated_at DESC, provider, chat, topic LIMIT ? OFFSET ?`, []any{provider, provider, limit, offset}, scanChat)
 	if err != nil {
 		return nil, fmt.Errorf("list chats: %w", err)
 	}
@@ -65,15 +58,9 @@ func (db *DB) ChannelChats(ctx context.Context, provider string, limit, offset i
 // ChatsToTell returns an owner's private chats, and the groups that anyone let Fawn into, without topics, most recently
 // used first, at most limit.
 func (db *DB) ChatsToTell(ctx context.Context, owner string, limit int) ([]ChannelChat, error) {
-	list := []ChannelChat{}
-	err := db.each(ctx, `SELECT `+chatColumns+` FROM channel_chat WHERE topic = '' AND alias = '' AND
+	list, err := rowsOf(ctx, db, `SELECT `+chatColumns+` FROM channel_chat WHERE topic = '' AND alias = '' AND
 		(kind = 'private' AND owner = ? OR kind = 'group' AND enabled_by <> '')
-		ORDER BY updated_at DESC, provider, chat LIMIT ?`, []any{orDefault(owner, DefaultOwner), limit},
-		func(rows *sql.Rows) (bool, error) {
-			c, err := scanChat(rows)
-			list = append(list, c)
-			return true, err
-		})
+		ORDER BY updated_at DESC, provider, chat LIMIT ?`, []any{orDefault(owner, DefaultOwner), limit}, scanChat)
 	if err != nil {
 		return nil, fmt.Errorf("list the chats of %s: %w", owner, err)
 	}

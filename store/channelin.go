@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 )
@@ -36,7 +35,7 @@ type Inbound struct {
 
 const inboundColumns = `n, provider, id, chat, topic, at, run, state, reason, body`
 
-func scanInbound(row interface{ Scan(...any) error }) (in Inbound, err error) {
+func scanInbound(row scanner) (in Inbound, err error) {
 	var at int64
 	err = row.Scan(&in.N, &in.Provider, &in.ID, &in.Chat, &in.Topic, &at, &in.Run, &in.State, &in.Reason, &in.Body)
 	in.At = fromMillis(at)
@@ -131,14 +130,12 @@ type ChannelLine struct{ Provider, Chat, Topic, Run string }
 // OpenLines returns the chats of a provider that have open messages, once per run that took some and once for messages
 // without a run.
 func (db *DB) OpenLines(ctx context.Context, provider string) ([]ChannelLine, error) {
-	var list []ChannelLine
-	err := db.each(ctx, `SELECT chat, topic, run FROM channel_in WHERE provider = ?
+	list, err := rowsOf(ctx, db, `SELECT chat, topic, run FROM channel_in WHERE provider = ?
 		AND state IN ('new', 'waiting', 'started') GROUP BY chat, topic, run ORDER BY min(n)`, []any{provider},
-		func(rows *sql.Rows) (bool, error) {
-			l := ChannelLine{Provider: provider}
-			err := rows.Scan(&l.Chat, &l.Topic, &l.Run)
-			list = append(list, l)
-			return true, err
+		func(rows scanner) (l ChannelLine, err error) {
+			l = ChannelLine{Provider: provider}
+			err = rows.Scan(&l.Chat, &l.Topic, &l.Run)
+			return l, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list open messages of %s: %w", provider, err)
@@ -174,12 +171,7 @@ func (db *DB) ForgetInbound(ctx context.Context, before time.Time) error {
 }
 
 func (db *DB) inbound(ctx context.Context, query string, args ...any) ([]Inbound, error) {
-	var list []Inbound
-	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
-		in, err := scanInbound(rows)
-		list = append(list, in)
-		return true, err
-	})
+	list, err := rowsOf(ctx, db, query, args, scanInbound)
 	if err != nil {
 		return nil, fmt.Errorf("read received messages: %w", err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 )
@@ -37,7 +36,7 @@ type Outbound struct {
 
 const outboundColumns = `run, piece, provider, chat, topic, place, message, state, hash, cursor, tries, next_at, error, at`
 
-func scanOutbound(row interface{ Scan(...any) error }) (o Outbound, err error) {
+func scanOutbound(row scanner) (o Outbound, err error) {
 	var next, at int64
 	err = row.Scan(&o.Run, &o.Piece, &o.Provider, &o.Chat, &o.Topic, &o.Place, &o.Message, &o.State, &o.Hash, &o.Cursor,
 		&o.Tries, &next, &o.Error, &at)
@@ -163,12 +162,7 @@ func (db *DB) RenewAnswer(ctx context.Context, run string) error {
 }
 
 func (db *DB) outbound(ctx context.Context, query string, args ...any) ([]Outbound, error) {
-	list := []Outbound{}
-	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
-		o, err := scanOutbound(rows)
-		list = append(list, o)
-		return true, err
-	})
+	list, err := rowsOf(ctx, db, query, args, scanOutbound)
 	if err != nil {
 		return nil, fmt.Errorf("read sent messages: %w", err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +33,7 @@ type Connection struct {
 const connectionColumns = `id, owner, provider, status, account, account_name, workspace, workspace_name, metadata,
 	created_at, updated_at, last_seen_at`
 
-func scanConnection(row interface{ Scan(...any) error }) (c Connection, err error) {
+func scanConnection(row scanner) (c Connection, err error) {
 	var created, updated, seen int64
 	var meta []byte
 	err = row.Scan(&c.ID, &c.Owner, &c.Provider, &c.Status, &c.Account, &c.AccountName, &c.Workspace, &c.WorkspaceName,
@@ -143,13 +142,8 @@ func (db *DB) ConnectionOf(ctx context.Context, provider, account, workspace str
 
 // Connections returns the connections of an owner, also revoked ones, oldest first.
 func (db *DB) Connections(ctx context.Context, owner string) ([]Connection, error) {
-	list := []Connection{}
-	err := db.each(ctx, `SELECT `+connectionColumns+` FROM channel_connection WHERE owner = ? ORDER BY created_at, id`,
-		[]any{owner}, func(rows *sql.Rows) (bool, error) {
-			c, err := scanConnection(rows)
-			list = append(list, c)
-			return true, err
-		})
+	list, err := rowsOf(ctx, db, `SELECT `+connectionColumns+` FROM channel_connection WHERE owner = ? ORDER BY created_at, id`,
+		[]any{owner}, scanConnection)
 	if err != nil {
 		return nil, fmt.Errorf("list connections: %w", err)
 	}

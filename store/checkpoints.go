@@ -86,7 +86,7 @@ type FieldRow struct {
 
 const checkpointColumns = `c.thread, c.ns, c.id, c.parent, c.run, c.step, c.source, c.next, c.meta, c.card, c.at`
 
-func scanCheckpoint(row interface{ Scan(...any) error }) (c Checkpoint, err error) {
+func scanCheckpoint(row scanner) (c Checkpoint, err error) {
 	var meta, next, card []byte
 	var at int64
 	if err := row.Scan(&c.Thread, &c.NS, &c.ID, &c.Parent, &c.Run, &c.Step, &c.Source, &next, &meta, &card,

@@ -225,12 +225,9 @@ func (db *DB) ServersSeen(ctx context.Context) ([]int64, error) {
 
 // Servers returns the current servers in the order of their ids.
 func (db *DB) Servers(ctx context.Context) ([]int64, error) {
-	var list []int64
-	err := db.each(ctx, `SELECT id FROM node ORDER BY id`, nil, func(rows *sql.Rows) (bool, error) {
-		var id int64
-		err := rows.Scan(&id)
-		list = append(list, id)
-		return true, err
+	list, err := rowsOf(ctx, db, `SELECT id FROM node ORDER BY id`, nil, func(rows scanner) (id int64, err error) {
+		err = rows.Scan(&id)
+		return id, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list servers: %w", err)
@@ -248,11 +245,9 @@ type NodeConfig struct {
 // NodeConfigs returns the configuration hashes of all servers of a database.
 func (db *DB) NodeConfigs(ctx context.Context) (list []NodeConfig, err error) {
 	const query = `SELECT id, host, address, settings FROM node ORDER BY id`
-	err = db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {
-		var n NodeConfig
-		err := rows.Scan(&n.ID, &n.Host, &n.Addr, &n.Sum)
-		list = append(list, n)
-		return true, err
+	list, err = rowsOf(ctx, db, query, nil, func(rows scanner) (n NodeConfig, err error) {
+		err = rows.Scan(&n.ID, &n.Host, &n.Addr, &n.Sum)
+		return n, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read configurations of servers: %w", err)
@@ -375,22 +370,20 @@ const (
 
 // UnwantedBoxes returns the sandboxes on this server that should end.
 func (db *DB) UnwantedBoxes(ctx context.Context) (boxes []UnwantedBox, err error) {
-	err = db.each(ctx, `SELECT id, box_wish FROM thread WHERE box = ? AND (box_wish < 0 OR box_wish > 0 AND EXISTS (SELECT 1 FROM run
+	boxes, err = rowsOf(ctx, db, `SELECT id, box_wish FROM thread WHERE box = ? AND (box_wish < 0 OR box_wish > 0 AND EXISTS (SELECT 1 FROM run
 			WHERE run.thread = thread.id AND run.front = 1 AND run.node = thread.box_wish)
 		OR EXISTS (SELECT 1 FROM "user" u WHERE u.id = thread.owner AND u.disabled <> 0)
 			AND NOT EXISTS (SELECT 1 FROM run WHERE run.thread = thread.id AND run.front = 1))`, []any{db.w.node},
-		func(rows *sql.Rows) (bool, error) {
-			var b UnwantedBox
+		func(rows scanner) (b UnwantedBox, err error) {
 			var wish int64
-			err := rows.Scan(&b.Thread, &wish)
+			err = rows.Scan(&b.Thread, &wish)
 			switch {
 			case wish < 0:
 				b.Why = BoxChanged
 			case wish > 0:
 				b.Why = BoxNeeded
 			}
-			boxes = append(boxes, b)
-			return true, err
+			return b, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("sandboxes that are to end: %w", err)

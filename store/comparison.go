@@ -85,13 +85,11 @@ type ModelRecord struct {
 
 // ModelRecords counts for each model the decided comparisons of all owners and those it won; the best first.
 func (db *DB) ModelRecords(ctx context.Context) (list []ModelRecord, err error) {
-	err = db.each(ctx, `SELECT s.model, {number}sum(CASE WHEN s.thread = c.chosen THEN 1 ELSE 0 END){number end}, count(*)
+	list, err = rowsOf(ctx, db, `SELECT s.model, {number}sum(CASE WHEN s.thread = c.chosen THEN 1 ELSE 0 END){number end}, count(*)
 		FROM comparison c JOIN comparison_side s ON s.comparison = c.id WHERE c.chosen <> '' GROUP BY s.model`, nil,
-		func(rows *sql.Rows) (bool, error) {
-			var r ModelRecord
-			err := rows.Scan(&r.Model, &r.Won, &r.Seen)
-			list = append(list, r)
-			return true, err
+		func(rows scanner) (r ModelRecord, err error) {
+			err = rows.Scan(&r.Model, &r.Won, &r.Seen)
+			return r, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("count comparisons: %w", err)

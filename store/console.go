@@ -40,24 +40,21 @@ type TitledRun struct {
 // RecentRuns returns a page of the runs of owner on all threads, newest first. An empty
 // status means any.
 func (db *DB) RecentRuns(ctx context.Context, owner, status string, limit, offset int) ([]TitledRun, error) {
-	list := []TitledRun{}
-	err := db.each(ctx, `SELECT r.id, r.thread, r.assistant, r.status, r.stop_reason, r.error, r.usage,
+	list, err := rowsOf(ctx, db, `SELECT r.id, r.thread, r.assistant, r.status, r.stop_reason, r.error, r.usage,
 			r.created_at, r.updated_at, t.title, `+helperSums("r.id")+`
 		FROM run r JOIN thread t ON t.id = r.thread AND t.deleted_at = 0 AND t.temporary = 0
 		WHERE r.owner = ? AND r.parent = '' AND (? = '' OR r.status = ?)
 		ORDER BY r.created_at DESC, r.id DESC LIMIT ? OFFSET ?`,
-		[]any{orDefault(owner, DefaultOwner), status, status, limit, offset}, func(rows *sql.Rows) (bool, error) {
-			var r TitledRun
+		[]any{orDefault(owner, DefaultOwner), status, status, limit, offset}, func(rows scanner) (r TitledRun, err error) {
 			var usage, helpers []byte
 			var created, updated int64
-			err := rows.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Status, &r.StopReason, &r.Error, &usage,
+			err = rows.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Status, &r.StopReason, &r.Error, &usage,
 				&created, &updated, &r.Title, &helpers)
 			if err == nil {
 				r.Helpers, err = helpersOf(helpers)
 			}
 			r.Usage, r.CreatedAt, r.UpdatedAt = usage, fromMillis(created), fromMillis(updated)
-			list = append(list, r)
-			return true, err
+			return r, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list recent runs: %w", err)

@@ -42,7 +42,7 @@ type Cron struct {
 const cronColumns = `id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at, enabled,
 	"after", "overlap", title, task, deliver, payload, metadata, created_at, updated_at`
 
-func scanCron(row interface{ Scan(...any) error }) (c Cron, err error) {
+func scanCron(row scanner) (c Cron, err error) {
 	var runAt, endAt, nextAt, created, updated int64
 	var payload, meta []byte
 	err = row.Scan(&c.ID, &c.Owner, &c.Kind, &c.Assistant, &c.Thread, &c.Schedule, &c.Timezone, &runAt, &endAt, &nextAt,
@@ -171,14 +171,9 @@ const ofEnabled = `NOT EXISTS (SELECT 1 FROM "user" u WHERE u.id = cron.owner AN
 
 // DueCrons returns due crons of enabled owners, the longest due first.
 func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, error) {
-	due := []Cron{}
-	err := db.each(ctx, `SELECT `+cronColumns+` FROM cron
+	due, err := rowsOf(ctx, db, `SELECT `+cronColumns+` FROM cron
 		WHERE next_at > 0 AND next_at <= ? AND `+ofEnabled+` ORDER BY next_at, id LIMIT ?`,
-		[]any{millis(now), limit}, func(rows *sql.Rows) (bool, error) {
-			c, err := scanCron(rows)
-			due = append(due, c)
-			return true, err
-		})
+		[]any{millis(now), limit}, scanCron)
 	if err != nil {
 		return nil, fmt.Errorf("list due crons: %w", err)
 	}

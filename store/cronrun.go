@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 )
@@ -36,7 +35,7 @@ const keptCronRuns = 1000
 
 const cronRunColumns = `id, cron, run, thread, "trigger", status, error, due_at, started_at, finished_at`
 
-func scanCronRun(row interface{ Scan(...any) error }) (r CronRun, err error) {
+func scanCronRun(row scanner) (r CronRun, err error) {
 	var due, started, finished int64
 	err = row.Scan(&r.ID, &r.Cron, &r.Run, &r.Thread, &r.Trigger, &r.Status, &r.Error, &due, &started, &finished)
 	r.DueAt, r.StartedAt, r.FinishedAt = fromMillis(due), fromMillis(started), fromMillis(finished)
@@ -109,12 +108,7 @@ func (db *DB) CountCronRuns(ctx context.Context, cron string) (started, open int
 }
 
 func (db *DB) cronRuns(ctx context.Context, query string, args ...any) ([]CronRun, error) {
-	list := []CronRun{}
-	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
-		r, err := scanCronRun(rows)
-		list = append(list, r)
-		return true, err
-	})
+	list, err := rowsOf(ctx, db, query, args, scanCronRun)
 	if err != nil {
 		return nil, fmt.Errorf("list starts of crons: %w", err)
 	}

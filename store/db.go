@@ -260,6 +260,20 @@ func (db *DB) each(ctx context.Context, query string, args []any, scan func(*sql
 	})
 }
 
+// rowsOf returns the rows of a constant query, read by scan. Without rows the list is empty, not nil.
+func rowsOf[T any](ctx context.Context, db *DB, query string, args []any, scan func(scanner) (T, error)) ([]T, error) {
+	list := []T{}
+	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
+		one, err := scan(rows)
+		list = append(list, one)
+		return true, err
+	})
+	return list, err
+}
+
+// scanner is a row of a result.
+type scanner interface{ Scan(...any) error }
+
 func eachRow(ctx context.Context, s *sql.Stmt, args []any, scan func(*sql.Rows) (more bool, err error)) error {
 	cleanAll(args)
 	rows, err := s.QueryContext(ctx, args...)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 )
@@ -115,13 +114,11 @@ func (db *DB) Identities(ctx context.Context, user string) ([]Identity, error) {
 }
 
 func (db *DB) identities(ctx context.Context, query string, args ...any) (list []Identity, err error) {
-	err = db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
-		var i Identity
+	list, err = rowsOf(ctx, db, query, args, func(rows scanner) (i Identity, err error) {
 		var created int64
-		err := rows.Scan(&i.Issuer, &i.Subject, &i.User, &i.Email, &created)
+		err = rows.Scan(&i.Issuer, &i.Subject, &i.User, &i.Email, &created)
 		i.CreatedAt = fromMillis(created)
-		list = append(list, i)
-		return true, err
+		return i, err
 	})
 	return list, err
 }
@@ -172,13 +169,11 @@ func (db *DB) FactorByRef(ctx context.Context, kind, ref string) (Factor, error)
 }
 
 func (db *DB) factors(ctx context.Context, query string, args ...any) (list []Factor, err error) {
-	err = db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
-		var f Factor
+	list, err = rowsOf(ctx, db, query, args, func(rows scanner) (f Factor, err error) {
 		var created, used int64
-		err := rows.Scan(&f.ID, &f.User, &f.Kind, &f.Ref, &f.Name, &f.Data, &f.Step, &f.Confirmed, &created, &used)
+		err = rows.Scan(&f.ID, &f.User, &f.Kind, &f.Ref, &f.Name, &f.Data, &f.Step, &f.Confirmed, &created, &used)
 		f.CreatedAt, f.UsedAt, f.Data = fromMillis(created), fromMillis(used), blob(f.Data)
-		list = append(list, f)
-		return true, err
+		return f, err
 	})
 	return list, err
 }

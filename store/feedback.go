@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 )
@@ -45,16 +44,13 @@ func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedba
 
 // Feedback returns an owner's feedback on a run, or with an empty run on a whole thread, oldest first.
 func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedback, error) {
-	list := []Feedback{}
-	err := db.each(ctx, `SELECT `+feedbackColumns+
+	list, err := rowsOf(ctx, db, `SELECT `+feedbackColumns+
 		` FROM feedback WHERE thread = ? AND (? = '' OR run = ?) AND owner = ? ORDER BY created_at, id`,
-		[]any{thread, run, run, orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
-			var f Feedback
+		[]any{thread, run, run, orDefault(owner, DefaultOwner)}, func(rows scanner) (f Feedback, err error) {
 			var created int64
-			err := rows.Scan(&f.ID, &f.Owner, &f.Thread, &f.Run, &f.Message, &f.Rating, &f.Comment, &created)
+			err = rows.Scan(&f.ID, &f.Owner, &f.Thread, &f.Run, &f.Message, &f.Rating, &f.Comment, &created)
 			f.CreatedAt = fromMillis(created)
-			list = append(list, f)
-			return true, err
+			return f, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read feedback on run %s: %w", run, err)

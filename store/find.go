@@ -106,22 +106,18 @@ func (db *DB) threadsAfter(ctx context.Context, f Find, at Position, want map[st
 		query += ` AND (pinned, updated_at, id) < (?, ?, ?)`
 		args = append(args, at.Pinned, at.UpdatedAt.UnixMilli(), at.ID)
 	}
-	var page []Found
-	err := db.each(ctx, query+` ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?`, append(args, findBatch),
-		func(rows *sql.Rows) (bool, error) {
-			var f Found
-			var err error
+	page, err := rowsOf(ctx, db, query+` ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?`, append(args, findBatch),
+		func(rows scanner) (f Found, err error) {
 			f.Thread, err = scanThread(afterPinned{rows, &f.Position.Pinned})
 			f.Position.UpdatedAt, f.Position.ID = f.UpdatedAt, f.ID
-			page = append(page, f)
-			return true, err
+			return f, err
 		})
 	return page, err
 }
 
 // afterPinned scans a row with an extra column before those of a thread.
 type afterPinned struct {
-	rows   *sql.Rows
+	rows   scanner
 	pinned *bool
 }
 

@@ -67,7 +67,7 @@ func (db *DB) Item(ctx context.Context, owner string, namespace []string, key st
 	return it, nil
 }
 
-func scanItem(row interface{ Scan(...any) error }) (id int64, it Item, err error) {
+func scanItem(row scanner) (id int64, it Item, err error) {
 	var namespace string
 	var value []byte
 	var ttl, created, updated int64

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -68,7 +67,7 @@ func roleInCollection() string {
 
 const documentsIn = `(SELECT count(*) FROM knowledge_doc d WHERE d.knowledge = k.id AND ` + living + `)`
 
-func scanCollection(row interface{ Scan(...any) error }) (c Collection, err error) {
+func scanCollection(row scanner) (c Collection, err error) {
 	var created, updated int64
 	err = translate(row.Scan(&c.ID, &c.Owner, &c.Name, &c.About, &created, &updated, &c.Role, &c.Documents))
 	c.CreatedAt, c.UpdatedAt = fromMillis(created), fromMillis(updated)
@@ -91,14 +90,9 @@ func (db *DB) CollectionFor(ctx context.Context, person, id string) (Collection,
 
 // Collections returns the collections that a person owns or shares, by name.
 func (db *DB) Collections(ctx context.Context, person string) ([]Collection, error) {
-	list := []Collection{}
-	err := db.each(db.brief(ctx), `SELECT `+collectionColumns+`, `+roleInCollection()+`, `+documentsIn+` FROM knowledge k
+	list, err := rowsOf(db.brief(ctx), db, `SELECT `+collectionColumns+`, `+roleInCollection()+`, `+documentsIn+` FROM knowledge k
 		WHERE k.owner = ?1 OR k.id IN (SELECT m.knowledge FROM knowledge_member m WHERE `+namedFor("?1")+`)
-		ORDER BY lower(k.name), k.id`, []any{orDefault(person, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
-		c, err := scanCollection(rows)
-		list = append(list, c)
-		return true, err
-	})
+		ORDER BY lower(k.name), k.id`, []any{orDefault(person, DefaultOwner)}, scanCollection)
 	if err != nil {
 		return nil, fmt.Errorf("list the collections of %s: %w", person, err)
 	}
@@ -108,12 +102,9 @@ func (db *DB) Collections(ctx context.Context, person string) ([]Collection, err
 // AllCollections calls visit with the id of every collection until it returns an error. Nothing is read meanwhile, so
 // visit may take its time.
 func (db *DB) AllCollections(ctx context.Context, visit func(id string) error) error {
-	var ids []string
-	err := db.each(ctx, `SELECT id FROM knowledge ORDER BY id`, nil, func(rows *sql.Rows) (bool, error) {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return true, err
+	ids, err := rowsOf(ctx, db, `SELECT id FROM knowledge ORDER BY id`, nil, func(rows scanner) (id string, err error) {
+		err = rows.Scan(&id)
+		return id, err
 	})
 	if err != nil {
 		return fmt.Errorf("list all collections: %w", err)

@@ -33,7 +33,7 @@ func (d Document) File() string { return strconv.FormatInt(d.ID, 10) }
 const docColumns = `d.id, d.knowledge, d.source, d.name, d.title, d.address, d.stamp, d.hash, d.state, d.reason,
 	d.tries, d.bytes, d.updated_at`
 
-func scanDoc(row interface{ Scan(...any) error }) (d Document, err error) {
+func scanDoc(row scanner) (d Document, err error) {
 	var updated int64
 	err = translate(row.Scan(&d.ID, &d.Collection, &d.Source, &d.Name, &d.Title, &d.Address, &d.Stamp, &d.Hash, &d.State,
 		&d.Reason, &d.Tries, &d.Bytes, &updated))
@@ -42,12 +42,7 @@ func scanDoc(row interface{ Scan(...any) error }) (d Document, err error) {
 }
 
 func (db *DB) documents(ctx context.Context, where string, args ...any) (list []Document, err error) {
-	err = db.each(ctx, `SELECT `+docColumns+` FROM knowledge_doc d WHERE `+where, args,
-		func(rows *sql.Rows) (bool, error) {
-			d, err := scanDoc(rows)
-			list = append(list, d)
-			return true, err
-		})
+	list, err = rowsOf(ctx, db, `SELECT `+docColumns+` FROM knowledge_doc d WHERE `+where, args, scanDoc)
 	if err != nil {
 		return nil, fmt.Errorf("list documents: %w", err)
 	}

@@ -80,13 +80,11 @@ func (db *DB) Vectors(ctx context.Context, collection, model string, visit func(
 
 // Unembedded returns the numbers of passages of a collection without a vector of a model.
 func (db *DB) Unembedded(ctx context.Context, collection, model string) (ids []int64, err error) {
-	err = db.each(ctx, `SELECT p.id FROM passage p WHERE p.thread = ? AND NOT EXISTS (SELECT 1 FROM knowledge_vector v
+	ids, err = rowsOf(ctx, db, `SELECT p.id FROM passage p WHERE p.thread = ? AND NOT EXISTS (SELECT 1 FROM knowledge_vector v
 		WHERE v.passage = p.id AND v.model = ?) ORDER BY p.id`, []any{CollectionShelf(collection), model},
-		func(rows *sql.Rows) (bool, error) {
-			var id int64
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return true, err
+		func(rows scanner) (id int64, err error) {
+			err = rows.Scan(&id)
+			return id, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("find passages without vectors in collection %s: %w", collection, err)

@@ -44,7 +44,7 @@ type Source struct {
 const sourceColumns = `s.id, s.knowledge, s.kind, s.address, s.every, s.state, s.problem, s.stamp, s.asked, s.done,
 	s.total, s.skipped, s.checked_at, s.next_at`
 
-func scanSource(row interface{ Scan(...any) error }) (s Source, err error) {
+func scanSource(row scanner) (s Source, err error) {
 	var every, checked, next int64
 	err = translate(row.Scan(&s.ID, &s.Collection, &s.Kind, &s.Address, &every, &s.State, &s.Problem, &s.Stamp, &s.Asked,
 		&s.Done, &s.Total, &s.Skipped, &checked, &next))
@@ -59,12 +59,7 @@ func scanSource(row interface{ Scan(...any) error }) (s Source, err error) {
 }
 
 func (db *DB) sources(ctx context.Context, where string, args ...any) (list []Source, err error) {
-	err = db.each(ctx, `SELECT `+sourceColumns+` FROM knowledge_source s WHERE `+where, args,
-		func(rows *sql.Rows) (bool, error) {
-			s, err := scanSource(rows)
-			list = append(list, s)
-			return true, err
-		})
+	list, err = rowsOf(ctx, db, `SELECT `+sourceColumns+` FROM knowledge_source s WHERE `+where, args, scanSource)
 	if err != nil {
 		return nil, fmt.Errorf("list sources: %w", err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,13 +41,10 @@ func (db *DB) ThreadKV(ctx context.Context, thread, first, second string) (metad
 
 // Keys returns the keys of a space in order.
 func (db *DB) Keys(ctx context.Context, owner, space string) ([]string, error) {
-	keys := []string{}
-	err := db.each(ctx, `SELECT key FROM kv WHERE owner = ? AND space = ? ORDER BY key`, []any{owner, space},
-		func(rows *sql.Rows) (bool, error) {
-			var k string
-			err := rows.Scan(&k)
-			keys = append(keys, k)
-			return true, err
+	keys, err := rowsOf(ctx, db, `SELECT key FROM kv WHERE owner = ? AND space = ? ORDER BY key`, []any{owner, space},
+		func(rows scanner) (k string, err error) {
+			err = rows.Scan(&k)
+			return k, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list keys of %s: %w", space, err)
@@ -80,14 +76,12 @@ func (db *DB) LastKVs(ctx context.Context, owner, space, prefix, before string, 
 }
 
 func (db *DB) kvs(ctx context.Context, owner, space, where string, args ...any) ([]KV, error) {
-	out := []KV{}
-	err := db.each(ctx, `SELECT key, body FROM kv WHERE owner = ? AND space = ? AND `+where,
-		append([]any{owner, space}, args...), func(rows *sql.Rows) (bool, error) {
-			kv := KV{Owner: owner, Space: space}
-			err := rows.Scan(&kv.Key, &kv.Body)
+	out, err := rowsOf(ctx, db, `SELECT key, body FROM kv WHERE owner = ? AND space = ? AND `+where,
+		append([]any{owner, space}, args...), func(rows scanner) (kv KV, err error) {
+			kv = KV{Owner: owner, Space: space}
+			err = rows.Scan(&kv.Key, &kv.Body)
 			kv.Body = blob(kv.Body)
-			out = append(out, kv)
-			return true, err
+			return kv, err
 		})
 	return out, err
 }

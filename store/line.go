@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -179,12 +178,10 @@ type Place struct {
 
 // Line returns the runs in line of a thread, the one at the front first.
 func (db *DB) Line(ctx context.Context, thread string) (list []Place, err error) {
-	err = db.each(ctx, `SELECT id, status, wish, node FROM run WHERE thread = ? AND line > 0 ORDER BY line`,
-		[]any{thread}, func(rows *sql.Rows) (bool, error) {
-			var p Place
-			err := rows.Scan(&p.Run, &p.Status, &p.Wish, &p.Node)
-			list = append(list, p)
-			return true, err
+	list, err = rowsOf(ctx, db, `SELECT id, status, wish, node FROM run WHERE thread = ? AND line > 0 ORDER BY line`,
+		[]any{thread}, func(rows scanner) (p Place, err error) {
+			err = rows.Scan(&p.Run, &p.Status, &p.Wish, &p.Node)
+			return p, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("line of thread %s: %w", thread, err)

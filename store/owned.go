@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 )
 
@@ -31,12 +30,11 @@ func (db *DB) Owned(ctx context.Context, owner string) (o Owned, err error) {
 
 // ThreadsOf returns all threads of an owner, including those in the trash.
 func (db *DB) ThreadsOf(ctx context.Context, owner string) (ids []string, err error) {
-	err = db.each(ctx, `SELECT id FROM thread WHERE owner = ?`, []any{owner}, func(rows *sql.Rows) (bool, error) {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return true, err
-	})
+	ids, err = rowsOf(ctx, db, `SELECT id FROM thread WHERE owner = ?`, []any{owner},
+		func(rows scanner) (id string, err error) {
+			err = rows.Scan(&id)
+			return id, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list the threads of %s: %w", owner, err)
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
@@ -59,14 +58,11 @@ func (db *DB) findPassages(ctx context.Context, thread, query string, files []st
 			WHERE thread = ? AND file IN {list})`
 		args = append(args, thread, string(names))
 	}
-	var found []Ranked
-	err = db.each(ctx, `SELECT p.id, p.file, p.kind, p.page, p.first, p.last, p.heading, p.body, m.rank
+	found, err := rowsOf(ctx, db, `SELECT p.id, p.file, p.kind, p.page, p.first, p.last, p.heading, p.body, m.rank
 		FROM (`+matches+` ORDER BY rank LIMIT ?) m JOIN passage p ON p.id = m.rowid WHERE p.thread = ?`,
-		append(args, max(limit, maxCandidates), thread), func(rows *sql.Rows) (bool, error) {
-			var c Ranked
-			err := rows.Scan(&c.ID, &c.File, &c.Kind, &c.Page, &c.First, &c.Last, &c.Heading, &c.Text, &c.Rank)
-			found = append(found, c)
-			return true, err
+		append(args, max(limit, maxCandidates), thread), func(rows scanner) (c Ranked, err error) {
+			err = rows.Scan(&c.ID, &c.File, &c.Kind, &c.Page, &c.First, &c.Last, &c.Heading, &c.Text, &c.Rank)
+			return c, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("search thread %s: %w", thread, err)

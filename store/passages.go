@@ -41,12 +41,11 @@ func (db *DB) PassageFiles(ctx context.Context, thread string) (stamps map[strin
 
 // PassageThreads returns the threads with files in the index.
 func (db *DB) PassageThreads(ctx context.Context) (threads []string, err error) {
-	err = db.each(ctx, `SELECT DISTINCT thread FROM passage_file`, nil, func(rows *sql.Rows) (bool, error) {
-		var thread string
-		err := rows.Scan(&thread)
-		threads = append(threads, thread)
-		return true, err
-	})
+	threads, err = rowsOf(ctx, db, `SELECT DISTINCT thread FROM passage_file`, nil,
+		func(rows scanner) (thread string, err error) {
+			err = rows.Scan(&thread)
+			return thread, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list threads with indexed files: %w", err)
 	}

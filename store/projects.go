@@ -162,7 +162,7 @@ func roleIn(person string) string {
 		WHERE m.project = p.id AND ` + namedFor(person) + `), '') END`
 }
 
-func scanProject(row interface{ Scan(...any) error }, more ...any) (p Project, err error) {
+func scanProject(row scanner, more ...any) (p Project, err error) {
 	var settings string
 	var created, updated int64
 	err = row.Scan(append([]any{&p.ID, &p.Owner, &p.Name, &settings, &created, &updated, &p.Role}, more...)...)
@@ -191,13 +191,9 @@ func (db *DB) ProjectFor(ctx context.Context, person, id string) (Project, error
 // ProjectOf returns the project of a thread with the role of the thread's owner; one without an id for a missing
 // thread or a thread without a project.
 func (db *DB) ProjectOf(ctx context.Context, thread string) (Project, error) {
-	list := []Project{}
-	err := db.each(db.brief(ctx), `SELECT `+projectColumns+`, `+roleIn("t.owner")+` FROM thread t JOIN project p ON p.id = t.project WHERE t.id = ? AND t.project <> ''`, []any{thread},
-		func(rows *sql.Rows) (bool, error) {
-			p, err := scanProject(rows)
-			list = append(list, p)
-			return true, err
-		})
+	list, err := rowsOf(db.brief(ctx), db, `SELECT `+projectColumns+`, `+roleIn("t.owner")+` FROM thread t
+		JOIN project p ON p.id = t.project WHERE t.id = ? AND t.project <> ''`, []any{thread},
+		func(rows scanner) (Project, error) { return scanProject(rows) })
 	if err != nil {
 		return Project{}, fmt.Errorf("project of thread %s: %w", thread, err)
 	}
@@ -210,16 +206,14 @@ func (db *DB) ProjectOf(ctx context.Context, thread string) (Project, error) {
 // Projects returns the projects that a user owns or shares, by name, with the number of the user's chats in each.
 func (db *DB) Projects(ctx context.Context, person string) ([]Project, error) {
 	person = orDefault(person, DefaultOwner)
-	list := []Project{}
-	err := db.each(ctx, `SELECT `+projectColumns+`, `+roleIn("?1")+`, (SELECT count(*) FROM thread t WHERE t.project = p.id
+	list, err := rowsOf(ctx, db, `SELECT `+projectColumns+`, `+roleIn("?1")+`, (SELECT count(*) FROM thread t WHERE t.project = p.id
 		AND t.project <> '' AND t.owner = ?1 AND t.deleted_at = 0) FROM project p WHERE p.owner = ?1
 		OR p.id IN (SELECT m.project FROM project_member m WHERE `+namedFor("?1")+`) ORDER BY lower(p.name), p.id`,
-		[]any{person}, func(rows *sql.Rows) (bool, error) {
+		[]any{person}, func(rows scanner) (p Project, err error) {
 			n := 0
-			p, err := scanProject(rows, &n)
+			p, err = scanProject(rows, &n)
 			p.Chats = n
-			list = append(list, p)
-			return true, err
+			return p, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list the projects of %s: %w", person, err)
@@ -338,12 +332,10 @@ func (w *writer) mayUse(person, project string) error {
 
 // ThreadsIn returns the threads that a person has in a project, or with person "" all of them.
 func (db *DB) ThreadsIn(ctx context.Context, person, project string) (ids []string, err error) {
-	err = db.each(ctx, `SELECT id FROM thread WHERE project = ?1 AND project <> '' AND (owner = ?2 OR ?2 = '')
-		AND deleted_at = 0 ORDER BY id`, []any{project, person}, func(rows *sql.Rows) (bool, error) {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return true, err
+	ids, err = rowsOf(ctx, db, `SELECT id FROM thread WHERE project = ?1 AND project <> '' AND (owner = ?2 OR ?2 = '')
+		AND deleted_at = 0 ORDER BY id`, []any{project, person}, func(rows scanner) (id string, err error) {
+		err = rows.Scan(&id)
+		return id, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the chats of project %s: %w", project, err)
@@ -431,12 +423,9 @@ func (db *DB) Members(ctx context.Context, project string) ([]Member, error) {
 }
 
 func (db *DB) members(ctx context.Context, query, of string) ([]Member, error) {
-	list := []Member{}
-	err := db.each(ctx, query, []any{of}, func(rows *sql.Rows) (bool, error) {
-		var m Member
-		err := rows.Scan(&m.ID, &m.Role)
-		list = append(list, m)
-		return true, err
+	list, err := rowsOf(ctx, db, query, []any{of}, func(rows scanner) (m Member, err error) {
+		err = rows.Scan(&m.ID, &m.Role)
+		return m, err
 	})
 	return list, err
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 )
@@ -28,7 +27,7 @@ const promptColumns = `p.id, p.owner, p.name, p.about, p.text, p.shared, p.creat
 const sharedWith = `(p.shared = 'all' OR p.shared IN (SELECT m.team FROM team_member m WHERE m.member = ?1
 	OR m.member = (SELECT 'role:' || u.role FROM "user" u WHERE u.id = ?1)))`
 
-func scanPrompt(row interface{ Scan(...any) error }) (p SavedPrompt, err error) {
+func scanPrompt(row scanner) (p SavedPrompt, err error) {
 	var created, updated int64
 	err = translate(row.Scan(&p.ID, &p.Owner, &p.Name, &p.About, &p.Text, &p.Shared, &created, &updated))
 	p.CreatedAt, p.UpdatedAt = fromMillis(created), fromMillis(updated)
@@ -38,14 +37,9 @@ func scanPrompt(row interface{ Scan(...any) error }) (p SavedPrompt, err error) 
 // SavedPrompts returns a person's own prompts and those shared with them, by name; with all, those shared with others,
 // too.
 func (db *DB) SavedPrompts(ctx context.Context, person string, all bool) ([]SavedPrompt, error) {
-	list := []SavedPrompt{}
-	err := db.each(ctx, `SELECT `+promptColumns+` FROM saved_prompt p WHERE p.owner = ?1 OR `+sharedWith+`
+	list, err := rowsOf(ctx, db, `SELECT `+promptColumns+` FROM saved_prompt p WHERE p.owner = ?1 OR `+sharedWith+`
 		OR ?2 = 1 AND p.shared <> '' ORDER BY p.name, p.created_at, p.id`,
-		[]any{orDefault(person, DefaultOwner), number(all)}, func(rows *sql.Rows) (bool, error) {
-			p, err := scanPrompt(rows)
-			list = append(list, p)
-			return true, err
-		})
+		[]any{orDefault(person, DefaultOwner), number(all)}, scanPrompt)
 	if err != nil {
 		return nil, fmt.Errorf("list the prompts of %s: %w", person, err)
 	}

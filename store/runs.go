@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -40,7 +39,7 @@ const runColumns = `id, thread, assistant, owner, status, multitask, stop_reason
 // readRun selects the columns of scanRun.
 var readRun = `SELECT ` + runColumns + `, wish, ` + helperSums("run.id")
 
-func scanRun(row interface{ Scan(...any) error }) (r Run, err error) {
+func scanRun(row scanner) (r Run, err error) {
 	var created, updated, due int64
 	var meta, kwargs, usage, helpers []byte
 	err = row.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Owner, &r.Status, &r.Multitask, &r.StopReason, &r.Error,
@@ -73,15 +72,11 @@ func (db *DB) Run(ctx context.Context, id string) (Run, error) {
 
 // ChildRuns returns the ids of a run's children, and of theirs.
 func (db *DB) ChildRuns(ctx context.Context, run string) ([]string, error) {
-	ids := []string{}
-	err := db.each(ctx, `WITH RECURSIVE child(id) AS (SELECT id FROM run WHERE parent = ?1 AND parent <> ''
+	ids, err := rowsOf(ctx, db, `WITH RECURSIVE child(id) AS (SELECT id FROM run WHERE parent = ?1 AND parent <> ''
 		UNION SELECT run.id FROM run JOIN child ON run.parent = child.id AND run.parent <> '') SELECT id FROM child`,
-		[]any{run},
-		func(rows *sql.Rows) (bool, error) {
-			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return true, err
+		[]any{run}, func(rows scanner) (id string, err error) {
+			err = rows.Scan(&id)
+			return id, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("children of run %s: %w", run, err)
@@ -128,12 +123,10 @@ func (db *DB) OpenRuns(ctx context.Context) ([]Run, error) {
 
 // OpenThreads lists the threads of an owner that have runs which have not ended.
 func (db *DB) OpenThreads(ctx context.Context, owner string) (ids []string, err error) {
-	err = db.each(ctx, `SELECT DISTINCT thread FROM run WHERE status IN ('pending', 'running') AND owner = ?`,
-		[]any{orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
-			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return true, err
+	ids, err = rowsOf(ctx, db, `SELECT DISTINCT thread FROM run WHERE status IN ('pending', 'running') AND owner = ?`,
+		[]any{orDefault(owner, DefaultOwner)}, func(rows scanner) (id string, err error) {
+			err = rows.Scan(&id)
+			return id, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list the open threads of %s: %w", owner, err)
@@ -142,12 +135,7 @@ func (db *DB) OpenThreads(ctx context.Context, owner string) (ids []string, err 
 }
 
 func (db *DB) runs(ctx context.Context, query string, args ...any) ([]Run, error) {
-	runs := []Run{}
-	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
-		r, err := scanRun(rows)
-		runs = append(runs, r)
-		return true, err
-	})
+	runs, err := rowsOf(ctx, db, query, args, scanRun)
 	if err == nil {
 		runs, err = db.fillRuns(ctx, runs)
 	}

@@ -32,13 +32,10 @@ func (db *DB) Settings(ctx context.Context, names ...string) ([]Setting, error) 
 	if err != nil {
 		return nil, err
 	}
-	var out []Setting
-	err = db.each(ctx, `SELECT name, version, body FROM setting WHERE version > 0 AND name IN {list}`,
-		[]any{string(list)}, func(rows *sql.Rows) (bool, error) {
-			var s Setting
-			err := rows.Scan(&s.Name, &s.Version, &s.Body)
-			out = append(out, s)
-			return true, err
+	out, err := rowsOf(ctx, db, `SELECT name, version, body FROM setting WHERE version > 0 AND name IN {list}`,
+		[]any{string(list)}, func(rows scanner) (s Setting, err error) {
+			err = rows.Scan(&s.Name, &s.Version, &s.Body)
+			return s, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)

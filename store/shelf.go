@@ -121,13 +121,10 @@ func (db *DB) SetLeave(ctx context.Context, owner, thread string, at time.Time) 
 // Left returns the temporary threads due for deletion: abandoned ones, ones inactive for a given time and without an
 // active run, and those created before a moment.
 func (db *DB) Left(ctx context.Context, now time.Time, silence time.Duration, madeBefore time.Time) ([]string, error) {
-	var ids []string
-	err := db.each(ctx, `SELECT id FROM thread WHERE `+isLeft+` ORDER BY id`,
-		[]any{now.UnixMilli(), now.Add(-silence).UnixMilli(), millis(madeBefore)}, func(rows *sql.Rows) (bool, error) {
-			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return true, err
+	ids, err := rowsOf(ctx, db, `SELECT id FROM thread WHERE `+isLeft+` ORDER BY id`,
+		[]any{now.UnixMilli(), now.Add(-silence).UnixMilli(), millis(madeBefore)}, func(rows scanner) (id string, err error) {
+			err = rows.Scan(&id)
+			return id, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list temporary threads: %w", err)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -94,15 +93,12 @@ func (db *DB) SpentIn(ctx context.Context, thread string, active bool) ([]Spent,
 // SideCalls sums the side calls of a thread's runs, by run, purpose, model and currency. Calls outside of runs have the
 // run "".
 func (db *DB) SideCalls(ctx context.Context, thread string) ([]SideCalls, error) {
-	list := []SideCalls{}
-	err := db.each(ctx, `SELECT run, purpose, model, currency, count(*), sum(input), sum(output), sum(total), sum(cost)
+	list, err := rowsOf(ctx, db, `SELECT run, purpose, model, currency, count(*), sum(input), sum(output), sum(total), sum(cost)
 		FROM spending WHERE thread = ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
-		[]any{thread}, func(rows *sql.Rows) (bool, error) {
-			var s SideCalls
-			err := rows.Scan(&s.Run, &s.Purpose, &s.Model, &s.Currency, &s.Calls, &s.Input, &s.Output,
+		[]any{thread}, func(rows scanner) (s SideCalls, err error) {
+			err = rows.Scan(&s.Run, &s.Purpose, &s.Model, &s.Currency, &s.Calls, &s.Input, &s.Output,
 				&s.Total, &s.Cost)
-			list = append(list, s)
-			return true, err
+			return s, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read side calls of thread %s: %w", thread, err)
@@ -111,12 +107,9 @@ func (db *DB) SideCalls(ctx context.Context, thread string) ([]SideCalls, error)
 }
 
 func (db *DB) spent(ctx context.Context, query string, args ...any) ([]Spent, error) {
-	list := []Spent{}
-	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
-		var s Spent
-		err := rows.Scan(&s.Date, &s.Caller, &s.Model, &s.Currency, &s.Runs, &s.Total, &s.Input, &s.Output, &s.Cost)
-		list = append(list, s)
-		return true, err
+	list, err := rowsOf(ctx, db, query, args, func(rows scanner) (s Spent, err error) {
+		err = rows.Scan(&s.Date, &s.Caller, &s.Model, &s.Currency, &s.Runs, &s.Total, &s.Input, &s.Output, &s.Cost)
+		return s, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read spending: %w", err)
@@ -152,15 +145,12 @@ type ThreadSpent struct {
 
 // SpentMost returns owner's threads with the highest spending, at most limit, except those in the trash.
 func (db *DB) SpentMost(ctx context.Context, owner string, limit int) ([]ThreadSpent, error) {
-	var list []ThreadSpent
-	err := db.each(ctx, `SELECT t.id, t.title, max(s.currency), sum(s.total), sum(s.cost)
+	list, err := rowsOf(ctx, db, `SELECT t.id, t.title, max(s.currency), sum(s.total), sum(s.cost)
 		FROM spent s JOIN thread t ON t.id = s.thread AND t.deleted_at = 0 AND t.temporary = 0
 		WHERE s.owner = ? AND s.caller <> 'middleware' GROUP BY t.id HAVING sum(s.total) > 0 ORDER BY 4 DESC, 1 LIMIT ?`,
-		[]any{orDefault(owner, DefaultOwner), limit}, func(rows *sql.Rows) (bool, error) {
-			var s ThreadSpent
-			err := rows.Scan(&s.Thread, &s.Title, &s.Currency, &s.Tokens, &s.Cost)
-			list = append(list, s)
-			return true, err
+		[]any{orDefault(owner, DefaultOwner), limit}, func(rows scanner) (s ThreadSpent, err error) {
+			err = rows.Scan(&s.Thread, &s.Title, &s.Currency, &s.Tokens, &s.Cost)
+			return s, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read the spending of threads: %w", err)

@@ -94,15 +94,12 @@ func (db *DB) Stale(ctx context.Context, before time.Time, history bool, limit i
 	if history {
 		query += ` AND ` + hasHistory
 	}
-	due := []Due{}
-	err := db.each(ctx, query+` ORDER BY touched, id LIMIT ?`, []any{before.UnixMilli(), before.UnixMilli(), limit},
-		func(rows *sql.Rows) (bool, error) {
-			var d Due
+	due, err := rowsOf(ctx, db, query+` ORDER BY touched, id LIMIT ?`, []any{before.UnixMilli(), before.UnixMilli(), limit},
+		func(rows scanner) (d Due, err error) {
 			var at int64
-			err := rows.Scan(&d.ID, &at)
+			err = rows.Scan(&d.ID, &at)
 			d.Touched = fromMillis(at)
-			due = append(due, d)
-			return true, err
+			return d, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("find stale threads: %w", err)

@@ -43,7 +43,7 @@ const threadColumns = `id, owner, status, title, metadata, config, head,
 	created_at, updated_at, state_updated_at, deleted_at, project`
 
 // scanThread reads threadColumns, and columns behind them into more.
-func scanThread(row interface{ Scan(...any) error }, more ...any) (t Thread, err error) {
+func scanThread(row scanner, more ...any) (t Thread, err error) {
 	var created, updated, state, deleted int64
 	var meta, config []byte
 	err = row.Scan(append([]any{&t.ID, &t.Owner, &t.Status, &t.Title, &meta, &config, &t.Head, &created, &updated, &state,
@@ -75,14 +75,11 @@ func (db *DB) thread(ctx context.Context, id, and string, args ...any) (Thread, 
 
 // StuckThreads returns busy threads without a run in their queue.
 func (db *DB) StuckThreads(ctx context.Context) ([]string, error) {
-	var ids []string
-	err := db.each(ctx, `SELECT id FROM thread WHERE status = 'busy' AND NOT EXISTS
+	ids, err := rowsOf(ctx, db, `SELECT id FROM thread WHERE status = 'busy' AND NOT EXISTS
 		(SELECT 1 FROM run WHERE run.thread = thread.id AND front = 1) ORDER BY id`, nil,
-		func(rows *sql.Rows) (bool, error) {
-			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return true, err
+		func(rows scanner) (id string, err error) {
+			err = rows.Scan(&id)
+			return id, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list stuck threads: %w", err)

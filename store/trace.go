@@ -54,13 +54,11 @@ func (db *DB) PutTrace(ctx context.Context, spans []Span, parts []PromptPart, no
 
 // Spans returns a run's spans in the order of their starts.
 func (db *DB) Spans(ctx context.Context, thread, run string) ([]Span, error) {
-	list := []Span{}
-	err := db.each(ctx, `SELECT n, body FROM span WHERE thread = ? AND run = ? ORDER BY n`, []any{thread, run},
-		func(rows *sql.Rows) (bool, error) {
-			s := Span{Thread: thread, Run: run}
-			err := rows.Scan(&s.N, &s.Body)
-			list = append(list, s)
-			return true, err
+	list, err := rowsOf(ctx, db, `SELECT n, body FROM span WHERE thread = ? AND run = ? ORDER BY n`, []any{thread, run},
+		func(rows scanner) (s Span, err error) {
+			s = Span{Thread: thread, Run: run}
+			err = rows.Scan(&s.N, &s.Body)
+			return s, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read traces of run %s: %w", run, err)

@@ -32,14 +32,11 @@ func (db *DB) TreeVersion(ctx context.Context, thread string) (v int64, err erro
 // Trees returns the parts of a version of a thread's files, a whole one first and without Objects. ErrNotFound if the
 // version doesn't exist.
 func (db *DB) Trees(ctx context.Context, thread string, version int64) ([]Tree, error) {
-	var list []Tree
-	err := db.each(ctx, `SELECT version, parent, whole, body FROM tree WHERE thread = ?1 AND version <= ?2 AND version >=
+	list, err := rowsOf(ctx, db, `SELECT version, parent, whole, body FROM tree WHERE thread = ?1 AND version <= ?2 AND version >=
 		(SELECT max(version) FROM tree WHERE thread = ?1 AND version <= ?2 AND whole = 1) ORDER BY version`,
-		[]any{thread, version}, func(rows *sql.Rows) (bool, error) {
-			var t Tree
-			err := rows.Scan(&t.Version, &t.Parent, &t.Whole, &t.Body)
-			list = append(list, t)
-			return true, err
+		[]any{thread, version}, func(rows scanner) (t Tree, err error) {
+			err = rows.Scan(&t.Version, &t.Parent, &t.Whole, &t.Body)
+			return t, err
 		})
 	if err == nil && (len(list) == 0 || list[len(list)-1].Version != version) {
 		err = ErrNotFound
@@ -144,12 +141,10 @@ func (db *DB) SpareObjects(ctx context.Context, before time.Time, limit int) (na
 			ORDER BY o.at LIMIT ?2)`, before.UnixMilli(), limit)
 	}})
 	if err == nil {
-		err = db.each(ctx, `SELECT name FROM object WHERE gone = 1 ORDER BY at LIMIT ?`, []any{limit},
-			func(rows *sql.Rows) (bool, error) {
-				var name string
-				err := rows.Scan(&name)
-				names = append(names, name)
-				return true, err
+		names, err = rowsOf(ctx, db, `SELECT name FROM object WHERE gone = 1 ORDER BY at LIMIT ?`, []any{limit},
+			func(rows scanner) (name string, err error) {
+				err = rows.Scan(&name)
+				return name, err
 			})
 	}
 	if err != nil {
@@ -166,13 +161,11 @@ type UsedObject struct {
 
 // UsedObjects lists the objects that versions name, by name and after one.
 func (db *DB) UsedObjects(ctx context.Context, behind string, limit int) (list []UsedObject, err error) {
-	err = db.each(ctx, `SELECT u.object, min(u.thread), EXISTS (SELECT 1 FROM object o WHERE o.name = u.object
+	list, err = rowsOf(ctx, db, `SELECT u.object, min(u.thread), EXISTS (SELECT 1 FROM object o WHERE o.name = u.object
 		AND o.gone = 0) FROM object_use u WHERE u.object > ? GROUP BY u.object ORDER BY u.object LIMIT ?`,
-		[]any{behind, limit}, func(rows *sql.Rows) (bool, error) {
-			var o UsedObject
-			err := rows.Scan(&o.Name, &o.Thread, &o.Known)
-			list = append(list, o)
-			return true, err
+		[]any{behind, limit}, func(rows scanner) (o UsedObject, err error) {
+			err = rows.Scan(&o.Name, &o.Thread, &o.Known)
+			return o, err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list objects: %w", err)

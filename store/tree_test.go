@@ -53,7 +53,7 @@ func (s suite) ObjectsThatNothingNamesAreSpare(t *testing.T) {
 	one := must.Get(db.PutTree(ctx, "t", store.Tree{Whole: true, Objects: []string{"a"}}))(t)
 	must.Get(db.PutTree(ctx, "u", store.Tree{Whole: true, Objects: []string{"b"}}))(t)
 	later := time.Now().Add(time.Minute)
-	same(t, "young ones", must.Get(db.SpareObjects(ctx, time.Now().Add(-time.Minute), 10))(t), []string(nil))
+	same(t, "young ones", must.Get(db.SpareObjects(ctx, time.Now().Add(-time.Minute), 10))(t), []string{})
 	same(t, "never named", must.Get(db.SpareObjects(ctx, later, 10))(t), []string{"c"})
 	_, err := db.PutTree(ctx, "t", store.Tree{Parent: one, Objects: []string{"c"}})
 	if !errors.Is(err, store.ErrNotFound) {
@@ -70,5 +70,5 @@ func (s suite) ObjectsThatNothingNamesAreSpare(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		must.Do(t, db.DropObject(ctx, name))
 	}
-	same(t, "in the end", must.Get(db.SpareObjects(ctx, later, 10))(t), []string(nil))
+	same(t, "in the end", must.Get(db.SpareObjects(ctx, later, 10))(t), []string{})
 }
