@@ -52,7 +52,7 @@ func (r release) make(binaries []string) error {
 	for _, path := range binaries {
 		p, err := read(path)
 		if err == nil {
-			err = r.hand(p)
+			err = r.create(p)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
@@ -89,8 +89,8 @@ func read(path string) (program, error) {
 	return p, nil
 }
 
-// hand creates all files for one binary.
-func (r release) hand(p program) error {
+// create creates all files for one binary.
+func (r release) create(p program) error {
 	name := fmt.Sprintf("fawn-%s-%s-%s", r.version, p.system, p.arch)
 	pack, ending := r.tarball, ".tar.gz"
 	if p.system == "windows" {

@@ -139,7 +139,7 @@ func (o Options) ask(ctx context.Context, t *agent.Turn, c agent.ToolCall, name 
 	if ctx.Err() != nil {
 		return agent.Result{}, context.Cause(ctx)
 	}
-	made, copyErr := o.bring(ctx, t.ThreadID, name, root, began)
+	made, copyErr := o.copyFiles(ctx, t.ThreadID, name, root, began)
 	text := answer
 	if len(made) > 0 {
 		text += "\n\nFiles that it made or changed:\n"
@@ -170,8 +170,8 @@ func (o Options) ask(ctx context.Context, t *agent.Turn, c agent.ToolCall, name 
 	return agent.ErrorResult(out), nil
 }
 
-// bring copies files the agent created since into the thread's workspace and returns their paths.
-func (o Options) bring(ctx context.Context, thread, name string, root *os.Root, since time.Time) (made []string, err error) {
+// copyFiles copies files the agent created since into the thread's workspace and returns their paths.
+func (o Options) copyFiles(ctx context.Context, thread, name string, root *os.Root, since time.Time) (made []string, err error) {
 	var tree *files.Files
 	defer func() {
 		if tree != nil {

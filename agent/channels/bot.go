@@ -172,7 +172,7 @@ func (b *bot) failed(err error) {
 	if errors.As(err, &fatal) {
 		b.status.Error, b.status.Remedy = fatal.Reason, fatal.Remedy
 	}
-	b.tell()
+	b.notify()
 }
 
 // connected records that the connection is up.
@@ -182,12 +182,12 @@ func (b *bot) connected() {
 	if !b.status.Running {
 		b.status.Running, b.status.Since = true, time.Now()
 		b.status.Error, b.status.Remedy = "", ""
-		b.tell()
+		b.notify()
 	}
 }
 
-// tell wakes waiters for a status change. mu is held.
-func (b *bot) tell() {
+// notify wakes waiters for a status change. mu is held.
+func (b *bot) notify() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }

@@ -51,10 +51,10 @@ func (x *Exchange) Names(thread, id string) (request, reply string) {
 // Ask stores a request, calls show, and returns the reply. Without one until then, or when ctx ends, it withdraws the
 // request and returns ErrLate, or the cause of ctx's end.
 func (x *Exchange) Ask(ctx context.Context, thread, id string, body []byte, until time.Time, show func()) (json.RawMessage, error) {
-	if !x.enter(thread) {
+	if !x.acquire(thread) {
 		return nil, x.Many
 	}
-	defer x.leave(thread)
+	defer x.release(thread)
 	hint := make(chan struct{}, 1)
 	defer x.Notes.HearNotes(func() {
 		select {
@@ -94,7 +94,7 @@ func (x *Exchange) Ask(ctx context.Context, thread, id string, body []byte, unti
 	}
 }
 
-func (x *Exchange) enter(thread string) bool {
+func (x *Exchange) acquire(thread string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.open[thread] >= x.Most {
@@ -107,7 +107,7 @@ func (x *Exchange) enter(thread string) bool {
 	return true
 }
 
-func (x *Exchange) leave(thread string) {
+func (x *Exchange) release(thread string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.open[thread]--; x.open[thread] == 0 {

@@ -41,7 +41,7 @@ func (f *Folder) Start(ctx context.Context) error {
 	if err := sweep(f.Root()); err != nil {
 		return fmt.Errorf("remove unfinished parts of %s: %w", f.Name, err)
 	}
-	if err := f.bring(ctx); err != nil {
+	if err := f.publish(ctx); err != nil {
 		return fmt.Errorf("publish %s to the other servers: %w", f.Name, err)
 	}
 	aside := path.Join(".replaced", time.Now().UTC().Format("20060102T150405.000"))
@@ -63,8 +63,8 @@ func (f *Folder) Start(ctx context.Context) error {
 	return f.pull(ctx)
 }
 
-// bring uploads all units once for all servers.
-func (f *Folder) bring(ctx context.Context) error {
+// publish uploads all units once for all servers.
+func (f *Folder) publish(ctx context.Context) error {
 	mark := Doc{Name: "brought/" + f.Name, Body: []byte("1")}
 	if f.Rows.Get(mark.Name).Version > 0 {
 		return nil
@@ -125,7 +125,7 @@ func (f *Folder) pull(ctx context.Context) error {
 	var all error
 	for _, unit := range slices.Sorted(maps.Keys(names)) {
 		if d := f.Rows.Get(f.doc(unit)); d.Version != f.have[unit] {
-			if err := f.take(ctx, unit, d); err != nil {
+			if err := f.fetch(ctx, unit, d); err != nil {
 				all = errors.Join(all, fmt.Errorf("fetch %s from another server: %w", unit, err))
 			}
 		}
@@ -133,8 +133,8 @@ func (f *Folder) pull(ctx context.Context) error {
 	return all
 }
 
-// take creates a unit as described by a document.
-func (f *Folder) take(ctx context.Context, name string, d Doc) error {
+// fetch creates a unit as described by a document.
+func (f *Folder) fetch(ctx context.Context, name string, d Doc) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return errors.New("its name is outside the folder")
 	}
@@ -191,7 +191,7 @@ func (f *Folder) Push(units ...string) error {
 		return f.dropParts(ctx, old)
 	}
 	for _, name := range units {
-		if back := f.take(ctx, name, f.Rows.Get(f.doc(name))); back != nil {
+		if back := f.fetch(ctx, name, f.Rows.Get(f.doc(name))); back != nil {
 			f.Log.Error("couldn't restore a local copy after a failed upload", "path", name, "err", back)
 		}
 	}

@@ -199,7 +199,7 @@ func (r *Rows) Run(ctx context.Context) {
 			r.log.Warn("couldn't read settings of other servers", "err", err)
 		}
 		failing = err != nil
-		r.tell()
+		r.notify()
 	}
 }
 
@@ -216,8 +216,8 @@ func (r *Rows) lookSoon(ctx context.Context) error {
 	return r.Refresh(ctx)
 }
 
-// tell calls the listeners.
-func (r *Rows) tell() {
+// notify calls the listeners.
+func (r *Rows) notify() {
 	r.mu.Lock()
 	names := slices.Sorted(maps.Keys(r.fresh))
 	clear(r.fresh)
@@ -277,14 +277,14 @@ func (r *Rows) Refresh(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, row := range rows {
-		r.take(row)
+		r.cache(row)
 	}
 	r.changes = n // read before the rows, so that no change is missed
 	return nil
 }
 
-// take caches a row of another server. r.mu is held.
-func (r *Rows) take(row store.Setting) {
+// cache caches a row of another server. r.mu is held.
+func (r *Rows) cache(row store.Setting) {
 	d := Doc{Name: row.Name, Version: row.Version}
 	if row.Body != nil {
 		body, err := r.keys.open(row.Name, row.Body)

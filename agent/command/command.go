@@ -71,8 +71,8 @@ type judge struct {
 	work  int
 }
 
-// tired reports whether a command is too complex to judge; it is blocked then.
-func (j *judge) tired(n int) bool {
+// tooComplex reports whether a command is too complex to judge; it is blocked then.
+func (j *judge) tooComplex(n int) bool {
 	if j.work += n; j.work > maxWork {
 		j.no("too many commands inside commands")
 	}
@@ -93,7 +93,7 @@ func (j *judge) mind(note string) {
 
 // call judges one simple command, excluding the content of its words.
 func (j *judge) call(c call) {
-	if j.tired(1 + len(c.args)) {
+	if j.tooComplex(1 + len(c.args)) {
 		return
 	}
 	if reason := destructive(c); reason != "" {
@@ -161,7 +161,7 @@ func (j *judge) runs(c call) {
 
 // found judges the commands that find runs.
 func (j *judge) found(args []word) {
-	for i := 0; i < len(args) && !j.tired(1); i++ {
+	for i := 0; i < len(args) && !j.tooComplex(1); i++ {
 		switch args[i].text {
 		case "-exec", "-execdir", "-ok", "-okdir":
 			run := args[i+1:]
@@ -185,7 +185,7 @@ func computes(name string) bool {
 
 // subscripts judges the substitutions in a text that the shell reads as arithmetic.
 func (j *judge) subscripts(text string) {
-	if !strings.Contains(text, "[") || !strings.ContainsAny(text, "$`") || j.tired(len(text)) {
+	if !strings.Contains(text, "[") || !strings.ContainsAny(text, "$`") || j.tooComplex(len(text)) {
 		return
 	}
 	doc, err := syntax.NewParser().Document(strings.NewReader(text))

@@ -149,7 +149,7 @@ func (j *judge) startsItself(name string, body *syntax.Stmt) bool {
 		case *syntax.BinaryCmd:
 			found = found || (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && times(n) > 1
 		}
-		return !found && !j.tired(1)
+		return !found && !j.tooComplex(1)
 	})
 	return found
 }

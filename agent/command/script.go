@@ -20,7 +20,7 @@ func (j *judge) script(text string) {
 	if j.depth++; j.depth > maxDepth {
 		j.no("too many commands inside commands")
 	}
-	for attempt := 0; !j.tired(len(text)); attempt++ {
+	for attempt := 0; !j.tooComplex(len(text)); attempt++ {
 		stmts, at, err := parse(text)
 		mended, ok := mend(text, at)
 		if err != nil && ok && attempt < maxAttempts {
@@ -84,7 +84,7 @@ func mend(text string, at int) (string, bool) {
 // node judges all that is below a node of the syntax tree.
 func (j *judge) node(top syntax.Node) {
 	syntax.Walk(top, func(n syntax.Node) bool {
-		if n == nil || j.tired(1) {
+		if n == nil || j.tooComplex(1) {
 			return false
 		}
 		switch n := n.(type) {
@@ -144,7 +144,7 @@ func (j *judge) computed(top syntax.Node) {
 			j.subscripts(j.render(w).text)
 			return false
 		}
-		return n != nil && !j.tired(1)
+		return n != nil && !j.tooComplex(1)
 	})
 }
 
@@ -197,7 +197,7 @@ func (j *judge) calls(top syntax.Node) iter.Seq[call] {
 	return func(yield func(call) bool) {
 		more := true
 		syntax.Walk(top, func(n syntax.Node) bool {
-			if n == nil || !more || j.tired(1) {
+			if n == nil || !more || j.tooComplex(1) {
 				return false
 			}
 			switch n := n.(type) {
@@ -226,7 +226,7 @@ func (j *judge) unread(text string) {
 			words[n].text = text
 		}
 		for n := range words {
-			if j.tired(1) {
+			if j.tooComplex(1) {
 				return
 			}
 			j.guess(words[n:], before, n == 0 || opens(words[n-1].text))

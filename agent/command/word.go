@@ -25,7 +25,7 @@ func (j *judge) risky(top syntax.Node) bool {
 		if c, ok := n.(*syntax.CallExpr); ok {
 			found = found || fetches(j.resolve(c).name)
 		}
-		return n != nil && !found && !j.tired(1)
+		return n != nil && !found && !j.tooComplex(1)
 	})
 	return found
 }
@@ -55,7 +55,7 @@ func (j *judge) expand(w *syntax.Word) []word {
 	syntax.SplitBraces(split)
 	var out []word
 	for one, err := range expand.BracesSeq(nil, split) {
-		if err != nil || len(out) == maxExpanded || j.tired(20) {
+		if err != nil || len(out) == maxExpanded || j.tooComplex(20) {
 			break
 		}
 		out = append(out, j.render(one))
@@ -66,7 +66,7 @@ func (j *judge) expand(w *syntax.Word) []word {
 // render resolves the quotes of a word.
 func (j *judge) render(w *syntax.Word) word {
 	var r renderer
-	if w != nil && !j.tired(len(w.Parts)) {
+	if w != nil && !j.tooComplex(len(w.Parts)) {
 		r.parts(w.Parts, false)
 	}
 	return word{r.String(), r.leads, r.subst}

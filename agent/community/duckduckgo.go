@@ -81,9 +81,9 @@ func duckHit(result *html.Node) (h Hit) {
 	for n := range result.Descendants() {
 		switch {
 		case n.DataAtom == atom.A && has(n, "result__a"):
-			h.Title, h.URL = words(n), duckTarget(attr(n, "href"))
+			h.Title, h.URL = elementText(n), duckTarget(attr(n, "href"))
 		case has(n, "result__snippet"):
-			h.Text = words(n)
+			h.Text = elementText(n)
 		}
 	}
 	return h
@@ -174,8 +174,8 @@ func attr(n *html.Node, name string) string {
 	return ""
 }
 
-// words returns the text of an element on one line.
-func words(n *html.Node) string {
+// elementText returns the text of an element on one line.
+func elementText(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {
 		if c.Type == html.TextNode {

@@ -72,9 +72,9 @@ func mojeekHit(item *html.Node) (h Hit) {
 	for n := range item.Descendants() {
 		switch {
 		case n.DataAtom == atom.A && n.Parent.DataAtom == atom.H2:
-			h.Title, h.URL = words(n), attr(n, "href")
+			h.Title, h.URL = elementText(n), attr(n, "href")
 		case n.DataAtom == atom.P && has(n, "s"):
-			h.Text = words(n)
+			h.Text = elementText(n)
 		}
 	}
 	return h

@@ -49,7 +49,7 @@ func (s *Store) Share(ctx context.Context, rows *clusterstate.Rows) error {
 	if s.fixed {
 		return ErrFixed
 	}
-	if err := s.bring(ctx, rows); err != nil {
+	if err := s.publish(ctx, rows); err != nil {
 		return err
 	}
 	s.rows = rows
@@ -84,9 +84,9 @@ func (s *Store) Differing() []string {
 	return s.rows.Differing()
 }
 
-// bring imports this server's files into rows that no server has written yet. Secrets stay in their file if they can't
+// publish imports this server's files into rows that no server has written yet. Secrets stay in their file if they can't
 // be sealed.
-func (s *Store) bring(ctx context.Context, rows *clusterstate.Rows) error {
+func (s *Store) publish(ctx context.Context, rows *clusterstate.Rows) error {
 	cur := s.Current()
 	var docs []clusterstate.Doc
 	for name, path := range cur.sharedDocs() {

@@ -96,8 +96,8 @@ func (l *bill) add(c SideCall) {
 	l.calls = append(l.calls, c)
 }
 
-// take returns the calls that were not returned yet.
-func (l *bill) take() []SideCall {
+// drain returns the calls that were not returned yet.
+func (l *bill) drain() []SideCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	calls := l.calls
@@ -142,7 +142,7 @@ func (b *Builder) withBill(f func(context.Context)) {
 	b.background(func(ctx context.Context) {
 		l := &bill{}
 		f(context.WithValue(ctx, billKey{}, l))
-		for _, c := range l.take() {
+		for _, c := range l.drain() {
 			b.spent(context.WithoutCancel(ctx), c)
 		}
 	})
@@ -152,7 +152,7 @@ func (b *Builder) withBill(f func(context.Context)) {
 func (b *Builder) lateTitle(ctx context.Context, thread, from, to string) {
 	var cost []SideCall
 	if l, ok := ctx.Value(billKey{}).(*bill); ok {
-		cost = l.take()
+		cost = l.drain()
 	}
 	b.late(ctx, thread, from, to, cost)
 }

@@ -71,8 +71,8 @@ func (l *windows) refuse(m config.Model, tokens int) {
 	w.refused, w.refusal, w.written = tokens, time.Now(), m.ContextWindow
 }
 
-// told records a server's report. A changed window means another server, for which earlier refusals don't count.
-func (l *windows) told(m config.Model, tokens int) {
+// record records a server's report. A changed window means another server, for which earlier refusals don't count.
+func (l *windows) record(m config.Model, tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.get(m)
@@ -111,7 +111,7 @@ func (b *Builder) window(ctx context.Context, m config.Model) int {
 	}
 	if w.asking == nil {
 		w.asking = make(chan struct{})
-		if !b.background(func(ctx context.Context) { l.told(m, b.ask(ctx, m)) }) {
+		if !b.background(func(ctx context.Context) { l.record(m, b.ask(ctx, m)) }) {
 			close(w.asking)
 			w.asking = nil
 			l.mu.Unlock()

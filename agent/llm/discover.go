@@ -70,7 +70,7 @@ func Discover(ctx context.Context) []Found { return DiscoverAt(ctx, Places(), li
 func DiscoverAt(ctx context.Context, places []Found, patience time.Duration) []Found {
 	t := &http.Transport{DisableKeepAlives: true} // no proxy: these are addresses of this machine
 	defer t.CloseIdleConnections()
-	c := catalog{client: &http.Client{Transport: t, CheckRedirect: stay}}
+	c := catalog{client: &http.Client{Transport: t, CheckRedirect: noRedirect}}
 
 	found := slices.Clone(places)
 	var wg sync.WaitGroup
@@ -81,8 +81,8 @@ func DiscoverAt(ctx context.Context, places []Found, patience time.Duration) []F
 	return slices.DeleteFunc(found, func(f Found) bool { return len(f.Models) == 0 })
 }
 
-// stay rejects redirects, which could lead away from the queried server.
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// noRedirect rejects redirects, which could lead away from the queried server.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // fill asks one server.
 func (c catalog) fill(ctx context.Context, f *Found, patience time.Duration) {

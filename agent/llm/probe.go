@@ -69,7 +69,7 @@ func Probe(ctx context.Context, cfg Config) Probed {
 		took := time.Since(start)
 		err = hidden(err, cfg)
 		out.Tried = append(out.Tried, Try{base, err, took})
-		if len(out.Tried) == 1 || err == nil || says(err) > says(out.Err) {
+		if len(out.Tried) == 1 || err == nil || rank(err) > rank(out.Err) {
 			out.BaseURL, out.Reply, out.Took, out.Err = base, reply, took, err
 		}
 		if out.OK = err == nil; out.OK || !elsewhere(err) || ctx.Err() != nil {
@@ -94,7 +94,7 @@ func offers(ctx context.Context, cfg Config) []Offer {
 	if err != nil {
 		return nil
 	}
-	c := catalog{client: &http.Client{CheckRedirect: stay}, headers: headers}
+	c := catalog{client: &http.Client{CheckRedirect: noRedirect}, headers: headers}
 	if cfg.Client != nil {
 		c.client.Transport = cfg.Client.Transport
 	}
@@ -152,9 +152,9 @@ func elsewhere(err error) bool {
 	return e.Status == 0 && (e.Class == llmerr.ClassGeneric || e.Class == llmerr.ClassInvalid)
 }
 
-// says ranks failures by how telling they are: a provider's message about a call ranks above a server's message about
+// rank ranks failures by how telling they are: a provider's message about a call ranks above a server's message about
 // an address.
-func says(err error) int {
+func rank(err error) int {
 	text, _, _ := Words(err)
 	switch {
 	case err == nil:

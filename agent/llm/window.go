@@ -24,7 +24,7 @@ func Window(ctx context.Context, cfg Config) int {
 	if err != nil || base == "" {
 		return 0
 	}
-	c := catalog{client: &http.Client{CheckRedirect: stay}, headers: headers}
+	c := catalog{client: &http.Client{CheckRedirect: noRedirect}, headers: headers}
 	if cfg.Client != nil {
 		c.client.Transport = cfg.Client.Transport
 	}

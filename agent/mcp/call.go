@@ -99,7 +99,7 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 		if why == errQuiet && !unlimited.Load() && calling.Err() == nil && !e.paused() {
 			timer.Reset(limit)
 		}
-		report.tell(p)
+		report.report(p)
 	}, pause: func(on bool) {
 		if timer.Stop(); !on && !unlimited.Load() {
 			timer.Reset(limit)
@@ -216,8 +216,8 @@ type reporter struct {
 	ended bool
 }
 
-// tell shows progress at most once per interval.
-func (r *reporter) tell(p *sdk.ProgressNotificationParams) {
+// report shows progress at most once per interval.
+func (r *reporter) report(p *sdk.ProgressNotificationParams) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()

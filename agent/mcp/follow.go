@@ -222,7 +222,7 @@ var errLost = errors.New("the connection was lost")
 // in follows the task in one session.
 func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result, error) {
 	token := "fawn-" + strconv.FormatUint(callNumber.Add(1), 10)
-	stop := e.follow(token, watcher{tell: f.show.tell, pause: func(bool) {}, ctx: ctx, sample: samplerOf(ctx)})
+	stop := e.follow(token, watcher{tell: f.show.report, pause: func(bool) {}, ctx: ctx, sample: samplerOf(ctx)})
 	defer func() {
 		stop()
 		e.settle()
@@ -244,7 +244,7 @@ func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result,
 		})
 	}
 	ask()
-	f.tell()
+	f.report()
 	timer := time.NewTimer(f.every())
 	defer timer.Stop()
 	refused := 0
@@ -361,7 +361,7 @@ func (f *follower) query(ctx context.Context, s *server, e *session, refused *in
 		f.note(ctx)
 	}
 	if f.task.Status != before.Status || f.task.Message != before.Message {
-		f.tell()
+		f.report()
 	}
 	return r, false, nil
 }
@@ -401,8 +401,8 @@ func (f *follower) every() time.Duration {
 	return max(leastEvery, min(cmp.Or(f.task.Every, f.Every), mostEvery))
 }
 
-// tell reports the state of the task to its step and to clients.
-func (f *follower) tell() {
+// report reports the state of the task to its step and to clients.
+func (f *follower) report() {
 	if f.told += len(f.task.Message); f.told > progressBytes && f.toldStatus == f.task.Status {
 		return // its row has the message
 	}

@@ -138,7 +138,7 @@ func (h *healer) response(m fields, failed bool) bool {
 	h.drop(m, "result")
 	e := object(m["error"])
 	if e == nil {
-		h.set(m, "error", map[string]any{"code": -32603, "message": words(m["error"])})
+		h.set(m, "error", map[string]any{"code": -32603, "message": textOf(m["error"])})
 		return true
 	}
 	inner := &healer{}
@@ -148,7 +148,7 @@ func (h *healer) response(m fields, failed bool) bool {
 		inner.set(e, "code", int64(n))
 	}
 	if _, ok := str(e["message"]); !ok {
-		inner.set(e, "message", words(e["message"]))
+		inner.set(e, "message", textOf(e["message"]))
 	}
 	if inner.changed {
 		h.set(m, "error", e)
@@ -389,7 +389,7 @@ func part(m fields, h *healer) bool {
 	switch kind {
 	case "text":
 		if raw := m["text"]; len(raw) == 0 || raw[0] != '"' {
-			h.set(m, "text", words(raw))
+			h.set(m, "text", textOf(raw))
 		}
 	case "image", "audio":
 		h.texts(m, "mimeType")
@@ -436,7 +436,7 @@ func (h *healer) texts(m fields, keys ...string) {
 		case raw[0] == '{' || raw[0] == 'n':
 			h.drop(m, key)
 		default:
-			h.set(m, key, words(raw))
+			h.set(m, key, textOf(raw))
 		}
 	}
 }
@@ -491,8 +491,8 @@ func isNumber(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
-// words returns a value as text: a string, the strings of a list, or JSON.
-func words(raw json.RawMessage) string {
+// textOf returns a value as text: a string, the strings of a list, or JSON.
+func textOf(raw json.RawMessage) string {
 	if s, ok := str(raw); ok {
 		return s
 	}
@@ -508,7 +508,7 @@ func words(raw json.RawMessage) string {
 
 // asText returns a part of a result with any value as its text.
 func asText(raw json.RawMessage) json.RawMessage {
-	b, err := json.Marshal(map[string]string{"type": "text", "text": words(raw)})
+	b, err := json.Marshal(map[string]string{"type": "text", "text": textOf(raw)})
 	if err != nil { // strings always encode
 		return json.RawMessage(`{"type":"text","text":""}`)
 	}

@@ -171,11 +171,11 @@ func (s *server) rest(last time.Time) bool {
 			wait = max(last.Add(relistTime).Sub(now), settle)
 		case scout != nil && scout.s != nil && !scout.s.alive():
 			delete(s.sessions, "")
-			if e := scout.s; e.fate() != nil {
+			if e := scout.s; e.exitReason() != nil {
 				if time.Since(e.began) > stableTime {
 					s.failures = 0
 				}
-				s.fail(s.explain(fmt.Errorf("the server stopped: %w", e.fate()), e.began).Error())
+				s.fail(s.explain(fmt.Errorf("the server stopped: %w", e.exitReason()), e.began).Error())
 			}
 			s.mu.Unlock()
 			continue

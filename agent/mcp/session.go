@@ -99,7 +99,7 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { s.changed() },
 		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { s.changed() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
-			e.tell(r.Params)
+			e.reportProgress(r.Params)
 		},
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			return s.elicit(ctx, e, r.Params)
@@ -329,8 +329,8 @@ func (e *session) alive() bool {
 	}
 }
 
-// fate returns the reason why the session ended without being closed; nil if it was closed or is still open.
-func (e *session) fate() error {
+// exitReason returns the reason why the session ended without being closed; nil if it was closed or is still open.
+func (e *session) exitReason() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.cause
@@ -361,8 +361,8 @@ func (e *session) idle() (time.Time, bool) {
 	return e.used, e.calls == 0
 }
 
-// tell passes progress to its call.
-func (e *session) tell(p *sdk.ProgressNotificationParams) {
+// reportProgress passes progress to its call.
+func (e *session) reportProgress(p *sdk.ProgressNotificationParams) {
 	token, _ := p.ProgressToken.(string)
 	e.mu.Lock()
 	take := e.calling[token].tell

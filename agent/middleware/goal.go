@@ -117,6 +117,6 @@ func (p *pursuit) reply(next agent.ModelFunc) agent.ModelFunc {
 		}
 		text := p.answer
 		p.answer = ""
-		return say(t, text), nil
+		return textAnswer(t, text), nil
 	}
 }

@@ -154,12 +154,12 @@ func (u *skillUse) reply(next agent.ModelFunc) agent.ModelFunc {
 		}
 		text := u.answer
 		u.answer = ""
-		return say(t, text), nil
+		return textAnswer(t, text), nil
 	}
 }
 
-// say shows an answer not written by a model.
-func say(t *agent.Turn, text string) *agent.Message {
+// textAnswer shows an answer not written by a model.
+func textAnswer(t *agent.Turn, text string) *agent.Message {
 	m := &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(text),
 		Meta: map[string]any{"finish_reason": "stop"}}
 	t.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: t.NS, Message: m.ID,

@@ -105,7 +105,7 @@ func (s *Scheduler) unlessFollowed(start string) {
 
 // launch starts the run of a start that is stored.
 func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (store.CronRun, error) {
-	told, err := s.told(ctx, c, r, "")
+	told, err := s.firstMessage(ctx, c, r, "")
 	if err != nil {
 		return r, err // likewise
 	}
@@ -125,7 +125,7 @@ func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (
 	case err != nil:
 		s.cfg.Log.Warn("couldn't start a scheduled run", "cron", c.ID, "err", err)
 		r.Status, r.Error, r.FinishedAt = store.CronFailed, err.Error(), s.Now()
-		if told, err = s.told(ctx, c, r, r.Error); err != nil {
+		if told, err = s.firstMessage(ctx, c, r, r.Error); err != nil {
 			return r, err
 		}
 	default:
@@ -146,8 +146,8 @@ func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (
 	return r, nil
 }
 
-// told returns the first message to a cron's chat: about a run, or the reason why it could not start.
-func (s *Scheduler) told(ctx context.Context, c store.Cron, r store.CronRun, failed string) ([]store.Outbound, error) {
+// firstMessage returns the first message to a cron's chat: about a run, or the reason why it could not start.
+func (s *Scheduler) firstMessage(ctx context.Context, c store.Cron, r store.CronRun, failed string) ([]store.Outbound, error) {
 	if c.Deliver == "" || s.cfg.Plan == nil {
 		return nil, nil
 	}

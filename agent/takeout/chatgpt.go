@@ -69,17 +69,17 @@ func (r *reader) chatGPT(c *Conversation, rec *record) error {
 			made = append(made, files...)
 		case role == "user":
 			if len(made) > 0 {
-				c.say(Message{Files: made})
+				c.add(Message{Files: made})
 			}
-			c.say(Message{Human: true, Text: text, At: m.CreateTime.Time, Files: files})
+			c.add(Message{Human: true, Text: text, At: m.CreateTime.Time, Files: files})
 			made = nil
 		case role == "assistant" && (m.Recipient == "" || m.Recipient == "all"):
-			c.say(Message{Text: text, Model: m.Metadata.Model, At: m.CreateTime.Time, Files: append(made, files...)})
+			c.add(Message{Text: text, Model: m.Metadata.Model, At: m.CreateTime.Time, Files: append(made, files...)})
 			made = nil
 		}
 	}
 	if len(made) > 0 {
-		c.say(Message{Files: made})
+		c.add(Message{Files: made})
 	}
 	return nil
 }

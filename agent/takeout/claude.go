@@ -67,7 +67,7 @@ func claude(c *Conversation, rec *record) error {
 		for _, f := range m.Files {
 			out.Files = append(out.Files, File{Name: f.Name})
 		}
-		c.say(out)
+		c.add(out)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func openWebUI(c *Conversation, rec *record) error {
 				out.Files = append(out.Files, textFile(name, f.File.Data.Text))
 			}
 		}
-		c.say(out)
+		c.add(out)
 	}
 	return nil
 }

@@ -279,8 +279,8 @@ func branch(parents map[string]string, leaf string) (way []string, others int) {
 	return way, others
 }
 
-// say adds a message, or continues the previous answer.
-func (c *Conversation) say(m Message) {
+// add adds a message, or continues the previous answer.
+func (c *Conversation) add(m Message) {
 	if m.Text == "" && len(m.Files) == 0 {
 		return
 	}

@@ -148,7 +148,7 @@ func written(n int) int64 {
 // groups adds up the bytes written by each running command, keyed by its parent, and by each leftover process directly
 // below this one.
 func (s *supervisor) groups() (sums map[int]int64, calls map[int]int) {
-	t, calls := s.look()
+	t, calls := s.snapshot()
 	sums = map[int]int64{}
 	for _, n := range t.below(t.self) {
 		sums[t.top(n)] += written(n)

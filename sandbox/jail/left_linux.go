@@ -44,7 +44,7 @@ func (s *supervisor) makeRoom() (ended int) {
 // filled reports whether leftover processes fill the sandbox. It waits for just killed ones, which don't count.
 func (s *supervisor) filled(limit time.Duration) bool {
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		t, calls := s.look()
+		t, calls := s.snapshot()
 		left := 0
 		for n, tasks := range t.tasks {
 			if _, running := calls[t.top(n)]; n != t.self && !running && t.under(t.self, n) {
@@ -58,9 +58,9 @@ func (s *supervisor) filled(limit time.Duration) bool {
 	return true
 }
 
-// look takes a snapshot of the processes, with the parents of running commands and their numbers. Commands start under
+// snapshot takes a snapshot of the processes, with the parents of running commands and their numbers. Commands start under
 // the same lock, so none is mistaken for a leftover.
-func (s *supervisor) look() (t tree, calls map[int]int) {
+func (s *supervisor) snapshot() (t tree, calls map[int]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, calls = processes(), map[int]int{}
@@ -103,7 +103,7 @@ func (s *supervisor) endLeft(limit time.Duration, roots []int) (ended int, names
 // left lists the living processes below this one that don't belong to running commands, limited to those of roots if
 // given.
 func (s *supervisor) left(roots []int) (tree, []int) {
-	t, calls := s.look()
+	t, calls := s.snapshot()
 	return t, slices.DeleteFunc(t.below(t.self), func(n int) bool {
 		_, running := calls[t.top(n)]
 		return running || len(roots) > 0 && !slices.Contains(roots, t.top(n))

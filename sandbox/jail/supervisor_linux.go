@@ -52,7 +52,7 @@ func supervisorMain(plain bool) {
 	limit, pids := number([]byte(os.Getenv("SANDBOX_MEMORY"))), int(number([]byte(os.Getenv("SANDBOX_PIDS"))))
 	if limit > 0 || pids > 0 {
 		s.guard = &guard{limit: limit, pids: pids, plain: plain, own: os.Getenv("SANDBOX_NETWORK") == "own",
-			wake: make(chan struct{}, 1), look: s.look, killed: s.outOfMemory, crowded: s.crowd}
+			wake: make(chan struct{}, 1), look: s.snapshot, killed: s.outOfMemory, crowded: s.crowd}
 		go s.guard.run()
 	}
 	go func() {

@@ -246,7 +246,7 @@ func (w *diskWatch) endWriter(ctx context.Context, counted time.Time) {
 	case err == nil && c.Procs > 0:
 		log.Warn("thread storage full; stopped background processes", "processes", c.Procs,
 			"programs", c.Names)
-		w.tell(endedNote(c))
+		w.notice(endedNote(c))
 		return
 	case err == nil && c.Call:
 		return
@@ -266,12 +266,12 @@ func (w *diskWatch) endWriter(ctx context.Context, counted time.Time) {
 	// Writes at the end of a command may be counted only now, when there is no process to end.
 	if u, err := w.box.Stat(ctx, false); err != nil || u.Procs > 0 {
 		log.Warn("thread storage full; stopped the sandbox")
-		w.tell(endedNote(Cleared{}))
+		w.notice(endedNote(Cleared{}))
 		w.box.Stop()
 	}
 }
 
-func (w *diskWatch) tell(note string) {
+func (w *diskWatch) notice(note string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.notes = []string{note}

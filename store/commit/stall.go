@@ -74,7 +74,7 @@ func (s *slowness) begin(spare bool) (end func()) {
 	s.since.Store(int64(time.Since(s.origin)) + 1)
 	s.mu.Lock()
 	if s.timer == nil {
-		s.timer = time.AfterFunc(slowAfter, s.look)
+		s.timer = time.AfterFunc(slowAfter, s.notifyAll)
 	} else {
 		s.timer.Reset(slowAfter)
 	}
@@ -108,8 +108,8 @@ func (s *slowness) now() (slow, ahead time.Duration) {
 	return took, 0
 }
 
-// look notifies watchers when a stall has lasted long enough.
-func (s *slowness) look() {
+// notifyAll notifies watchers when a stall has lasted long enough.
+func (s *slowness) notifyAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slow, ahead := s.now()
@@ -127,12 +127,12 @@ func (s *slowness) turn(slow bool) {
 	}
 	s.slow = slow
 	for w := range s.watchers {
-		w.calls.Go(func() { s.tell(w) })
+		w.calls.Go(func() { s.notify(w) })
 	}
 }
 
-// tell calls a watcher if its last notification is outdated.
-func (s *slowness) tell(w *watcher) {
+// notify calls a watcher if its last notification is outdated.
+func (s *slowness) notify(w *watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.mu.Lock()
@@ -155,7 +155,7 @@ func (w *Writer) OnWait(tell func(waiting bool)) (stop func()) {
 	}
 	s.watchers[on] = true
 	if s.slow {
-		on.calls.Go(func() { s.tell(on) })
+		on.calls.Go(func() { s.notify(on) })
 	}
 	s.mu.Unlock()
 	return func() {

@@ -22,9 +22,9 @@ import (
 	"fawn/sandbox/files"
 )
 
-// bring updates a copy to a version. Changes since the copy's version stay where keep returns true and become changes
+// updateCopy updates a copy to a version. Changes since the copy's version stay where keep returns true and become changes
 // of the next version; in a folder without an index, names missing from the version stay likewise.
-func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, keep func(name string) bool) error {
+func (t *Trees) updateCopy(ctx context.Context, f *folder, i *index, version int64, keep func(name string) bool) error {
 	target, whole, since, err := t.manifest(ctx, f.thread, version)
 	if err != nil {
 		return err

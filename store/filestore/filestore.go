@@ -176,7 +176,7 @@ func (t *Trees) update(ctx context.Context, c *local) (int64, error) {
 	i := loadIndex(f.base)
 	if i.Version != v {
 		keep, drop := !i.there || !t.alone(c), c.drop
-		err := t.bring(ctx, f, i, v, func(name string) bool { return keep && (!drop || inUploads(name)) })
+		err := t.updateCopy(ctx, f, i, v, func(name string) bool { return keep && (!drop || inUploads(name)) })
 		if err != nil {
 			return v, fmt.Errorf("get the files of thread %s: %w", c.thread, err)
 		}

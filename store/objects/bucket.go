@@ -89,12 +89,12 @@ func Open(cfg Config) (*Bucket, error) {
 		t.MaxIdleConnsPerHost, t.ResponseHeaderTimeout, t.DisableCompression = 16, answerTime, true
 		cfg.Transport = t
 	}
-	return &Bucket{cfg: cfg, base: base, client: &http.Client{Transport: cfg.Transport, CheckRedirect: stay},
+	return &Bucket{cfg: cfg, base: base, client: &http.Client{Transport: cfg.Transport, CheckRedirect: noRedirect},
 		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })}, nil
 }
 
-// stay follows no redirect: a request is signed for one host.
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// noRedirect follows no redirect: a request is signed for one host.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Close closes idle connections.
 func (b *Bucket) Close() { b.client.CloseIdleConnections() }
@@ -241,7 +241,7 @@ func (b *Bucket) repeat(ctx context.Context, what, name string,
 		var again bool
 		began := time.Now()
 		res, again, err = b.send(req)
-		b.tell(what, time.Since(began), err, max(0, req.ContentLength))
+		b.measure(what, time.Since(began), err, max(0, req.ContentLength))
 		if err == nil {
 			return res, nil
 		}
@@ -252,8 +252,8 @@ func (b *Bucket) repeat(ctx context.Context, what, name string,
 	return nil, fmt.Errorf("%s object %s: %w", what, name, err)
 }
 
-// tell reports a request with a body of sent bytes to the meter.
-func (b *Bucket) tell(what string, took time.Duration, err error, sent int64) {
+// measure reports a request with a body of sent bytes to the meter.
+func (b *Bucket) measure(what string, took time.Duration, err error, sent int64) {
 	if b.cfg.Meter == nil {
 		return
 	}

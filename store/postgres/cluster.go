@@ -78,7 +78,7 @@ func (c *Cluster) beside(ctx context.Context, took func(time.Duration), settings
 		return err
 	}
 	if err := reopen(ctx, c.e.cfg, &c.conn); err != nil {
-		return away(err)
+		return unreachable(err)
 	}
 	if took != nil {
 		began := time.Now()
@@ -100,7 +100,7 @@ func (c *Cluster) beside(ctx context.Context, took func(time.Duration), settings
 	if errors.Is(err, ErrFenced) {
 		c.e.Lease.giveUp(err)
 	}
-	return away(err)
+	return unreachable(err)
 }
 
 // BoxPatience is how long a due run is reserved for the server with its thread's sandbox. After that, any server with

@@ -92,7 +92,7 @@ func (e *Engine) Write(g *commit.Group, rest func(*commit.Job) error) error {
 			}
 		}
 		if err == nil {
-			err = e.look(context.Background())
+			err = e.checkDatabase(context.Background())
 		}
 		if err == nil {
 			g.Withdraw()
@@ -111,10 +111,10 @@ func (e *Engine) Write(g *commit.Group, rest func(*commit.Job) error) error {
 			return err
 		}
 		if !e.passing(err) {
-			return away(err)
+			return unreachable(err)
 		}
 		if time.Since(began) > pgPatience && e.Unreachable != nil {
-			e.Unreachable(away(err))
+			e.Unreachable(unreachable(err))
 		}
 		time.Sleep(pgPause)
 	}

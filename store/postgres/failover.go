@@ -44,8 +44,8 @@ var moveOn = fmt.Sprintf(`, moved AS (UPDATE thread SET seq = seq + %[1]d, top =
 				* 1000)::bigint::text, 15, '0')))`, Leap, failoverSpace,
 	int(failoverRecent.Seconds()))
 
-// look checks on a new connection whether it leads to another database than the previous one.
-func (e *Engine) look(ctx context.Context) error {
+// checkDatabase checks on a new connection whether it leads to another database than the previous one.
+func (e *Engine) checkDatabase(ctx context.Context) error {
 	if !e.fresh {
 		return nil
 	}

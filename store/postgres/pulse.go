@@ -70,7 +70,7 @@ func (c *Cluster) watch(w *wake.Hub) {
 
 func (c *Cluster) beat(w *wake.Hub, conn **pgx.Conn) error {
 	told := w.Take()
-	s, err := c.look(conn)
+	s, err := c.queryAll(conn)
 	if told && (err != nil || s.duties) { // notify receivers
 		w.Remind()
 	}
@@ -91,8 +91,8 @@ func (c *Cluster) beat(w *wake.Hub, conn **pgx.Conn) error {
 	return c.evictExpired(*conn)
 }
 
-// look queries everything at once.
-func (c *Cluster) look(conn **pgx.Conn) (s polled, err error) {
+// queryAll queries everything at once.
+func (c *Cluster) queryAll(conn **pgx.Conn) (s polled, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, sideTime)
 	defer cancel()
 	if err := reopen(ctx, c.e.direct, conn); err != nil {

@@ -40,11 +40,11 @@ func (e *Engine) Again(ctx context.Context, final bool, err error, read func() (
 		pause = min(2*pause, readPauseMax)
 		final, err = read()
 	}
-	return away(err)
+	return unreachable(err)
 }
 
-// away marks err if the database is unreachable.
-func away(err error) error {
+// unreachable marks err if the database is unreachable.
+func unreachable(err error) error {
 	if err != nil && lostConnection(err) {
 		return fmt.Errorf("%w: %w", commit.ErrAway, err)
 	}

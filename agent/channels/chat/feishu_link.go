@@ -132,7 +132,7 @@ func (l *feishuLink) take(ctx context.Context, frames [][]byte) error {
 		if err != nil || f.Method != 1 {
 			continue // a pong, or nothing to answer
 		}
-		payload := l.whole(f)
+		payload := l.assemble(f)
 		if payload == nil {
 			continue
 		}
@@ -158,8 +158,8 @@ func (l *feishuLink) take(ctx context.Context, frames [][]byte) error {
 	return nil
 }
 
-// whole returns the payload once all of its parts have arrived.
-func (l *feishuLink) whole(f *feishuFrame) []byte {
+// assemble returns the payload once all of its parts have arrived.
+func (l *feishuLink) assemble(f *feishuFrame) []byte {
 	sum, _ := strconv.Atoi(f.header("sum"))
 	seq, _ := strconv.Atoi(f.header("seq"))
 	if sum <= 1 {

@@ -181,8 +181,8 @@ func hasWord(text, name string) bool {
 	}
 }
 
-// taught returns the model with the learned restrictions applied.
-func (m *Model) taught() *Model {
+// apply returns the model with the learned restrictions applied.
+func (m *Model) apply() *Model {
 	known := m.cfg.Lessons.get(m.key())
 	out := *m
 	d := &out.cfg.Dialect

@@ -41,7 +41,7 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 func (m *Model) begin(ctx context.Context, req *agent.Request,
 	read *func(*answer, *http.Response, func()) error) (*http.Response, error) {
 	for try := 0; ; try++ {
-		now := m.taught()
+		now := m.apply()
 		c := &call{}
 		var resp *http.Response
 		var err error

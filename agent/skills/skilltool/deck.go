@@ -301,7 +301,7 @@ func writeDeck(_ call, d *doc) ([]byte, error) {
 		if len(s.notes) > 0 {
 			var text []string
 			for _, n := range s.notes {
-				text = append(text, html.EscapeString(n.says()))
+				text = append(text, html.EscapeString(n.plainText()))
 			}
 			notes = "<aside hidden>" + strings.Join(text, "<br>") + "</aside>\n"
 		}

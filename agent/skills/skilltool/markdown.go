@@ -246,8 +246,8 @@ func (r *reader) rows(t *east.Table) (out [][][]span) {
 	return out
 }
 
-// says returns the text of a block.
-func (b block) says() string {
+// plainText returns the text of a block.
+func (b block) plainText() string {
 	switch b.kind {
 	case item:
 		if b.ordered && b.number > 0 {

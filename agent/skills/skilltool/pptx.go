@@ -379,7 +379,7 @@ func (sh *sheet) foot() {
 func notesText(list []block) string {
 	var b strings.Builder
 	for _, n := range list {
-		b.WriteString(`<a:p><a:r><a:rPr lang="` + languageOf(n.says()) + `"/><a:t>` + esc(n.says()) + `</a:t></a:r></a:p>`)
+		b.WriteString(`<a:p><a:r><a:rPr lang="` + languageOf(n.plainText()) + `"/><a:t>` + esc(n.plainText()) + `</a:t></a:r></a:p>`)
 	}
 	return b.String()
 }

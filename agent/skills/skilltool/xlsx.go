@@ -439,7 +439,7 @@ func (b *bookWriter) write(title string, list []block) error {
 	}
 	for _, one := range notes {
 		at, _ := excelize.CoordinatesToCellName(1, row)
-		err = errors.Join(err, b.SetCellStr(sheet, at, one.says()))
+		err = errors.Join(err, b.SetCellStr(sheet, at, one.plainText()))
 		row++
 	}
 	for i, one := range charts {
