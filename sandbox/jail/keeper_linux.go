@@ -47,7 +47,7 @@ func keeperMain() {
 		os.Exit(1)
 	}
 	child, err := syscall.ForkExec(ownPath, []string{RoleSetup}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Files: []uintptr{0, 1, 2, Control, uintptr(pair[1])},
+		Dir: "/", Env: SetupEnv(), Files: []uintptr{0, 1, 2, Control, uintptr(pair[1])},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {

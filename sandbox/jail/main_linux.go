@@ -15,6 +15,7 @@ import (
 // Names under which the program is started for a role. The role is the name
 // itself: no flag of a user reaches it.
 const (
+	RoleLaunch  = "fawn-sandbox-launch"
 	RoleSetup   = "fawn-sandbox-setup"
 	RoleVersion = "fawn-sandbox-version"
 	RoleCanary  = "fawn-sandbox-canary"
@@ -33,6 +34,8 @@ func Main() {
 		return
 	}
 	switch os.Args[0] {
+	case RoleLaunch:
+		launchMain()
 	case RoleSetup:
 		setupMain()
 	case roleSupervisor:

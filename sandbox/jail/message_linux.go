@@ -95,6 +95,7 @@ type Request struct {
 
 // Operations of messages.
 const (
+	OpStarted = "started" // launcher: Pid of the first process, with an Errno if it has failed
 	OpFail    = "fail"    // setup: Step, Errno, Detail
 	OpListen  = "listen"  // setup: the listener as a descriptor
 	OpLayers  = "layers"  // setup: Layers
@@ -112,6 +113,7 @@ const (
 type Message struct {
 	Op     string   `json:"op"`
 	ID     int      `json:"id,omitempty"`
+	Pid    int      `json:"pid,omitempty"`
 	Step   string   `json:"step,omitempty"`
 	Errno  int      `json:"errno,omitempty"`
 	Detail string   `json:"detail,omitempty"`

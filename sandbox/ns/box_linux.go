@@ -26,7 +26,8 @@ const startTime = 30 * time.Second
 
 // Box is a running sandbox in its own namespaces.
 type Box struct {
-	cmd    *exec.Cmd
+	first  *os.Process  // process 1, or the keeper
+	join   func() error // for the end of first and of what it writes to stderr
 	conn   *net.UnixConn
 	shell  string
 	limits jail.Limits
@@ -42,6 +43,7 @@ type Box struct {
 	// killTime limits the supervisor's time to end a command.
 	killTime time.Duration
 	line     *os.File       // closing it ends the keeper; nil with namespaces
+	copied   error          // why no launcher started the first process; nil for the keeper
 	work     sync.WaitGroup // receiver and proxy
 
 	dead   chan struct{} // closed when the supervisor no longer answers
@@ -90,7 +92,7 @@ func StartBox(ctx context.Context, l Launch) (*Box, error) {
 	}
 	go func() {
 		// Process 1 exits last. Its status adds nothing to its last message.
-		err := b.cmd.Wait()
+		err := b.join()
 		if b.line != nil {
 			b.dismissed(err, l)
 		}
@@ -117,42 +119,63 @@ func StartBox(ctx context.Context, l Launch) (*Box, error) {
 
 // spawn creates the namespaces with their first process.
 func (b *Box) spawn(spec jail.Spec) error {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if !spec.Plain {
+		if b.copied = b.launch(spec); b.copied == nil {
+			return nil
+		}
+	}
+	return b.fork(spec)
+}
+
+// fork starts the first process itself. With users of its own that copies the page tables of the server, and its
+// memory as either goes on.
+func (b *Box) fork(spec jail.Spec) error {
+	inside, err := b.connect()
 	if err != nil {
 		return &sandbox.InitError{Step: "socket", Err: err}
 	}
-	inside := os.NewFile(uintptr(pair[1]), "control")
 	defer inside.Close()
-	outside := os.NewFile(uintptr(pair[0]), "control")
-	conn, err := net.FileConn(outside)
-	if err = errors.Join(err, outside.Close()); err != nil {
-		return &sandbox.InitError{Step: "socket", Err: err}
-	}
-	var ok bool
-	if b.conn, ok = conn.(*net.UnixConn); !ok {
-		return errors.Join(&sandbox.InitError{Step: "socket", Err: unix.EPROTOTYPE}, conn.Close())
-	}
-	b.cmd = exec.Command(spec.Init)
-	b.cmd.Args = []string{jail.RoleSetup}
-	b.cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"}
-	b.cmd.Dir = "/"
-	b.cmd.ExtraFiles = []*os.File{inside}
-	b.cmd.Stderr = b.stderr
-	b.cmd.SysProcAttr = b.attributes(spec)
+	cmd := exec.Command(spec.Init)
+	cmd.Args = []string{jail.RoleSetup}
+	cmd.Env = jail.SetupEnv()
+	cmd.Dir = "/"
+	cmd.ExtraFiles = []*os.File{inside}
+	cmd.Stderr = b.stderr
+	cmd.SysProcAttr = b.attributes(spec)
 	if spec.Plain {
-		listening, err := b.keep(spec)
+		listening, err := b.keep(cmd, spec)
 		if err != nil {
 			return errors.Join(&sandbox.InitError{Step: "socket", Err: err}, b.conn.Close())
 		}
 		defer listening.Close()
 	}
-	if err := b.cmd.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		if b.line != nil {
 			_ = b.line.Close()
 		}
 		return errors.Join(spawnError(err, spec, b.owner), b.conn.Close())
 	}
+	b.first, b.join = cmd.Process, cmd.Wait
 	return nil
+}
+
+// connect opens the socket to the first process and returns its end, which the caller closes.
+func (b *Box) connect() (inside *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	inside = os.NewFile(uintptr(pair[1]), "control")
+	outside := os.NewFile(uintptr(pair[0]), "control")
+	conn, err := net.FileConn(outside)
+	if err = errors.Join(err, outside.Close()); err != nil {
+		return nil, errors.Join(err, inside.Close())
+	}
+	var ok bool
+	if b.conn, ok = conn.(*net.UnixConn); !ok {
+		return nil, errors.Join(unix.EPROTOTYPE, conn.Close(), inside.Close())
+	}
+	return inside, nil
 }
 
 // attributes returns the namespaces and users of the first process.
@@ -367,7 +390,7 @@ func (b *Box) end() {
 		return
 	}
 	// The kernel ends all processes inside with the first one, which may be gone.
-	_ = b.cmd.Process.Kill()
+	_ = b.first.Kill()
 }
 
 // LastBytes keeps the last bytes written to it.

@@ -224,7 +224,7 @@ func (b *Box) room() int64 {
 	if b.spare != nil {
 		spare = b.spare()
 	}
-	return b.pids + spare + TasksOf(os.Getuid(), b.cmd.Process.Pid)
+	return b.pids + spare + TasksOf(os.Getuid(), b.first.Pid)
 }
 
 func (b *Box) write(m *jail.Message, fds ...int) (int, error) {

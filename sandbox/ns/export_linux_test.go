@@ -64,3 +64,9 @@ func SharedFilter(allow []string) ([]bpf.Instruction, error) {
 func Start(ctx context.Context, p sandbox.Provider, thread string, policy sandbox.Policy) (pool.Box, error) {
 	return p.(*provider).start(ctx, thread, policy)
 }
+
+// Copied returns why no launcher started a box.
+func Copied(b pool.Box) error { return b.(*Box).copied }
+
+// UseGroup makes a folder the one in which a provider makes the control groups of sandboxes.
+func UseGroup(p sandbox.Provider, dir string) { p.(*provider).Groups = &Cgroups{dir: dir} }

@@ -17,20 +17,20 @@ import (
 
 // keep makes the first process a keeper, which replaces process 1 in a box without namespaces. The caller closes the
 // returned end of the line once the keeper has it.
-func (b *Box) keep(spec jail.Spec) (*os.File, error) {
+func (b *Box) keep(cmd *exec.Cmd, spec jail.Spec) (*os.File, error) {
 	listening, line, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	b.line = line
-	b.cmd.Args = []string{jail.RoleKeeper}
-	b.cmd.Env = jail.KeeperEnv(spec.User)
-	b.cmd.ExtraFiles = append(b.cmd.ExtraFiles, listening)
-	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Args = []string{jail.RoleKeeper}
+	cmd.Env = jail.KeeperEnv(spec.User)
+	cmd.ExtraFiles = append(cmd.ExtraFiles, listening)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// A process that still has its output open then is a stray.
-	b.cmd.WaitDelay = pool.LastWords
+	cmd.WaitDelay = pool.LastWords
 	if b.group != nil {
-		b.cmd.SysProcAttr.UseCgroupFD, b.cmd.SysProcAttr.CgroupFD = true, b.group.fd
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, b.group.fd
 	}
 	return listening, nil
 }
@@ -43,8 +43,8 @@ func (b *Box) dismiss() {
 		return // it was closed before
 	}
 	b.late = time.AfterFunc(jail.KeeperTime+time.Second, func() {
-		jail.EndBelow(b.cmd.Process.Pid)
-		_ = b.cmd.Process.Kill()
+		jail.EndBelow(b.first.Pid)
+		_ = b.first.Kill()
 	})
 }
 
