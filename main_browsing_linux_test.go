@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
+	"fawn/sandbox/render/rendertest"
 	"fawn/web/e2e/gate"
 )
 
@@ -18,13 +18,7 @@ import (
 // the click may or may not have happened, and finds the browser again at its last address with its login.
 func TestABrowserStepThatIsCutOffIsTold(t *testing.T) {
 	gate.In(t, gate.Cluster, "starts Chromium twice")
-	at, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("FAWN_CI") == "1" {
-			t.Fatal("there is no Chromium, and CI skips nothing")
-		}
-		t.Skip("there is no Chromium")
-	}
+	at := rendertest.Chromium(t)
 	clicked, hold := make(chan struct{}, 9), make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

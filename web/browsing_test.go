@@ -8,27 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"fawn/sandbox/render/rendertest"
 	"fawn/web"
 	"fawn/web/webtest"
 )
-
-// chromium is the path of the browser of this machine.
-func chromium(t *testing.T) string {
-	t.Helper()
-	at, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("FAWN_CI") == "1" {
-			t.Fatal("there is no Chromium, and CI skips nothing")
-		}
-		t.Skip("there is no Chromium")
-	}
-	return at
-}
 
 // shop is a site with a login, a form and a file.
 func shop(t *testing.T) *httptest.Server {
@@ -96,7 +83,7 @@ type args = map[string]any
 func TestAgentsUseABrowser(t *testing.T) { // not beside others: the browser needs the processor
 	site := shop(t)
 	conf := scripted(t) + fmt.Sprintf("\nweb: {allow_private: [127.0.0.1], ports: [%d], browser: %q}\n",
-		site.Listener.Addr().(*net.TCPAddr).Port, chromium(t))
+		site.Listener.Addr().(*net.TCPAddr).Port, rendertest.Chromium(t))
 	data := t.TempDir()
 	s := start(t, conf, func(o *web.Options) { o.Data = data })
 	got := s.calls(t, "b1",
@@ -158,7 +145,7 @@ func TestAgentsUseABrowser(t *testing.T) { // not beside others: the browser nee
 func TestAPersonWatchesAndTakesOver(t *testing.T) { // not beside others: the browser needs the processor
 	site := shop(t)
 	s := start(t, scripted(t)+fmt.Sprintf("\nweb: {allow_private: [127.0.0.1], ports: [%d], browser: %q}\n",
-		site.Listener.Addr().(*net.TCPAddr).Port, chromium(t)))
+		site.Listener.Addr().(*net.TCPAddr).Port, rendertest.Chromium(t)))
 	fragment := []string{"X-Fawn", "1", "Content-Type", "application/x-www-form-urlencoded"}
 	s.send(t, "POST", "/threads", `{"thread_id":"p1"}`)
 	s.send(t, "GET", "/ui/threads/p1/browser", "", fragment...).want(t, "without a browser", 200, "The browser is closed.")

@@ -6,11 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
+	"fawn/sandbox/render/rendertest"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -95,13 +94,7 @@ tools:
 // TestAPageOfScriptsIsShownInABrowser: where the page as it is sent says too little, and a browser is
 // there; without one the result says so.
 func TestAPageOfScriptsIsShownInABrowser(t *testing.T) { // not beside others: the browser needs the processor
-	at, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("FAWN_CI") == "1" {
-			t.Fatal("there is no Chromium, and CI skips nothing")
-		}
-		t.Skip("there is no Chromium")
-	}
+	at := rendertest.Browser(t)
 	site := internet(t)
 	port := site.Listener.Addr().(*net.TCPAddr).Port
 	conf := scripted(t) + fmt.Sprintf("\nweb: {allow_private: [127.0.0.1], ports: [%d], browser: ", port)

@@ -10,8 +10,8 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,22 +20,8 @@ import (
 	"fawn/sandbox/browser"
 	"fawn/sandbox/netguard"
 	"fawn/sandbox/render"
+	"fawn/sandbox/render/rendertest"
 )
-
-// chromium is the path of the browser of this machine.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if at, err := exec.LookPath(name); err == nil {
-			return at
-		}
-	}
-	if os.Getenv("FAWN_CI") == "1" {
-		t.Fatal("there is no Chromium, and CI skips nothing")
-	}
-	t.Skip("there is no Chromium")
-	return ""
-}
 
 // kept are the states of threads in memory.
 type kept struct {
@@ -67,7 +53,7 @@ type world struct {
 
 func newWorld(t *testing.T, pages http.Handler, change func(*browser.Config)) *world {
 	t.Helper()
-	at := chromium(t)
+	at := rendertest.Browser(t)
 	w := &world{T: t, site: httptest.NewServer(pages), kept: &kept{all: map[string][]byte{}}}
 	t.Cleanup(w.site.Close)
 	w.port = w.site.Listener.Addr().(*net.TCPAddr).Port
@@ -262,7 +248,7 @@ func TestFramesTabsAndWhatComesLate(t *testing.T) {
 // TestLongPagesComeInParts, and the words alone can be read.
 func TestLongPagesComeInParts(t *testing.T) {
 	var b strings.Builder
-	for i := range 3000 {
+	for i := range 800 {
 		fmt.Fprintf(&b, "<p>Line %d <a href=/x>more</a></p>", i)
 	}
 	w := newWorld(t, pages{"/": b.String()}, nil)
@@ -347,6 +333,8 @@ func TestABrowserIsHeldByTheRules(t *testing.T) {
 	inner := secret.Listener.Addr().(*net.TCPAddr)
 	w := newWorld(t, pages{"/": fmt.Sprintf(`<img src="%s/x"><p>Here</p><a href="%[1]s/">In</a>`, secret.URL)},
 		func(c *browser.Config) {
+			at := rendertest.Chromium(t) // as Fawn finds it
+			c.Browser = &render.Browser{Where: func() string { return at }}
 			rules := c.Rules
 			c.Rules = func(thread string) browser.Rules {
 				r := rules(thread)
@@ -410,25 +398,34 @@ func kill(t *testing.T) {
 	if err != nil || len(found) == 0 {
 		t.Skip("processes are found on Linux only")
 	}
-	n := 0
+	type process struct{ pid, parent, group int }
+	var all []process
 	for _, name := range found {
 		raw, err := os.ReadFile(name)
 		if err != nil {
 			continue
 		}
-		rest := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
-		if len(rest) < 2 || rest[1] != fmt.Sprint(os.Getpid()) {
-			continue
-		}
-		var pid int
-		if _, err := fmt.Sscan(filepath.Base(filepath.Dir(name)), &pid); err != nil {
+		var p process
+		var state string
+		if _, err := fmt.Sscan(string(raw[strings.LastIndexByte(string(raw), ')')+1:]), &state, &p.parent, &p.group); err != nil {
 			t.Fatal(err)
 		}
-		p, err := os.FindProcess(pid)
-		if err == nil {
-			err = p.Kill()
+		if _, err := fmt.Sscan(filepath.Base(filepath.Dir(name)), &p.pid); err != nil {
+			t.Fatal(err)
 		}
-		if err != nil {
+		all = append(all, p)
+	}
+	n := 0
+	for _, p := range all {
+		// A browser may be a script that starts the program. Each has a group of its own.
+		if !slices.ContainsFunc(all, func(first process) bool { return first.pid == p.group && first.parent == os.Getpid() }) {
+			continue
+		}
+		one, err := os.FindProcess(p.pid)
+		if err == nil {
+			err = one.Kill()
+		}
+		if err != nil && !errors.Is(err, os.ErrProcessDone) {
 			t.Fatal(err)
 		}
 		n++

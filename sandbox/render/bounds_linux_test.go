@@ -13,12 +13,22 @@ import (
 
 	"fawn/agent/agenttest/must"
 	"fawn/sandbox/render"
+	"fawn/sandbox/render/rendertest"
 )
 
 // TestABrowserAsksNobodyForItsOwnSake: while a page is shown, no name is looked up but the page's, and WebRTC sends
-// nothing past the proxy.
+// nothing past the proxy. Chromium and its headless shell have different flags for that.
 func TestABrowserAsksNobodyForItsOwnSake(t *testing.T) {
-	b := browser(t)
+	whole, usual := rendertest.Chromium(t), rendertest.Browser(t)
+	asksNobody(t, whole)
+	if usual != whole {
+		asksNobody(t, usual)
+	}
+}
+
+func asksNobody(t *testing.T, program string) {
+	t.Helper()
+	b := &render.Browser{Where: func() string { return program }}
 	temp(t, 0o755)
 	udp := must.Get(net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}))(t)
 	defer udp.Close()
@@ -38,18 +48,18 @@ setInterval(() => { fetch("/again?" + tries++) }, 200)
 	}
 	p, err := b.Render(t.Context(), render.Request{URL: s.URL, Guard: guard, Ports: []int{s.port}})
 	if err != nil || !strings.Contains(p.HTML, "Hello") {
-		t.Fatalf("%v %+v", err, p)
+		t.Fatalf("%s: %v %+v", program, err, p)
 	}
 	mu.Lock()
 	defer mu.Unlock()
 	for _, name := range names {
 		if name != "127.0.0.1" {
-			t.Errorf("the browser asks for %s", name)
+			t.Errorf("%s asks for %s", program, name)
 		}
 	}
 	must.Do(t, udp.SetReadDeadline(time.Now().Add(time.Millisecond)))
 	if n, from, err := udp.ReadFromUDP(make([]byte, 1500)); err == nil {
-		t.Errorf("WebRTC sends %d bytes of UDP from %s", n, from)
+		t.Errorf("WebRTC of %s sends %d bytes of UDP from %s", program, n, from)
 	}
 }
 

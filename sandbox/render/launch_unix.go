@@ -54,7 +54,8 @@ const nowhere = "http://127.0.0.1:1"
 func flags(dir string, more ...string) []string {
 	return append(append([]string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + dir, "--proxy-server=" + nowhere,
 		"--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-quic",
-		"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--no-first-run", "--no-default-browser-check",
+		"--webrtc-ip-handling-policy=disable_non_proxied_udp", // of Chromium, and of its headless shell:
+		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--no-first-run", "--no-default-browser-check",
 		"--no-pings", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 		"--disable-default-apps", "--disable-extensions", "--disable-domain-reliability", "--disable-breakpad",
 		"--disable-client-side-phishing-detection", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",

@@ -20,22 +20,8 @@ import (
 	"fawn/agent/agenttest/must"
 	"fawn/sandbox/netguard"
 	"fawn/sandbox/render"
+	"fawn/sandbox/render/rendertest"
 )
-
-// chromium is the path of the browser of this machine.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if at, err := exec.LookPath(name); err == nil {
-			return at
-		}
-	}
-	if os.Getenv("FAWN_CI") == "1" {
-		t.Fatal("there is no Chromium, and CI skips nothing")
-	}
-	t.Skip("there is no Chromium")
-	return ""
-}
 
 // site is a server whose pages need a browser, and what was asked of it.
 type site struct {
@@ -83,7 +69,7 @@ func (s *site) open() *netguard.Guard {
 }
 
 func browser(t *testing.T) *render.Browser {
-	at := chromium(t)
+	at := rendertest.Browser(t)
 	return &render.Browser{Where: func() string { return at }}
 }
 
@@ -148,7 +134,7 @@ func TestPagesOfScripts(t *testing.T) {
 // TestABrowserReachesOnlyWhatTheGuardOpens: the page itself, redirects, what its scripts ask for,
 // names that lead to another address the second time, files, and downloads.
 func TestABrowserReachesOnlyWhatTheGuardOpens(t *testing.T) {
-	b := browser(t)
+	b := &render.Browser{Where: func() string { return rendertest.Chromium(t) }} // as Fawn finds it
 	inner := newSite(t, map[string]string{"/secret": "the secret"})
 	outer := newSite(t, map[string]string{
 		"/":         fmt.Sprintf(`<img src="%[1]s/img"><iframe src="%[1]s/frame"></iframe><script>let x = new WebSocket("ws://127.0.0.1:%[2]d/ws"); fetch("%[1]s/fetch", {mode: "no-cors"})</script><iframe src="file:///etc/passwd"></iframe>`, inner.URL, inner.port),
@@ -238,7 +224,7 @@ func TestWhatNeverEnds(t *testing.T) {
 
 // TestABrowserThatRunsAlready shows a page in a context of its own and goes on.
 func TestABrowserThatRunsAlready(t *testing.T) {
-	at := chromium(t)
+	at := rendertest.Browser(t)
 	dir := must.Get(os.MkdirTemp("", ""))(t)
 	cmd := exec.CommandContext(t.Context(), at, "--headless", "--no-sandbox", "--remote-debugging-port=0",
 		"--user-data-dir="+dir, "--disable-gpu", "about:blank")
