@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/account"
 	"fawn/web/webtest"
@@ -304,7 +305,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 func TestTheConsoleWorksOnAccounts(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "fawn") // short enough for the name of a socket
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := start(t, "", func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir })
 	b := s.owner(t)
@@ -341,7 +342,7 @@ func TestTheConsoleWorksOnAccounts(t *testing.T) {
 	}
 	b.send(t, "POST", "/api/v1/auth/link", `{"token":"`+found[1]+`","password":"battery staple"}`).want(t, "reset", http.StatusCreated)
 	b.do(t, "GET", "/threads", "").want(t, "a session from before the reset", http.StatusUnauthorized)
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	if out, err := console(web.UserJob{Do: "list"}); err != nil || !strings.Contains(out, "disabled") {
 		t.Errorf("without a server: %v\n%s", err, out)
 	}
@@ -376,10 +377,10 @@ func TestOnlyConfiguredOriginsMaySendTheSession(t *testing.T) {
 func TestAStopDuringTheStartIsNoFailure(t *testing.T) {
 	t.Parallel()
 	conf := filepath.Join(t.TempDir(), "config.yaml")
-	webtest.OK(t, os.WriteFile(conf, []byte("auth: {required: always}\n"), 0o600))
+	must.Do(t, os.WriteFile(conf, []byte("auth: {required: always}\n"), 0o600))
 	app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf,
 		Log: slog.New(slog.DiscardHandler), Out: io.Discard})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := errors.Join(app.Run(ctx), app.Close()); err != nil {

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/cli"
 	"fawn/web/webtest"
@@ -51,7 +52,7 @@ func pebble(t *testing.T) string {
 func resolver(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	ended := make(chan struct{})
 	t.Cleanup(func() { l.Close(); <-ended })
 	go func() {
@@ -104,18 +105,18 @@ func authority(t *testing.T, path, at, cert, key, port string) (roots *x509.Cert
 	t.Helper()
 	manage := freeAddr(t)
 	proof, err := strconv.Atoi(port)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	conf, err := json.Marshal(map[string]any{"pebble": map[string]any{"listenAddress": at,
 		"managementListenAddress": manage, "certificate": cert, "privateKey": key, "httpPort": 1, "tlsPort": proof}})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	file := filepath.Join(t.TempDir(), "pebble.json")
-	webtest.OK(t, os.WriteFile(file, conf, 0o600))
+	must.Do(t, os.WriteFile(file, conf, 0o600))
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, path, "-config", file, "-dnsserver", resolver(t))
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1")
 	var said agenttest.Log
 	cmd.Stdout, cmd.Stderr = &said, &said
-	webtest.OK(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	stop = func() { cancel(); _ = cmd.Wait() } // it was killed
 	t.Cleanup(func() {
 		stop()
@@ -155,7 +156,7 @@ func TestAnAuthorityGivesTheCertificate(t *testing.T) {
 	open := func() (*server, string) {
 		s := start(t, conf, func(o *web.Options) { o.Data = data })
 		_, port, err := net.SplitHostPort(s.app.Addr())
-		webtest.OK(t, err)
+		must.Do(t, err)
 		return s, port
 	}
 	s, port := open()
@@ -178,14 +179,14 @@ func TestAnAuthorityGivesTheCertificate(t *testing.T) {
 		return c.(*tls.Conn).ConnectionState().PeerCertificates[0], nil
 	}
 	first, err := ask("fawn.test")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	if len(first.DNSNames) != 1 || first.DNSNames[0] != "fawn.test" {
 		t.Errorf("it is for %v", first.DNSNames)
 	}
 	if _, err := ask("other.test"); err == nil {
 		t.Error("there is a certificate for a name that is not the server's")
 	}
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	stop()
 	_, port = open()
 	if again, err := ask("fawn.test"); err != nil || !again.Equal(first) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
@@ -39,8 +40,8 @@ models:
 func (a *agents) put(t *testing.T, path, text string) {
 	t.Helper()
 	at := filepath.Join(a.data, filepath.FromSlash(path))
-	webtest.OK(t, os.MkdirAll(filepath.Dir(at), 0o700))
-	webtest.OK(t, os.WriteFile(at, []byte(text), 0o600))
+	must.Do(t, os.MkdirAll(filepath.Dir(at), 0o700))
+	must.Do(t, os.WriteFile(at, []byte(text), 0o600))
 }
 
 // sent is what the model got in one request.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
 )
@@ -133,7 +134,7 @@ func lastRequest(t *testing.T, m *scriptmodel.Server) string {
 	e := json.NewEncoder(&indented)
 	e.SetEscapeHTML(false)
 	v := webtest.Decode[any](t, string(all[len(all)-1].Body))
-	webtest.OK(t, e.Encode(v))
+	must.Do(t, e.Encode(v))
 	return indented.String()
 }
 

@@ -14,10 +14,10 @@ import (
 
 	nethtml "golang.org/x/net/html"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/skills/bundled"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
-	"fawn/web/webtest"
 )
 
 // crawler reads everything a browser would, below a base, and reports each address of the
@@ -171,7 +171,7 @@ func (c *crawler) follow(t *testing.T, page string, saw func(data string)) map[s
 		t.Fatalf("no stream on %s", page)
 	}
 	res, err := c.request(t.Context(), "GET", at[1]+"?v="+url.QueryEscape(cursor[1]), nil)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	saw("")
 	kinds, kind := map[string]int{}, ""
@@ -211,7 +211,7 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 	file := func(name, text string) scriptmodel.Call {
 		args, err := json.Marshal(map[string]string{"path": "/mnt/user-data/outputs/" + name, "content": text,
 			"description": "d"})
-		webtest.OK(t, err)
+		must.Do(t, err)
 		return scriptmodel.Call{Name: "write_file", Args: args}
 	}
 	script, err := json.Marshal(scriptmodel.Script{Turns: []scriptmodel.Turn{
@@ -220,7 +220,7 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 		{ToolCalls: []scriptmodel.Call{{Name: "present_files", Args: json.RawMessage(
 			`{"filepaths": ["/mnt/user-data/outputs/report.md", "/mnt/user-data/outputs/p.svg", "/mnt/user-data/outputs/t.csv"]}`)}}},
 		{Text: "Behold. ", Gate: "shown", Rest: answerText, Rate: 40, Chunk: 2}}}) // in pieces, so that it is patched
-	webtest.OK(t, err)
+	must.Do(t, err)
 	form := func(path string, v url.Values, headers ...string) answer {
 		a := s.send(t, "POST", base+path, v.Encode(),
 			append(headers, "Content-Type", "application/x-www-form-urlencoded")...)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/web/webtest"
+	"fawn/agent/agenttest/must"
 )
 
 // TestABodyThatDoesNotComeIsNotWaitedFor: for a handler that reads it and for one that does not.
@@ -36,7 +36,7 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 func withoutBody(t *testing.T, s *server, path string) (status int, answered bool) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer conn.Close()
 	_, err = conn.Write([]byte("POST " + path +
 		" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n{"))

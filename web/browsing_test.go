@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/render/rendertest"
 	"fawn/web"
 	"fawn/web/webtest"
@@ -61,7 +62,7 @@ func (s *server) calls(t *testing.T, thread string, calls ...any) (out []toolRes
 		turns = append(turns, map[string]any{"tool_calls": []any{map[string]any{"name": calls[i], "args": calls[i+1]}}})
 	}
 	script, err := json.Marshal(map[string]any{"turns": append(turns, map[string]string{"text": "Done."})})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	state := decoded[struct{ Messages []json.RawMessage }](t,
 		s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("SCRIPT"+string(script))))
 	for _, raw := range state.Messages {
@@ -122,7 +123,7 @@ func TestAgentsUseABrowser(t *testing.T) { // not beside others: the browser nee
 	if picture.status != 200 || !strings.HasPrefix(picture.body, "\xff\xd8\xff") || len(picture.body) > 60<<10 {
 		t.Errorf("the picture of a step: %d, %d bytes", picture.status, len(picture.body))
 	}
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	state, err := os.ReadFile(filepath.Join(data, "threads", "b1", "browser.state"))
 	if err != nil || strings.Contains(string(state), "cookie-canary") {
 		t.Errorf("what is kept: %v %q", err, state)
@@ -158,7 +159,7 @@ func TestAPersonWatchesAndTakesOver(t *testing.T) { // not beside others: the br
 	s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"\u0087F"}`).want(t, "no host for Chromium", 422)
 	s.send(t, "POST", "/ui/threads/p1/browser/do", "kind=click&x=1&y=1", fragment...).want(t, "without taking over", 409)
 	live, err := webtest.Request(t.Context(), s.client, "GET", s.url+"/ui/threads/p1/browser/live", nil)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer live.Body.Close()
 	events := bufio.NewScanner(live.Body)
 	events.Buffer(nil, 4<<20)
@@ -170,7 +171,7 @@ func TestAPersonWatchesAndTakesOver(t *testing.T) { // not beside others: the br
 		t.Helper()
 		for events.Scan() {
 			if data, ok := strings.CutPrefix(events.Text(), "data: "); ok {
-				webtest.OK(t, json.Unmarshal([]byte(data), &f))
+				must.Do(t, json.Unmarshal([]byte(data), &f))
 				return f
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/cli"
 	"fawn/web/webtest"
@@ -20,13 +21,13 @@ import (
 func unzipped(t *testing.T, b []byte) map[string]string {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	out := map[string]string{}
 	for _, f := range z.File {
 		r, err := f.Open()
-		webtest.OK(t, err)
+		must.Do(t, err)
 		text, err := io.ReadAll(r)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		out[f.Name] = string(text)
 	}
 	return out
@@ -52,16 +53,16 @@ func TestASupportBundleHasNoSecretsAndNoChats(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	running := unzipped(t, []byte(a.body))
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	path := filepath.Join(t.TempDir(), "bundle.zip")
 	o := web.Options{Addr: "127.0.0.1:0", Data: data, Config: s.conf, Version: "test", Out: io.Discard,
 		Doctor: cli.Doctor}
-	webtest.OK(t, web.SupportBundle(t.Context(), o, path))
+	must.Do(t, web.SupportBundle(t.Context(), o, path))
 	if err := web.SupportBundle(t.Context(), o, path); err == nil {
 		t.Error("a file that is there is overwritten")
 	}
 	b, err := os.ReadFile(path)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	stopped := unzipped(t, b)
 	for what, files := range map[string]map[string]string{"running": running, "stopped": stopped} {
 		for name, wants := range map[string][]string{"doctor.txt": {"data folder", "metrics"},

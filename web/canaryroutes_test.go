@@ -20,6 +20,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
@@ -100,7 +101,7 @@ func secretPlaces(t *testing.T, data, model string, x *strangers) (conf string) 
 			"headers": map[string]string{"Authorization": "Bearer " + canary("closed-header")}},
 	})
 	err := os.WriteFile(filepath.Join(data, "secrets.env"), []byte("SCRIPT_API_KEY="+canary("secrets-env")+"\n"), 0o600)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return fmt.Sprintf(`log_level: debug
 metrics: {token: %s}
 tracing: {headers: {authorization: %s}}
@@ -212,7 +213,7 @@ func (s *server) glance(t *testing.T, path, accept string) (a answer) {
 	defer cancel()
 	res, err := s.request(ctx, http.MethodGet, path, nil, "Accept", accept, "Authorization",
 		"Bearer "+canary("metrics"))
-	webtest.OK(t, err, "GET "+path)
+	must.Do(t, err, "GET "+path)
 	defer res.Body.Close()
 	a.status, a.header = res.StatusCode, res.Header
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat/chattest"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
@@ -94,7 +95,7 @@ func TestAnAccountIsConnectedOverTheAPI(t *testing.T) {
 	for end := time.Now().Add(patience); time.Now().Before(end) &&
 		len(all.Connections) == 0; time.Sleep(5 * time.Millisecond) {
 		a := s.send(t, "GET", "/api/channels/connections", "")
-		webtest.OK(t, json.Unmarshal([]byte(a.body), &all))
+		must.Do(t, json.Unmarshal([]byte(a.body), &all))
 	}
 	if len(all.Connections) != 1 || all.Connections[0].Status != "connected" || all.Connections[0].Account != "7" {
 		t.Fatalf("connections: %+v", all)

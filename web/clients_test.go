@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -36,7 +37,7 @@ func TestOpenWebUI(t *testing.T) {
 		post := func(body map[string]any) answer {
 			t.Helper()
 			b, err := json.Marshal(body)
-			webtest.OK(t, err)
+			must.Do(t, err)
 			a := s.send(t, "POST", "/v1/chat/completions", string(b), headers...)
 			a.must(t, b, 200)
 			return a
@@ -89,7 +90,7 @@ func TestLibreChat(t *testing.T) {
 	post := func(body map[string]any) answer {
 		t.Helper()
 		b, err := json.Marshal(body)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		a := s.send(t, "POST", "/v1/chat/completions", string(b), headers...)
 		a.must(t, b, 200)
 		return a

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -25,7 +26,7 @@ const oven = `"client_tools":[{"name":"oven","description":"heats","parameters":
 func (s *server) streamed(t *testing.T, thread, script, more string) (calls <-chan clientCall, rest <-chan string) {
 	t.Helper()
 	body, err := json.Marshal(script)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	res, err := s.request(t.Context(), "POST", "/threads/"+thread+"/runs/stream", strings.NewReader(
 		`{"assistant_id":"lead_agent","if_not_exists":"create","input":{"messages":[{"type":"human","content":`+string(body)+
 			`}]},"stream_mode":["custom","updates"],"context":{`+oven+more+`}}`))

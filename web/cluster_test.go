@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat/chattest"
 	"fawn/store/pgtest"
 	"fawn/web"
@@ -44,7 +45,7 @@ func TestEveryServerServesAll(t *testing.T) {
 	follow.until(t, "first")
 	for _, at := range []string{run + "/stream", "/ui/threads/t1/stream"} {
 		res, err := b.request(t.Context(), "GET", at, nil)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		defer res.Body.Close()
 		seen, part := "", make([]byte, 4096)
 		for !strings.Contains(seen, "lorem") {
@@ -107,7 +108,7 @@ func TestARunThatIsHandedOverHasNotEnded(t *testing.T) {
 
 	read := func(after string) []streamed {
 		res, err := b.request(t.Context(), "GET", run+"/stream", nil, "Last-Event-ID", after)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		defer res.Body.Close()
 		line := bufio.NewScanner(res.Body)
 		line.Buffer(nil, 16<<20)

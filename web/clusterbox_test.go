@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/objects/objectstest"
 	"fawn/store/pgtest"
 	"fawn/web"
@@ -73,7 +74,7 @@ func TestASandboxStoresItsFilesBeforeItsThreadGoesOnElsewhere(t *testing.T) {
 	a.bash(t, "t1", `cd /mnt/user-data/workspace; echo first > first.txt
 		(while [ ! -e go ]; do sleep 0.05; done
 		echo second > second.part; mv second.part second.txt) >/dev/null 2>&1 &`)
-	webtest.OK(t, os.WriteFile(filepath.Join(workspace, "go"), nil, 0o644))
+	must.Do(t, os.WriteFile(filepath.Join(workspace, "go"), nil, 0o644))
 	until(t, func() bool {
 		_, err := os.Stat(filepath.Join(workspace, "second.txt"))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
 )
@@ -48,7 +49,7 @@ func (d *dialog) says(t *testing.T, content any) string {
 func (d *dialog) again(t *testing.T) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"model": "lead_agent", "messages": d.messages})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	res, text := webtest.Send(t, d.s.client, "POST", d.s.url+"/v1/chat/completions", strings.NewReader(string(body)), d.headers...)
 	c := webtest.Decode[completion](t, text)
 	if res.StatusCode != http.StatusOK || len(c.Choices) != 1 {
@@ -304,7 +305,7 @@ func TestResponsesAreThereBeforeTheyEnd(t *testing.T) {
 
 	res, err := s.request(t.Context(), "POST", "/v1/responses", strings.NewReader(
 		`{"model":"lead_agent","stream":true,"input":"SCRIPT{\"turns\":[{\"text\":\"held\",\"gate\":\"g\",\"tokens\":1}]}"}`))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	a = s.send(t, "GET", "/v1/responses/resp_"+res.Header.Get("X-Run-Id"), "")
 	if got := decoded[response](t, a); a.status != http.StatusOK || got.Status != "in_progress" {

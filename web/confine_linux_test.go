@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -20,10 +21,10 @@ func TestServersInSandboxes(t *testing.T) {
 	t.Cleanup(outside.Close)
 	shown, writable, secret := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "secret.txt")
 	for _, dir := range []string{shown, writable, filepath.Dir(secret)} {
-		webtest.OK(t, os.Chmod(dir, 0o777))
+		must.Do(t, os.Chmod(dir, 0o777))
 	}
 	for file, text := range map[string]string{secret: "for nobody", filepath.Join(shown, "a.txt"): "to be read"} {
-		webtest.OK(t, os.WriteFile(file, []byte(text), 0o644))
+		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	data := t.TempDir()
 	jailed := notesServer()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/account"
 	"fawn/web/webtest"
@@ -20,7 +21,7 @@ func (b *browser) since(t *testing.T, user string, ago time.Duration) *browser {
 	hash := sha256.Sum256([]byte(secret))
 	err := b.app.DB().PutSession(t.Context(), store.Session{ID: secret, Hash: hash[:], User: user, Device: "a browser",
 		CreatedAt: now.Add(-ago), UsedAt: now, ExpiresAt: now.Add(time.Hour)}, 10)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	old := &browser{b.server, map[string]string{account.CookieSession: secret}}
 	old.do(t, "GET", "/api/v1/auth/me", "").must(t, "the old session", http.StatusOK)
 	return old

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -146,7 +147,7 @@ func conforms(t testing.TB, method, path string, a answer) {
 		return
 	}
 	d, err := apiDocument()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	at := slices.IndexFunc(d.ops, func(o described) bool { return o.method == method && o.path.MatchString(u.EscapedPath()) })
 	kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 	if at < 0 || kind == "text/html" || a.status >= 300 && a.status < 400 {
@@ -181,7 +182,7 @@ func conforms(t testing.TB, method, path string, a answer) {
 func TestExamplesAreWhatTheyShow(t *testing.T) {
 	t.Parallel()
 	b, err := web.Document()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	doc := webtest.Decode[struct {
 		Paths map[string]map[string]struct {
 			Body struct {
@@ -200,7 +201,7 @@ func TestExamplesAreWhatTheyShow(t *testing.T) {
 			n++
 			s := webtest.Decode[jsonschema.Schema](t, string(fmt.Appendf(nil, `{"$defs":%s,"allOf":[%s]}`, defined(doc.Components.Schemas), defined(c.Schema))))
 			r, err := s.Resolve(nil)
-			webtest.OK(t, err)
+			must.Do(t, err)
 			v := webtest.Decode[any](t, string(c.Example))
 			if err := r.Validate(v); err != nil {
 				t.Errorf("%s %s: %v", method, path, err)

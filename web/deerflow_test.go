@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
-	"fawn/web/webtest"
 )
 
 // operation is one of DeerFlow's own application: what it is answered with here. A status of 404 or 409 with a reason says
@@ -229,7 +229,7 @@ func TestEveryOperationOfDeerFlowAnswers(t *testing.T) {
 			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data")
 			skill := filepath.Join(data, "skills", "custom", "rhymes", "SKILL.md")
-			webtest.OK(t, os.MkdirAll(filepath.Dir(skill), 0o700))
+			must.Do(t, os.MkdirAll(filepath.Dir(skill), 0o700))
 			write(t, skill, "---\nname: rhymes\ndescription: finds rhymes\n---\nThink of one.\n")
 			s := start(t, scripted(t)+"agents_api: {enabled: true}\nbrowser: {enabled: false}\n", func(o *web.Options) {
 				if o.Data = data; accounts {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
-	"fawn/web/webtest"
 )
 
 // TestADeletedThreadLeavesNothingOnTheDisk: its words are in no file of the data folder,
@@ -44,7 +44,7 @@ func TestADeletedThreadLeavesNothingOnTheDisk(t *testing.T) {
 		t.Fatal("the words cannot be found where they must be: this test proves nothing")
 	}
 	s.send(t, "DELETE", "/threads/"+gone, "").must(t, "delete", http.StatusNoContent)
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	for _, what := range []string{word + " of " + gone, gone, "thread-with-key", of} {
 		if found := mentions(t, dir, what); len(found) > 0 {
 			t.Errorf("%q is still in %s", what, strings.Join(found, ", "))
@@ -78,6 +78,6 @@ func mentions(t *testing.T, dir, text string) (found []string) {
 		}
 		return err
 	})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return found
 }

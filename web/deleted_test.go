@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web"
 	"fawn/web/principal"
@@ -53,7 +54,7 @@ func (s *server) status(t *testing.T, r route) int {
 	}
 	res, err := s.request(ctx, r.method, r.path, strings.NewReader(agenttest.RunBody(r.path, body)),
 		"Content-Type", kind)
-	webtest.OK(t, err, fmt.Sprintf("%s %s", r.method, r.path))
+	must.Do(t, err, fmt.Sprintf("%s %s", r.method, r.path))
 	res.Body.Close()
 	return res.StatusCode
 }
@@ -111,9 +112,9 @@ func TestADeletedThreadAnswersNowhere(t *testing.T) {
 func (s *server) give(t *testing.T, thread, owner string) {
 	t.Helper()
 	row, err := s.app.DB().Thread(t.Context(), thread)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	row.Owner = owner
-	webtest.OK(t, s.app.DB().Commit(t.Context(), store.Batch{Thread: &row}))
+	must.Do(t, s.app.DB().Commit(t.Context(), store.Batch{Thread: &row}))
 }
 
 // answersNowhere checks that every route that names the thread says it is not there, and that

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web"
@@ -38,9 +39,9 @@ func letter(t *testing.T) string {
 		if err == nil {
 			_, err = f.Write([]byte(text))
 		}
-		webtest.OK(t, err)
+		must.Do(t, err)
 	}
-	webtest.OK(t, w.Close())
+	must.Do(t, w.Close())
 	return b.String()
 }
 
@@ -66,7 +67,7 @@ func TestUploadedDocumentsCanBeRead(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("conversions left %q: %v", left, err)
 	}
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	s = start(t, scripted(t), func(o *web.Options) { o.Data = dir })
 	var list uploads.List
 	a := s.send(t, "GET", "/api/threads/docs/uploads/list", "")
@@ -139,13 +140,13 @@ func TestUploadsAreSearched(t *testing.T) {
 	webtest.Same(t, "the copy finds", s.tool(t, made.ID, "search_documents", query), want)
 	s.send(t, "DELETE", "/api/threads/docs/uploads/offer.docx", "")
 	webtest.Holds(t, "without the offer", s.tool(t, "docs", "search_documents", query), "!offer", "notes.txt")
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	empty, err := store.Open(t.Context(), store.Config{Dir: dir})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for _, file := range []string{"offer.docx", "notes.txt"} {
-		webtest.OK(t, empty.RemovePassages(t.Context(), made.ID, file))
+		must.Do(t, empty.RemovePassages(t.Context(), made.ID, file))
 	}
-	webtest.OK(t, empty.Close())
+	must.Do(t, empty.Close())
 	s = start(t, scripted(t), func(o *web.Options) { o.Data = dir })
 	webtest.Same(t, "after a restart the copy finds", s.tool(t, made.ID, "search_documents", query), want)
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -180,7 +181,7 @@ func ask(t *testing.T, s *server, model string) outcome {
 	if len(list) != 1 {
 		t.Fatalf("%d runs", len(list))
 	}
-	webtest.OK(t, json.Unmarshal(list[0], &o.run))
+	must.Do(t, json.Unmarshal(list[0], &o.run))
 	state := decoded[struct {
 		Values struct{ Messages []map[string]any }
 	}](t, s.send(t, "GET", "/threads/"+id+"/state", ""))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/account"
 	"fawn/web/webtest"
@@ -40,7 +41,7 @@ func TestOneUserLeavesRoomForOthers(t *testing.T) {
 	// Those that wait get their turn: none was refused.
 	for i := range threads {
 		thread := "busy" + string(rune('a'+i))
-		webtest.OK(t, os.WriteFile(filepath.Join(dir, "threads", thread, "user-data", "workspace", "off"), nil, 0o644))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "threads", thread, "user-data", "workspace", "off"), nil, 0o644))
 		webtest.UntilSeen(t, func() bool {
 			return strings.Contains(ann.do(t, "GET", "/threads/"+thread+"/state", "").body, "ended by itself")
 		}, func() string { return ann.do(t, "GET", "/threads/"+thread+"/state", "").body })

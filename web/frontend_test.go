@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -67,9 +68,9 @@ func (b *browser) make(t *testing.T, calls []visit) {
 func TestDeerFlowsFrontEndGoesThroughOneSession(t *testing.T) {
 	t.Parallel()
 	skill := filepath.Join(t.TempDir(), "skills", "custom", "rhymes", "SKILL.md")
-	webtest.OK(t, os.MkdirAll(filepath.Dir(skill), 0o700))
+	must.Do(t, os.MkdirAll(filepath.Dir(skill), 0o700))
 	err := os.WriteFile(skill, []byte("---\nname: rhymes\ndescription: finds rhymes\n---\nThink of one.\n"), 0o600)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	s := start(t, scripted(t)+"agents_api: {enabled: true}\n", func(o *web.Options) {
 		o.Addr, o.Data = "0.0.0.0:0", filepath.Join(skill, "../../../..")
 	})
@@ -146,7 +147,7 @@ func (b *browser) chats(t *testing.T) {
 func (b *browser) converses(t *testing.T, mount, prefix string) {
 	t.Helper()
 	said, err := json.Marshal(script(writesReport))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	body := `{"assistant_id":"lead_agent","input":{"messages":[{"type":"human","content":[{"type":"text","text":` + string(said) + `}],
 		"additional_kwargs":{}}]},"stream_mode":["values","messages-tuple","custom"],"stream_subgraphs":true,"config":{"recursion_limit":1000},
 		"context":{"mode":"flash","thinking_enabled":false,"is_plan_mode":false,"subagent_enabled":false,"thread_id":"t1"},"on_disconnect":"continue","multitask_strategy":"reject"}`

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -36,7 +37,7 @@ func TestAFullDiskIsToldAndGoesAway(t *testing.T) {
 		t.Skip(err)
 	}
 	wal, err := os.Stat(filepath.Join(dir, "fawn.db-wal"))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for wal.Size() < 1<<20 { // others, such as logs, must stay shorter
 		decoded[any](t, s.send(t, "POST", "/threads", `{"metadata": {"a": "`+strings.Repeat("x", 60_000)+`"}}`))
 		if wal, err = os.Stat(filepath.Join(dir, "fawn.db-wal")); err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/web"
-	"fawn/web/webtest"
 )
 
 func FuzzTidy(f *testing.F) {
@@ -38,7 +38,7 @@ func FuzzGuard(f *testing.F) {
 	conf, err := config.Load(config.Options{DataDir: f.TempDir(), LookupEnv: func(string) (string, bool) {
 		return "", false
 	}})
-	webtest.OK(f, err)
+	must.Do(f, err)
 	guard := web.Guard("127.0.0.1:2026", conf)
 	host := regexp.MustCompile(`^(?:(?i:localhost)|([0-9.]+)|\[?([0-9a-fA-F:.]+)\]?)(?::[^:/\]]*)?$`)
 	origin := regexp.MustCompile(`^https?://([^@/?#]+)$`)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/account"
 	"fawn/web/e2e/scriptmodel"
@@ -79,7 +80,7 @@ func TestAGroupLimitsRunsOfADay(t *testing.T) {
 		run(ann.server, path).must(t, fmt.Sprintf("run %d", i+1), http.StatusOK)
 	}
 	ann.send(t, "DELETE", "/threads/a", "", "X-Api-Key", token).fine(t, "delete")
-	webtest.OK(t, ann.stop())
+	must.Do(t, ann.stop())
 	again := start(t, conf, func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir })
 	run(again, "/threads/b/runs/wait").must(t, "the third run", http.StatusOK)
 	run(again, "/threads/b/runs/wait").want(t, "the fourth run", http.StatusForbidden, "daily limit of runs (3)")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -78,7 +79,7 @@ func TestAddressOfTheConnectionIsAHost(t *testing.T) {
 // otherAddress is an IPv4 address of this machine that is not loopback.
 func otherAddress(t *testing.T) string {
 	addrs, err := net.InterfaceAddrs()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
 			return n.IP.String()
@@ -247,7 +248,7 @@ func TestRequestsForOtherServersAreRefused(t *testing.T) {
 func exchange(t *testing.T, s *server, raw string) string {
 	t.Helper()
 	got, err := tryExchange(s, raw)
-	webtest.OK(t, err, raw)
+	must.Do(t, err, raw)
 	return got
 }
 

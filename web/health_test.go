@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
-	"fawn/web/webtest"
 )
 
 // TestLoadBalancersMayAskWithoutAHost, as the check of haproxy does, whether the server is well, and nothing else.
@@ -24,11 +24,11 @@ func TestLoadBalancersMayAskWithoutAHost(t *testing.T) {
 			"HEAD /api/health HTTP/1.0": 200, "GET /healthz HTTP/1.0": 200, "GET /threads/x/state HTTP/1.0": 421,
 			"GET / HTTP/1.0": 421, "GET /health HTTP/1.0\r\nHost: evil.example": 421} {
 			c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-			webtest.OK(t, err)
+			must.Do(t, err)
 			fmt.Fprintf(c, "%s\r\n\r\n", strings.Replace(line, " /", " "+base+"/", 1))
 			method, _, _ := strings.Cut(line, " ")
 			res, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
-			webtest.OK(t, err, line)
+			must.Do(t, err, line)
 			if res.Body.Close(); res.StatusCode != want {
 				t.Errorf("%q below %q: %s", line, base, res.Status)
 			}
@@ -45,8 +45,8 @@ func TestWhatTryingASandboxLeftIsRemoved(t *testing.T) {
 	folder := func(name string) string { return filepath.Join(dir, "threads", name) }
 	for name, at := range map[string]time.Time{"probe-abcdefghijkl": old, "probe-other-abcdefghijk2": old,
 		"probe-results": old, "probe-abcdefghijk7": time.Now().Add(time.Hour)} {
-		webtest.OK(t, os.MkdirAll(filepath.Join(folder(name), "user-data", "uploads"), 0o700))
-		webtest.OK(t, os.Chtimes(folder(name), at, at))
+		must.Do(t, os.MkdirAll(filepath.Join(folder(name), "user-data", "uploads"), 0o700))
+		must.Do(t, os.Chtimes(folder(name), at, at))
 	}
 	s := start(t, "", func(o *web.Options) { o.Data = dir })
 	s.app.SweepUploads(t.Context())

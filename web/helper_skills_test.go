@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/web/webtest"
+	"fawn/agent/agenttest/must"
 )
 
 // TestAHelperHasTheSkillsOfItsAgent as far as its kind lists them: those of neither alone are told to it.
@@ -18,7 +18,7 @@ func TestAHelperHasTheSkillsOfItsAgent(t *testing.T) {
 			fmt.Sprintf("---\nname: %s\ndescription: How to %[1]s well\n---\nText.\n", name))
 	}
 	conf, err := os.ReadFile(a.conf)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	a.configure(t, string(conf)+"subagents:\n  agents: {general-purpose: {skills: [paint, draw]}}\n  custom_agents:\n"+
 		"    free: {description: d, system_prompt: p}\n    bare: {description: d, system_prompt: p, skills: []}\n")
 	a.send(t, "POST", "/api/agents", `{"name":"artist","soul":"x","skills":["paint","write"]}`).must(t, "the answer", 201)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -74,7 +75,7 @@ func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
 	}
 	s.send(t, "POST", "/threads", `{"thread_id":"none"}`).must(t, "/threads", 200)
 	s.send(t, "POST", "/threads/none/runs", wrong, "Idempotency-Key", "k4").want(t, "it is there now", 200)
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	s = start(t, conf, func(o *web.Options) { o.Data = data })
 	again(s, "after a restart")
 	webtest.Same(t, "the thread has … runs", len(decoded[[]run](t, s.send(t, "GET", "/threads/t1/runs", ""))), 3)
@@ -161,7 +162,7 @@ func TestAnswersOfAKeyAreTheSame(t *testing.T) {
 	if on.header.Get("X-Thread-Id") != thread {
 		t.Errorf("the second turn is in another thread")
 	}
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	s = start(t, conf, func(o *web.Options) { o.Data = data })
 	same("over a restart", first, send(s, "/v1/chat/completions", opening, "k1"))
 	webtest.Same(t, "the thread has … runs", len(decoded[[]any](t, s.send(t, "GET", "/threads/"+thread+"/runs", ""))), 2)

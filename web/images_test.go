@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
@@ -27,7 +28,7 @@ func noise(t *testing.T) string {
 		img.Set(i%128, i/128, color.RGBA{uint8(r.IntN(256)), uint8(r.IntN(256)), uint8(r.IntN(256)), 255})
 	}
 	var b strings.Builder
-	webtest.OK(t, png.Encode(&b, img))
+	must.Do(t, png.Encode(&b, img))
 	return base64.StdEncoding.EncodeToString([]byte(b.String()))
 }
 
@@ -83,9 +84,9 @@ func TestPicturesInMessagesAreStoredOnce(t *testing.T) {
 	s.send(t, "DELETE", "/threads/p", "").must(t, "delete", http.StatusNoContent)
 	webtest.Same(t, "the copy has it … times when the first thread is gone", strings.Count(s.send(t, "GET", "/threads/"+copied+"/state", "").body, picture), 2)
 	s.send(t, "DELETE", "/threads/"+copied, "").must(t, "delete", http.StatusNoContent)
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "fawn.db")+"?mode=ro")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer db.Close()
 	var n int
 	err = db.QueryRow(`SELECT (SELECT count(*) FROM blob) + (SELECT count(*) FROM blob_use)`).Scan(&n)
@@ -125,7 +126,7 @@ func TestThePageSaysThatAModelSawNoPictures(t *testing.T) {
 		entry("seeing", "true")+"]\n")
 	picture := noise(t)
 	data, err := base64.StdEncoding.DecodeString(picture)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	inside := fmt.Sprintf(`[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,%s"}}]`, picture)
 	for _, c := range []struct {
 		model, content, kwargs string

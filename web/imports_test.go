@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -17,10 +18,10 @@ func TestImportsThroughTheAPI(t *testing.T) {
 	call := func(method, path, kind string, body io.Reader, status int) map[string]any {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, body)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		req.Header.Set("Content-Type", kind)
 		resp, err := s.client.Do(req)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		defer resp.Body.Close()
 		raw, err := io.ReadAll(resp.Body)
 		if err != nil || resp.StatusCode != status {

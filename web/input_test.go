@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -130,7 +131,7 @@ func TestAnUploadOf200MBIsRefusedEarly(t *testing.T) {
 				until(t, func() bool {
 					body, kind, length, all := form(t, 200<<20)
 					req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+path, body)
-					webtest.OK(t, err)
+					must.Do(t, err)
 					req.Header.Set("Content-Type", kind)
 					req.Header.Set("Expect", "100-continue")
 					if told {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web/account"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
@@ -193,7 +194,7 @@ func TestThePromptIsWhatTheProviderGot(t *testing.T) {
 		for i, m := range got.Messages {
 			var text string
 			if string(m.Content) != "null" && m.Content != nil {
-				webtest.OK(t, json.Unmarshal(m.Content, &text), m.Content)
+				must.Do(t, json.Unmarshal(m.Content, &text), m.Content)
 			}
 			webtest.Same(t, fmt.Sprintf("message %d is , the provider got", i), text, texts[i])
 		}

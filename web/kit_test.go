@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/mcp/mcptest"
 	"fawn/sandbox/initbin"
 	"fawn/sandbox/ns"
@@ -85,7 +86,7 @@ func start(t *testing.T, conf string, change ...func(*web.Options)) *server {
 func (s *server) configure(t *testing.T, conf string) {
 	t.Helper()
 	s.takes(t, func() {
-		webtest.OK(t, os.WriteFile(s.conf, []byte(conf), 0o600))
+		must.Do(t, os.WriteFile(s.conf, []byte(conf), 0o600))
 	})
 }
 
@@ -197,7 +198,7 @@ type stream struct {
 func (s *server) stream(t *testing.T, ctx context.Context, path, body string) *stream {
 	t.Helper()
 	res, err := s.request(ctx, "POST", path, strings.NewReader(agenttest.RunBody(path, body)))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { res.Body.Close() })
 	if res.StatusCode != http.StatusOK {
 		b, _ := io.ReadAll(res.Body)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/account"
 	"fawn/web/e2e/scriptmodel"
@@ -311,7 +312,7 @@ func inFolder(t *testing.T, dir, name, text string) {
 	if err == nil {
 		err = os.WriteFile(at, []byte(text), 0o644)
 	}
-	webtest.OK(t, err)
+	must.Do(t, err)
 }
 
 // addSource adds a source and waits until it was read.
@@ -358,7 +359,7 @@ func TestFoldersOfTheServer(t *testing.T) {
 	}
 	inFolder(t, base, "docs/a.md", "Apples are green by now.")
 	inFolder(t, base, "docs/d.md", "Dates are brown.")
-	webtest.OK(t, os.Remove(filepath.Join(base, "docs/deep/b.md")))
+	must.Do(t, os.Remove(filepath.Join(base, "docs/deep/b.md")))
 	update(t, s, at)
 	if a, b, d := cites(t, s, at, "green"), cites(t, s, at, "bananas"), cites(t, s, at, "dates"); a != "Fruit/a.md, l. 1" || b != "" || d != "Fruit/d.md, l. 1" {
 		t.Errorf("after changes: %q %q %q", a, b, d)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/account"
 	"fawn/web/webtest"
@@ -116,10 +117,10 @@ func (h *house) ask(t *testing.T, r route, headers ...string) answer {
 	}
 	res, err := h.request(t.Context(), r.method, r.path, strings.NewReader(agenttest.RunBody(r.path, body)),
 		append(slices.Clone(headers), "Content-Type", kind, "Accept", accept)...)
-	webtest.OK(t, err, fmt.Sprintf("%s %s", r.method, r.path))
+	must.Do(t, err, fmt.Sprintf("%s %s", r.method, r.path))
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	webtest.OK(t, err, fmt.Sprintf("%s %s", r.method, r.path))
+	must.Do(t, err, fmt.Sprintf("%s %s", r.method, r.path))
 	return answer{res.StatusCode, res.Header, string(text)}
 }
 
@@ -149,7 +150,7 @@ func TestNobodyGetsWhatIsNotTheirs(t *testing.T) {
 	sum := sha256.Sum256([]byte("over"))
 	err := h.app.DB().PutSession(t.Context(), store.Session{ID: "over", Hash: sum[:], User: store.DefaultOwner,
 		CreatedAt: past.Add(-time.Hour), UsedAt: past, ExpiresAt: past}, 100)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	mallory := h.ann.member(t, "mallory@x.org", account.RoleAdmin)
 	out := webtest.Decode[[]struct{ ID, Email string }](t, h.ann.do(t, "GET", "/api/v1/auth/users", "").body)
 	a := h.ann.do(t, "PATCH", "/api/v1/auth/users/"+out[len(out)-1].ID, `{"disabled":true}`)

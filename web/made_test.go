@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -23,7 +24,7 @@ func TestDocumentsThatAnAgentMadeAreShown(t *testing.T) {
 	outputs := filepath.Join(dir, "threads", "made", "user-data", "outputs")
 	put := func(name, content string) {
 		t.Helper()
-		webtest.OK(t, os.WriteFile(filepath.Join(outputs, name), []byte(content), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(outputs, name), []byte(content), 0o600))
 	}
 	panel := func(name string) string {
 		t.Helper()
@@ -46,7 +47,7 @@ func TestDocumentsThatAnAgentMadeAreShown(t *testing.T) {
 		got := panel("offer.docx")
 		webtest.Holds(t, "the panel shows", got, "It costs 400 francs.", ">Offer</h2>")
 		webtest.Holds(t, "the panel shows", panel("broken.docx"), "Damaged")
-		webtest.OK(t, s.stop())
+		must.Do(t, s.stop())
 		s = start(t, scripted(t), func(o *web.Options) { o.Data = dir })
 	}
 	put("broken.docx", letter(t))

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/web/webtest"
+	"fawn/agent/agenttest/must"
 )
 
 // levels reads the map of docs/architecture.md: the line that each package stands on.
 func levels(t *testing.T) map[string]int {
 	t.Helper()
 	doc, err := os.ReadFile("../docs/architecture.md")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	_, rest, _ := strings.Cut(string(doc), "## Packages\n\n```\n")
 	drawn, _, found := strings.Cut(rest, "```")
 	if !found {
@@ -82,11 +82,11 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 	for _, p := range packages(t) {
 		path, _ := local(p.ImportPath)
 		files, err := filepath.Glob(filepath.Join("..", path, "*.go"))
-		webtest.OK(t, err)
+		must.Do(t, err)
 		found := false
 		for _, name := range files {
 			text, err := os.ReadFile(name)
-			webtest.OK(t, err)
+			must.Do(t, err)
 			found = found || says.Match(text)
 		}
 		if !found {

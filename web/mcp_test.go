@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -56,7 +57,7 @@ func extensions(t *testing.T, data string, servers map[string]any) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(data, "extensions_config.json"), b, 0o600)
 	}
-	webtest.OK(t, err)
+	must.Do(t, err)
 }
 
 func notesServer() map[string]any {
@@ -96,7 +97,7 @@ func TestToolsOfMCPServers(t *testing.T) {
 		}
 	}
 	s.send(t, "DELETE", "/threads/one", "").fine(t, "delete")
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	if found := mentions(t, data, mcpCanary); len(found) > 0 || strings.Contains(s.log.String(), mcpCanary) {
 		t.Errorf("the secret is in %q, or in the log:\n%s", found, s.log)
 	}
@@ -113,7 +114,7 @@ func TestMCPServersOverTheAPI(t *testing.T) {
 	put := func(want int, servers map[string]any) string {
 		t.Helper()
 		b, err := json.Marshal(map[string]any{"mcp_servers": servers})
-		webtest.OK(t, err)
+		must.Do(t, err)
 		a := s.send(t, "PUT", "/api/mcp/config", string(b))
 		a.must(t, "PUT", want, "!"+mcpCanary)
 		return a.body
@@ -162,7 +163,7 @@ func TestMCPServersOnThePage(t *testing.T) {
 	notes := notesServer()
 	notes["env"] = map[string]string{"NOTES_TOKEN": mcpCanary}
 	pasted, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"my notes": notes}})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	post("/ui/mcp/add", url.Values{"json": {string(pasted)}}, 303)
 	page := func(want string) string {
 		t.Helper()

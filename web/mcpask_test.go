@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -58,7 +59,7 @@ func TestMCPQuestionsAreAnsweredAtAnyServer(t *testing.T) {
 	notes := notesServer()
 	notes["env"] = map[string]string{"NOTES_TOKEN": mcpCanary}
 	body, err := json.Marshal(map[string]any{"mcp_servers": map[string]any{"notes": notes}})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	a.send(t, "PUT", "/api/mcp/config", string(body)).must(t, "/api/mcp/config", 200)
 	a.offeredTool(t, "zero", "notes_tell")
 	b.offeredTool(t, "other", "notes_tell")
@@ -69,7 +70,7 @@ func TestMCPQuestionsAreAnsweredAtAnyServer(t *testing.T) {
 	a.post(t, "/ui/threads/t1/messages", url.Values{"text": {text}}, 200, script...)
 	id := b.questions(t, "t1", 1)[0]
 	stream, err := b.request(t.Context(), "GET", "/ui/threads/t1/stream", nil)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer stream.Body.Close()
 	seen, part := "", make([]byte, 4096)
 	for !strings.Contains(seen, "Which size should it be?") {

@@ -15,6 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/account"
 	"fawn/web/e2e/scriptmodel"
@@ -85,7 +86,7 @@ func use[T any](t *testing.T, o *outside, name string, args map[string]any) (out
 	p := &sdk.CallToolParams{Name: name, Arguments: args}
 	p.SetProgressToken("steps")
 	r, err := o.CallTool(t.Context(), p)
-	webtest.OK(t, err, name)
+	must.Do(t, err, name)
 	for _, c := range r.Content {
 		if c, ok := c.(*sdk.TextContent); ok {
 			text += c.Text
@@ -95,7 +96,7 @@ func use[T any](t *testing.T, o *outside, name string, args map[string]any) (out
 	if err == nil && r.StructuredContent != nil {
 		err = json.Unmarshal(b, &out)
 	}
-	webtest.OK(t, err, fmt.Sprintf("%s: in %s", name, b))
+	must.Do(t, err, fmt.Sprintf("%s: in %s", name, b))
 	return out, text, r.IsError
 }
 
@@ -247,7 +248,7 @@ func TestFilesComeInParts(t *testing.T) {
 	o := s.outside(t)
 	long := strings.Repeat("ä", 50_000)
 	var picture bytes.Buffer
-	webtest.OK(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))))
+	must.Do(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))))
 	files := []any{map[string]string{"name": "long.txt", "text": "x" + long}, map[string]string{"name": "empty.txt"},
 		map[string]string{"name": "dot.png", "data": base64.StdEncoding.EncodeToString(picture.Bytes())},
 		map[string]string{"name": "a b.bin", "data": "AAEC"},

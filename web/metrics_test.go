@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
 )
@@ -20,7 +21,7 @@ func (s *server) metric(t *testing.T, series string) float64 {
 	for line := range strings.Lines(a.body) {
 		if rest, ok := strings.CutPrefix(line, series+" "); ok {
 			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
-			webtest.OK(t, err)
+			must.Do(t, err)
 			return v
 		}
 	}

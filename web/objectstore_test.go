@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store/objects/objectstest"
 	"fawn/store/pgtest"
 	"fawn/web"
@@ -240,7 +241,7 @@ func TestFilesOfBeforeComeToAnObjectStore(t *testing.T) {
 	conf := scripted(t) + "sandbox: {provider: off}\n"
 	before := start(t, conf, in)
 	before.run(t, "t1", writes(out+"a.md", "of before"))
-	webtest.OK(t, before.stop())
+	must.Do(t, before.stop())
 	s3 := objectstest.Start(t)
 	s := start(t, bucketed(t, s3, ""), in)
 	s.has(t, "t1", "outputs/a.md", "of before")

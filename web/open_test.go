@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/store"
 	"fawn/web"
@@ -62,7 +63,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("HEAD %s: %d", path, a.status)
 		}
 	}
-	webtest.OK(t, os.WriteFile(s.conf, []byte("models: 3\n"), 0o600))
+	must.Do(t, os.WriteFile(s.conf, []byte("models: 3\n"), 0o600))
 	if s.app.Poll() {
 		t.Error("a broken configuration was taken")
 	}
@@ -103,7 +104,7 @@ func TestPanicsAreAnsweredAndLogged(t *testing.T) {
 	})
 	s.send(t, "GET", "/early", "").want(t, "the answer", http.StatusInternalServerError, "!too early")
 	res, err := s.request(t.Context(), "GET", "/late", http.NoBody)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	if b, err := io.ReadAll(res.Body); err == nil {
 		t.Errorf("half an answer looks whole: %q", b)
@@ -127,7 +128,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	api.until(t, `"hm"`)
 	s.send(t, "POST", "/threads/t1/runs", human("queued")).must(t, "queued", http.StatusOK)
 	page, err := s.request(ctx, "GET", "/ui/threads/t1/stream", http.NoBody, "X-Fawn", "1")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer page.Body.Close()
 	waiting := make(chan struct{})
 	go func() {
@@ -191,13 +192,13 @@ func TestAFailedStartHoldsNothing(t *testing.T) {
 		}, "c.yaml:2:9"},
 		{"port taken", func(t *testing.T, o *web.Options) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
-			webtest.OK(t, err)
+			must.Do(t, err)
 			t.Cleanup(func() { l.Close() })
 			o.Addr = l.Addr().String()
 		}, "already in use by another program"},
 		{"folder taken", func(t *testing.T, o *web.Options) {
 			db, err := store.Open(t.Context(), store.Config{Dir: o.Data, Addr: "127.0.0.1:7777"})
-			webtest.OK(t, err)
+			must.Do(t, err)
 			t.Cleanup(func() { db.Close() })
 		}, fmt.Sprintf("in use by process %d serving 127.0.0.1:7777", os.Getpid())},
 		{"database is something else", func(t *testing.T, o *web.Options) {
@@ -216,14 +217,14 @@ func TestAFailedStartHoldsNothing(t *testing.T) {
 			webtest.Holds(t, fmt.Sprintf("it says %q, want %q in it", err, c.says), err.Error(), c.says)
 			if c.name != "port taken" && o.Addr != "127.0.0.1:99999" && strings.HasPrefix(o.Addr, "127.") {
 				l, err := net.Listen("tcp", o.Addr)
-				webtest.OK(t, err, "the port is held")
+				must.Do(t, err, "the port is held")
 				l.Close()
 			}
 			if c.name == "folder taken" || strings.Contains(c.name, "database") {
 				return
 			}
 			db, err := store.Open(t.Context(), store.Config{Dir: dir})
-			webtest.OK(t, err, "the folder is held")
+			must.Do(t, err, "the folder is held")
 			db.Close()
 		})
 	}
@@ -242,7 +243,7 @@ func TestABrokenConfigurationIsKnownByItsError(t *testing.T) {
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	webtest.OK(t, os.WriteFile(path, []byte(content), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 // freeAddr is a loopback address that can be listened on. No system gives its port away by itself, to whoever wants
@@ -254,7 +255,7 @@ func freeAddr(t *testing.T) string {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
-		webtest.OK(t, err)
+		must.Do(t, err)
 		defer l.Close()
 		return l.Addr().String()
 	}
@@ -264,13 +265,13 @@ func freeAddr(t *testing.T) string {
 func closedAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer l.Close()
 	ours, err := net.Dial("tcp", l.Addr().String())
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { ours.Close() })
 	theirs, err := l.Accept()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { theirs.Close() })
 	return ours.LocalAddr().String()
 }

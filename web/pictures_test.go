@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
@@ -30,7 +31,7 @@ func photo(t *testing.T) []byte {
 		}
 	}
 	var b bytes.Buffer
-	webtest.OK(t, jpeg.Encode(&b, img, nil))
+	must.Do(t, jpeg.Encode(&b, img, nil))
 	const exif = "Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00GPS 48.8584N"
 	return slices.Concat([]byte{0xff, 0xd8, 0xff, 0xe1, 0, byte(len(exif) + 2)}, []byte(exif), b.Bytes()[2:])
 }
@@ -44,7 +45,7 @@ func sees(t *testing.T, model *scriptmodel.Server) (all [][]byte, request string
 	request = string(list[len(list)-1].Body)
 	for _, m := range imageAddress.FindAllStringSubmatch(request, -1) {
 		data, err := base64.StdEncoding.DecodeString(m[2])
-		webtest.OK(t, err)
+		must.Do(t, err)
 		all = append(all, data)
 	}
 	return all, request
@@ -129,7 +130,7 @@ func TestThumbnails(t *testing.T) {
 	get := func(path string, headers ...string) *http.Response {
 		t.Helper()
 		res, err := s.request(t.Context(), "GET", path, nil, headers...)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		t.Cleanup(func() { res.Body.Close() })
 		return res
 	}
@@ -156,7 +157,7 @@ func TestThumbnails(t *testing.T) {
 	kept := func() int {
 		t.Helper()
 		list, err := filepath.Glob(filepath.Join(dir, "pictures", "*", "*"))
-		webtest.OK(t, err)
+		must.Do(t, err)
 		return len(list)
 	}
 	webtest.Same(t, "thumbnails are kept", kept(), 1)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -24,7 +25,7 @@ func TestServersThatShareADatabaseMeasureWhatTheyDo(t *testing.T) {
 	run := follow.res.Header.Get("Content-Location")
 	follow.until(t, "first")
 	res, err := b.request(t.Context(), "GET", run+"/stream", nil)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	go func() { // until the run ends
 		for part := make([]byte, 4096); err == nil; {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -14,7 +15,7 @@ import (
 // TestProfilesAreForThisMachine reads a profile, refuses names of other machines and pages, and addresses that others reach.
 func TestProfilesAreForThisMachine(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	addr := l.Addr().String()
 	l.Close()
 	s := start(t, "", func(o *web.Options) { o.Pprof = addr })
@@ -30,20 +31,20 @@ func TestProfilesAreForThisMachine(t *testing.T) {
 		{"Origin", "http://evil.example", http.StatusForbidden},
 	} {
 		r, err := http.NewRequest(http.MethodGet, "http://"+addr+"/debug/pprof/goroutine?debug=1", nil)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		if c.header == "Host" {
 			r.Host = c.value
 		} else if c.header != "" {
 			r.Header.Set(c.header, c.value)
 		}
 		got, err := http.DefaultClient.Do(r)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		got.Body.Close()
 		webtest.Same(t, fmt.Sprintf("%s %s", c.header, c.value), got.StatusCode, c.status)
 	}
 	for _, bad := range []string{"0.0.0.0:0", "nonsense", ":0", "example.org:80"} {
 		app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Pprof: bad})
-		webtest.OK(t, err)
+		must.Do(t, err)
 		if err := app.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--pprof") {
 			t.Errorf("%s: %v", bad, err)
 		}

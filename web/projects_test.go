@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/account"
 	"fawn/web/e2e/scriptmodel"
@@ -162,7 +163,7 @@ func TestAgentsKnowTheirProject(t *testing.T) {
 	}
 	webtest.Same(t, "the model", got[0].Model, "two")
 	sent, err := json.Marshal(got[1].Messages)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	results := string(sent)
 	webtest.Holds(t, "the tools say", results, "the plan", "is read-only", "!mine.md\\n")
 	// What the chat chooses itself wins.

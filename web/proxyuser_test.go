@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -46,10 +47,10 @@ func TestATrustedProxySaysWhoAsks(t *testing.T) {
 	}
 	for _, second := range []string{"bob@x.org", "ann@x.org", ""} {
 		r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/api/v1/auth/me", nil)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		r.Header["X-Forwarded-Email"] = []string{"ann@x.org", second}
 		res, err := s.client.Do(r)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		res.Body.Close()
 		webtest.Same(t, fmt.Sprintf("two headers, the second %q", second), res.StatusCode, http.StatusUnauthorized)
 	}
@@ -62,7 +63,7 @@ func TestATrustedProxySaysWhoAsks(t *testing.T) {
 func TestAHeaderOfProxiesNeedsProxies(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	webtest.OK(t, os.WriteFile(file, []byte("auth: {required: always, proxy_header: X-Forwarded-Email}\n"), 0o600))
+	must.Do(t, os.WriteFile(file, []byte("auth: {required: always, proxy_header: X-Forwarded-Email}\n"), 0o600))
 	_, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: file})
 	if err == nil || !strings.Contains(err.Error(), "server.trusted_proxies") {
 		t.Errorf("started with %v", err)

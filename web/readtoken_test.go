@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -33,7 +34,7 @@ func TestAReadTokenCancelsNothingByLeaving(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
 		res, err := b.request(ctx, "GET", path+"?cancel_on_disconnect=true", nil, "X-Api-Key", token, "Accept", accept)
-		webtest.OK(t, err, path)
+		must.Do(t, err, path)
 		leave()
 		res.Body.Close()
 		return res.StatusCode

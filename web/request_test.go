@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/web/webtest"
+	"fawn/agent/agenttest/must"
 )
 
 // TestMannersOfTheMounts holds docs/api.md to its word: what differs between the mounts,
@@ -101,7 +101,7 @@ func TestHTTPManners(t *testing.T) {
 	if _, err := zw.Write([]byte(`{"metadata": {"packed": true}}`)); err != nil {
 		t.Fatal(err)
 	}
-	webtest.OK(t, zw.Close())
+	must.Do(t, zw.Close())
 	s.send(t, "POST", "/threads", packed.String(), "Content-Encoding", "gzip").want(t, "a compressed body", 200, `"packed":true`)
 	for name, c := range map[string]struct {
 		body, coding string

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -41,10 +42,10 @@ func (s *server) bash(t *testing.T, thread string, commands ...string) []string 
 		turns = append(turns, turn{Calls: []call{{"bash", map[string]string{"description": "a test", "command": c}}}})
 	}
 	script, err := json.Marshal(map[string]any{"turns": append(turns, turn{Text: "done"})})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	body, err := json.Marshal(map[string]any{"assistant_id": "lead_agent", "input": map[string]any{
 		"messages": []any{map[string]any{"role": "user", "content": "SCRIPT" + string(script)}}}})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	values := decoded[struct {
 		Messages []struct{ Type, Content string }
 	}](t, s.send(t, "POST", "/threads/"+thread+"/runs/wait", string(body)))
@@ -65,7 +66,7 @@ func TestCommandsRunApartFromTheHost(t *testing.T) {
 	s := start(t, scripted(t))
 	s.sandboxed(t)
 	secret := filepath.Join(t.TempDir(), "secret")
-	webtest.OK(t, os.WriteFile(secret, []byte("do not read me"), 0o600))
+	must.Do(t, os.WriteFile(secret, []byte("do not read me"), 0o600))
 	got := s.bash(t, "box",
 		"id -u; pwd; echo made > /mnt/user-data/outputs/made.txt; cat /mnt/user-data/outputs/made.txt",
 		"cat "+secret+"; ls "+filepath.Dir(secret),
@@ -100,7 +101,7 @@ func TestDeletingAThreadEndsItsProcesses(t *testing.T) {
 func runningCommand(t *testing.T, word string) bool {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for _, path := range lines {
 		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), "sleep\x00"+word) {
 			return true

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/account"
 	"fawn/web/account/totp"
 	"fawn/web/webtest"
@@ -30,7 +31,7 @@ func (b *browser) twoStep(t *testing.T) string {
 		t.Fatalf("no secret is shown: %d", a.status)
 	}
 	code, err := totp.Code(found[1], time.Now())
-	webtest.OK(t, err)
+	must.Do(t, err)
 	b.form(t, "/ui/account", url.Values{"do": {"totp"}, "code": {code}}).must(t, "confirm", http.StatusOK)
 	return found[1]
 }
@@ -65,7 +66,7 @@ func TestAResetLinkSignsNobodyIn(t *testing.T) {
 	login := url.Values{"username": {"bob@x.org"}, "password": {"battery staple"}}
 	bob.form(t, "/api/v1/auth/login/local", login).want(t, "without a code", http.StatusUnauthorized)
 	code, err := totp.Code(secret, time.Now().Add(30*time.Second))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	login.Set("totp", code)
 	bob.form(t, "/api/v1/auth/login/local", login).want(t, "with a code", http.StatusOK)
 }

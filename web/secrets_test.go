@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
@@ -39,7 +40,7 @@ func scriptOf(t *testing.T, commands ...string) string {
 			})
 	}
 	b, err := json.Marshal(map[string]any{"turns": append(turns, map[string]string{"text": "done"})})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return "SCRIPT" + string(b)
 }
 
@@ -62,7 +63,7 @@ func writtenDown(t *testing.T, dir, word string) (found []string) {
 		}
 		return err
 	})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return found
 }
 
@@ -116,7 +117,7 @@ func TestNoFileOfTheServerHoldsASecret(t *testing.T) {
 	if found := writtenDown(t, data, secretValue); len(found) > 0 {
 		t.Errorf("while it runs: %v", found)
 	}
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	if found := writtenDown(t, data, secretValue); len(found) > 0 {
 		t.Errorf("after it stopped: %v", found)
 	}
@@ -148,7 +149,7 @@ func TestARestartLosesSecretsAndTheModelIsTold(t *testing.T) {
 		Run string `json:"run_id"`
 	}](t, s.send(t, "POST", "/threads/line/runs", human(scriptOf(t, `echo "<$API_TOKEN>"`),
 		fmt.Sprintf(`"context": {"secrets": {"API_TOKEN": %q}}`, secretValue), `"multitask_strategy": "enqueue"`)))
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	if found := writtenDown(t, data, secretValue); len(found) > 0 {
 		t.Errorf("in %v", found)
 	}

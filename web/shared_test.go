@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -28,7 +29,7 @@ const (
 func sealingWith(t *testing.T, keys string) func(*web.Options) {
 	return func(o *web.Options) {
 		env := []byte("FAWN_SECRET_KEY=" + keys + "\n")
-		webtest.OK(t, os.WriteFile(filepath.Join(filepath.Dir(o.Config), ".env"), env, 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(filepath.Dir(o.Config), ".env"), env, 0o600))
 	}
 }
 
@@ -95,7 +96,7 @@ func TestAServerWithAnotherKeyIsRefused(t *testing.T) {
 		"": "FAWN_SECRET_KEY is not set", "FAWN_SECRET_KEY=short\n": "at least 32"} {
 		s := &server{conf: filepath.Join(t.TempDir(), "config.yaml")}
 		s.configure(t, conf)
-		webtest.OK(t, os.WriteFile(filepath.Join(filepath.Dir(s.conf), ".env"), []byte(env), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(filepath.Dir(s.conf), ".env"), []byte(env), 0o600))
 		app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: s.conf})
 		if err == nil {
 			app.Close()
@@ -161,13 +162,13 @@ func (s *server) skill(t *testing.T, name, about string) {
 	var form bytes.Buffer
 	m := multipart.NewWriter(&form)
 	file, err := m.CreateFormFile("file", name+".skill")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	z := zip.NewWriter(file)
 	w, err := z.Create(name + "/SKILL.md")
 	if err == nil {
 		_, err = fmt.Fprintf(w, "---\nname: %s\ndescription: %s\n---\nDo it.\n", name, about)
 	}
-	webtest.OK(t, errors.Join(err, z.Close(), m.Close()))
+	must.Do(t, errors.Join(err, z.Close(), m.Close()))
 	got := s.sendBody(t, "POST", "/ui/skills/install", &form, "Content-Type", m.FormDataContentType())
 	if got.status >= 400 {
 		t.Fatalf("%d %s", got.status, got.body)

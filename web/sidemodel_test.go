@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
 )
@@ -78,7 +79,7 @@ func TestATitleWaitsForAnAnswerWithWords(t *testing.T) {
 	s := start(t, fmt.Sprintf("memory: {model_name: offline}\nmodels: [{name: m, use: openai, model: m, base_url: %q, api_key: test}]\n",
 		script.URL+"/v1"))
 	message, err := json.Marshal(`SCRIPT{"turns": [{"tool_calls": [{"name": "ls", "args": {"path": "/mnt/user-data/workspace"}}]}, {"text": "The folder is empty."}]}`)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	s.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":`+string(message)+`}}`).must(t, "/threads/t1/runs/wait", 200)
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if _, beside, prompts := asked(t, script); len(beside) > 0 {
@@ -125,7 +126,7 @@ func TestEffortsAndAgentsThatDoNotExist(t *testing.T) {
 					Effort string `json:"reasoning_effort"`
 				}
 				if all := script.Requests(); len(all) > 0 {
-					webtest.OK(t, json.Unmarshal(all[0].Body, &sent))
+					must.Do(t, json.Unmarshal(all[0].Body, &sent))
 				}
 				if a.status != c.status || sent.Effort != c.sent ||
 					c.status == 422 && !strings.Contains(a.body, c.says) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -15,8 +16,8 @@ import (
 func putFile(t *testing.T, dir, name, text string) {
 	t.Helper()
 	at := filepath.Join(dir, filepath.FromSlash(name))
-	webtest.OK(t, os.MkdirAll(filepath.Dir(at), 0o700))
-	webtest.OK(t, os.WriteFile(at, []byte(text), 0o600))
+	must.Do(t, os.MkdirAll(filepath.Dir(at), 0o700))
+	must.Do(t, os.WriteFile(at, []byte(text), 0o600))
 }
 
 // TestSandboxesShowEnabledSkills with their nesting, to commands and to file tools; nobody can
@@ -35,7 +36,7 @@ func TestSandboxesShowEnabledSkills(t *testing.T) {
 		putFile(t, data, "outside.txt", "do not read me")
 		for name, to := range map[string]string{"abs": filepath.Join(data, "outside.txt"),
 			"rel": "../../../outside.txt", "up": "../../.."} {
-			webtest.OK(t, os.Symlink(to, filepath.Join(data, "skills/custom/draw", name)))
+			must.Do(t, os.Symlink(to, filepath.Join(data, "skills/custom/draw", name)))
 		}
 	})
 	s.sandboxed(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/account"
 	"fawn/web/webtest"
 )
@@ -52,7 +53,7 @@ func (w *wired) read(t *testing.T) (f wiredFrame) {
 	if err == nil {
 		err = json.Unmarshal(b, &f)
 	}
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return f
 }
 
@@ -61,7 +62,7 @@ func (w *wired) asks(t *testing.T, method, params string, seen *[]wiredFrame) wi
 	t.Helper()
 	w.id++
 	err := w.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"id":%d,"method":%q,"params":%s}`, w.id, method, params))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for {
 		f := w.read(t)
 		if f.Type != "event" {
@@ -130,7 +131,7 @@ func TestThreadsSpeakOverASocket(t *testing.T) {
 	for text := ""; !strings.Contains(text, "Two."); {
 		text += string(again.read(t).Params.Data)
 	}
-	webtest.OK(t, w.Write(t.Context(), websocket.MessageText, []byte("no command")))
+	must.Do(t, w.Write(t.Context(), websocket.MessageText, []byte("no command")))
 	for {
 		if _, _, err := w.Read(t.Context()); err != nil {
 			if websocket.CloseStatus(err) != 4422 {
@@ -146,7 +147,7 @@ func TestThreadsSpeakOverASocket(t *testing.T) {
 		}
 	}
 	s.send(t, "GET", "/threads/t1/stream/events", "").want(t, "without an upgrade", http.StatusUpgradeRequired)
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	for {
 		if _, _, err := again.Read(t.Context()); err != nil {
 			if websocket.CloseStatus(err) != websocket.StatusGoingAway {

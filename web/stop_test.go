@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -65,10 +66,10 @@ func (h hearing) Write(p []byte) (int, error) {
 func TestAStopWhileTheDatabaseIsAwayIsNoFailure(t *testing.T) {
 	t.Parallel()
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	database := "database: {url: 'postgres://fawn@" + nobody.Addr().String() + "/fawn?sslmode=disable'}\n"
-	webtest.OK(t, errors.Join(nobody.Close(), os.WriteFile(config, []byte(database), 0o600)))
+	must.Do(t, errors.Join(nobody.Close(), os.WriteFile(config, []byte(database), 0o600)))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	log := slog.New(slog.NewTextHandler(hearing{"database unreachable; retrying", stop}, nil))

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fawn/web/webtest"
+	"fawn/agent/agenttest/must"
 )
 
 // TestTheSweepBehindAStartLeavesUploadsOfThisServerAlone: it may begin long after the first request.
@@ -22,7 +22,7 @@ func TestTheSweepBehindAStartLeavesUploadsOfThisServerAlone(t *testing.T) {
 	from, body := io.Pipe()
 	form := multipart.NewWriter(body)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/threads/first/uploads", from)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	req.Header.Set("Content-Type", form.FormDataContentType())
 	answered := make(chan string, 1)
 	go func() {
@@ -39,7 +39,7 @@ func TestTheSweepBehindAStartLeavesUploadsOfThisServerAlone(t *testing.T) {
 	if err == nil {
 		_, err = io.WriteString(part, strings.Repeat("the first half ", 10_000))
 	}
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		list, err := filepath.Glob(filepath.Join(folder, ".upload-*.part"))
 		if err != nil || time.Now().After(end) {
@@ -51,7 +51,7 @@ func TestTheSweepBehindAStartLeavesUploadsOfThisServerAlone(t *testing.T) {
 	}
 
 	left, hour := filepath.Join(folder, ".upload-left.part"), time.Now().Add(-time.Hour)
-	webtest.OK(t, errors.Join(os.WriteFile(left, []byte("cut off"), 0o600), os.Chtimes(left, hour, hour)))
+	must.Do(t, errors.Join(os.WriteFile(left, []byte("cut off"), 0o600), os.Chtimes(left, hour, hour)))
 	s.app.SweepUploads(t.Context())
 	if _, err := os.Stat(left); err == nil {
 		t.Error("what an earlier server left is still there")
@@ -59,7 +59,7 @@ func TestTheSweepBehindAStartLeavesUploadsOfThisServerAlone(t *testing.T) {
 	if _, err = io.WriteString(part, "and the second"); err == nil {
 		err = errors.Join(form.Close(), body.Close())
 	}
-	webtest.OK(t, err)
+	must.Do(t, err)
 	if got := <-answered; !strings.HasPrefix(got, "200") || !strings.Contains(got, `"a.txt"`) {
 		t.Errorf("the upload was answered with %s", got)
 	}

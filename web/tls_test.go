@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/webtest"
 )
@@ -28,11 +29,11 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 	defer s.Close()
 	c := s.TLS.Certificates[0]
 	raw, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	cert, key = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	for file, block := range map[string]*pem.Block{
 		cert: {Type: "CERTIFICATE", Bytes: c.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
-		webtest.OK(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+		must.Do(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	}
 	roots = x509.NewCertPool()
 	roots.AddCert(s.Certificate())
@@ -46,7 +47,7 @@ func TestThePortSpeaksTLS(t *testing.T) {
 	s := start(t, fmt.Sprintf("server: {hosts: [example.com], trusted_proxies: [loopback], tls: {cert: %q, key: %q}}",
 		cert, key))
 	_, port, err := net.SplitHostPort(s.app.Addr())
-	webtest.OK(t, err)
+	must.Do(t, err)
 	want := "Fawn is ready at https://example.com:" + port + "\n"
 	for end := time.Now().Add(patience); !strings.Contains(s.out.String(), want); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -59,7 +60,7 @@ func TestThePortSpeaksTLS(t *testing.T) {
 		}}
 	defer transport.CloseIdleConnections()
 	res, err := (&http.Client{Transport: transport, Timeout: patience}).Get("https://example.com:" + port + "/ok")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK || res.ProtoMajor != 2 {
@@ -84,7 +85,7 @@ func TestACertificateThatCannotBeUsedIsNamed(t *testing.T) {
 	t.Parallel()
 	cert, key, _ := certificate(t)
 	_, other, _ := certificate(t)
-	webtest.OK(t, os.WriteFile(other, []byte("no key"), 0o600))
+	must.Do(t, os.WriteFile(other, []byte("no key"), 0o600))
 	for conf, want := range map[string]string{
 		fmt.Sprintf("{cert: %q}", cert):                               "cert and key",
 		fmt.Sprintf("{cert: %q, key: %q}", cert, other):               other,
@@ -93,7 +94,7 @@ func TestACertificateThatCannotBeUsedIsNamed(t *testing.T) {
 		"{domains: [a.b], directory_ca: /nowhere}":                    "/nowhere",
 	} {
 		file := filepath.Join(t.TempDir(), "config.yaml")
-		webtest.OK(t, os.WriteFile(file, []byte("server: {tls: "+conf+"}"), 0o600))
+		must.Do(t, os.WriteFile(file, []byte("server: {tls: "+conf+"}"), 0o600))
 		app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: file})
 		if err == nil {
 			t.Errorf("%s is taken", conf)

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/cli"
 	"fawn/web/e2e/scriptmodel"
@@ -197,7 +198,7 @@ func TestContentOfTracesHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
 	s, _ := paintedRun(t, fmt.Sprintf("tracing: {endpoint: %q, content: true}\n", c.URL+"/v1/traces"))
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	if a := said(c.one(t, "execute_tool read_file")); !strings.Contains(a["gen_ai.tool.call.arguments"], "none.txt") ||
 		a["gen_ai.tool.call.result"] == "" {
 		t.Errorf("a tool: %v", a)
@@ -240,7 +241,7 @@ func TestHostedTracersGetTheirKeys(t *testing.T) {
 		t.Setenv(name, v)
 	}
 	s, thread := paintedRun(t, "")
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	for _, c := range []*traces{fuse, smith} {
 		if a := said(c.one(t, "invoke_agent lead_agent")); a["session.id"] != thread {
 			t.Errorf("%v", a)
@@ -268,7 +269,7 @@ func TestADeadCollectorCostsARunNothing(t *testing.T) {
 	for range 20 {
 		s.send(t, "POST", "/threads/t1/runs/wait", human("hello")).must(t, "/threads/t1/runs/wait", http.StatusOK)
 	}
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	webtest.Holds(t, "nobody is told that the traces are lost", s.log.String(), "couldn't send traces")
 }
 
@@ -284,9 +285,9 @@ func TestDoctorTriesCollectors(t *testing.T) {
 		t.Setenv(name, v)
 	}
 	conf, out := filepath.Join(t.TempDir(), "config.yaml"), &agenttest.Log{}
-	webtest.OK(t, os.WriteFile(conf, fmt.Appendf(nil, "tracing: {endpoint: %q}\n", c.URL), 0o600))
+	must.Do(t, os.WriteFile(conf, fmt.Appendf(nil, "tracing: {endpoint: %q}\n", c.URL), 0o600))
 	_, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: out})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	webtest.Holds(t, "doctor", out.String(),
 		"ok    metrics", "ok    tracing       the collector at "+c.URL+"/v1/traces takes traces",
 		"note  tracing       LangSmith doesn't take traces", "401 Unauthorized: \"who are you?")

@@ -14,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads"
 	"fawn/web/e2e/gate"
 	"fawn/web/webtest"
@@ -75,9 +76,9 @@ func filesForm(t *testing.T, names []string, content func(name string) string) (
 		if err == nil {
 			_, err = part.Write([]byte(content(name)))
 		}
-		webtest.OK(t, err)
+		must.Do(t, err)
 	}
-	webtest.OK(t, w.Close())
+	must.Do(t, w.Close())
 	return b.String(), w.FormDataContentType()
 }
 

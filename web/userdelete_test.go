@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/account"
 	"fawn/web/webtest"
@@ -29,7 +30,7 @@ func TestADeletedUserLeavesNothing(t *testing.T) {
 		},
 		"console": func(t *testing.T, l *leaver) { l.console(t) },
 		"console without a server": func(t *testing.T, l *leaver) {
-			webtest.OK(t, l.stop())
+			must.Do(t, l.stop())
 			l.console(t)
 		},
 	} {
@@ -37,7 +38,7 @@ func TestADeletedUserLeavesNothing(t *testing.T) {
 			t.Parallel()
 			l := newLeaver(t)
 			remove(t, l)
-			webtest.OK(t, l.stop())
+			must.Do(t, l.stop())
 			for _, word := range []string{secretWord, "zoe@x.org", l.id} {
 				if found := mentions(t, l.dir, word); len(found) > 0 {
 					t.Errorf("%q is still in %s", word, strings.Join(found, ", "))
@@ -60,7 +61,7 @@ type leaver struct {
 func newLeaver(t *testing.T) *leaver {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "fawn") // short enough for the name of a socket
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := start(t, scripted(t)+"agents_api: {enabled: true}\n", func(o *web.Options) {
 		o.Addr, o.Data = "0.0.0.0:0", dir

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/cli"
 	"fawn/web/e2e/scriptmodel"
@@ -92,7 +93,7 @@ func TestADiskThatStandsStillIsTold(t *testing.T) {
 func (s *server) join(t *testing.T, path string) *stream {
 	t.Helper()
 	res, err := s.request(t.Context(), "GET", path, nil)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { res.Body.Close() })
 	return newStream(res)
 }
@@ -115,11 +116,11 @@ func TestARunWhoseEndIsLostStillEnds(t *testing.T) {
 		}
 		paths = append(paths, "/threads/"+id+"/runs/"+found[1]+"/stream?stream_mode=values&stream_mode=updates")
 	}
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	damage := func(query string) {
 		t.Helper()
 		db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "fawn.db"))
-		webtest.OK(t, err)
+		must.Do(t, err)
 		defer db.Close()
 		if r, err := db.ExecContext(t.Context(), query); err != nil {
 			t.Fatal(err)
@@ -146,7 +147,7 @@ func TestARunWhoseEndIsLostStillEnds(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	webtest.OK(t, s.stop())
+	must.Do(t, s.stop())
 	damage(`UPDATE event SET seq = 1 WHERE seq = (SELECT max(seq) FROM event)`)
 	fsck("given twice")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/render/rendertest"
 	"fawn/web"
 	"fawn/web/webtest"
@@ -63,7 +64,7 @@ tools:
 		map[string]any{"tool_calls": []any{map[string]any{"name": "web_fetch", "args": map[string]string{"url": s.url + "/health"}}}},
 		map[string]string{"text": "Red. [citation:All foxes](" + site.URL + "/foxes)"},
 	}})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	state := decoded[struct {
 		Messages []struct{ Type, Content, Status string }
 	}](t, s.send(t, "POST", "/threads/w1/runs/wait", human("SCRIPT"+string(turns))))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat/chattest"
 	"fawn/web"
 	"fawn/web/webtest"
@@ -39,7 +40,7 @@ func TestAWeChatBotIsSignedInByQRCodeOverTheAPI(t *testing.T) {
 		a := s.send(t, method, path, body)
 		a.must(t, fmt.Sprintf("%s %s", method, path), status, "!"+chattest.WeChatToken)
 		if status == 200 {
-			webtest.OK(t, json.Unmarshal([]byte(a.body), &scan))
+			must.Do(t, json.Unmarshal([]byte(a.body), &scan))
 		}
 		return a
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/account"
 	"fawn/web/principal"
-	"fawn/web/webtest"
 )
 
 // world is a service on a database of its own, with a clock that stands.
@@ -29,7 +29,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -44,7 +44,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) create(t *testing.T, email, role, password string) store.User {
 	t.Helper()
 	u, err := w.Create(t.Context(), account.NewUser{Email: email, Role: role, Password: password})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return u
 }
 
@@ -103,7 +103,7 @@ func TestPasswordsAreCheckedAndNeverKept(t *testing.T) {
 	if err := w.SetPassword(t.Context(), u.ID, "short", ""); !errors.Is(err, account.ErrPassword) {
 		t.Errorf("a short one: %v", err)
 	}
-	webtest.OK(t, w.SetDisabled(t.Context(), other.ID, true))
+	must.Do(t, w.SetDisabled(t.Context(), other.ID, true))
 	_, err := w.CheckPassword(t.Context(), "192.0.2.1", "b@x.org", "correct horse")
 	if !errors.Is(err, account.ErrDisabled) {
 		t.Errorf("a disabled account: %v", err)
@@ -202,7 +202,7 @@ func TestSessionsSlideEndAndAreRevoked(t *testing.T) {
 	u := w.create(t, "ann@x.org", account.RoleOwner, "correct horse")
 	value, first, err := w.Start(t.Context(), u.ID, account.Visit{Device: "Firefox\n" + string(make([]byte, 999)),
 		IP: "192.0.2.1", Remember: true})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	if first.Device != "Firefox" || string(first.Hash) == value {
 		t.Errorf("%+v", first)
 	}
@@ -224,11 +224,11 @@ func TestSessionsSlideEndAndAreRevoked(t *testing.T) {
 	if err := w.Revoke(t.Context(), "somebody", x2.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("somebody else's session: %v", err)
 	}
-	webtest.OK(t, w.RevokeOthers(t.Context(), u.ID, x3.ID))
+	must.Do(t, w.RevokeOthers(t.Context(), u.ID, x3.ID))
 	if _, _, err := w.Find(t.Context(), second); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("another session: %v", err)
 	}
-	webtest.OK(t, w.SetPassword(t.Context(), u.ID, "another horse", x3.ID))
+	must.Do(t, w.SetPassword(t.Context(), u.ID, "another horse", x3.ID))
 	if _, _, err := w.Find(t.Context(), third); err != nil {
 		t.Errorf("the session that changed the password: %v", err)
 	}
@@ -238,7 +238,7 @@ func TestTokensHaveAScopeAndAnEnd(t *testing.T) {
 	w := newWorld(t)
 	u := w.create(t, "ann@x.org", account.RoleOwner, "correct horse")
 	value, x, err := w.CreateToken(t.Context(), u.ID, account.NewToken{Name: "ci", Scope: "read", Expires: time.Hour})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	if got, who, err := w.FindToken(t.Context(), value); err != nil || got.Scope != "read" || who.ID != u.ID {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -258,9 +258,9 @@ func TestTokensHaveAScopeAndAnEnd(t *testing.T) {
 func TestLinksAreUsedOnce(t *testing.T) {
 	w := newWorld(t)
 	before, err := w.SetupLink(t.Context())
-	webtest.OK(t, err)
+	must.Do(t, err)
 	link, err := w.SetupLink(t.Context())
-	webtest.OK(t, err)
+	must.Do(t, err)
 	n := account.NewUser{Email: "ann@x.org", Password: "correct horse"}
 	if _, err := w.UseLink(t.Context(), before, n); !errors.Is(err, account.ErrLink) {
 		t.Errorf("a replaced link: %v", err)
@@ -277,16 +277,16 @@ func TestLinksAreUsedOnce(t *testing.T) {
 		t.Errorf("twice: %v", err)
 	}
 	invite, err := w.InviteLink(t.Context(), "b@x.org", account.RoleAdmin)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	admin, err := w.UseLink(t.Context(), invite, account.NewUser{Email: "other@x.org", Role: account.RoleOwner,
 		Password: "correct horse"})
 	if err != nil || admin.Email != "b@x.org" || admin.Role != account.RoleAdmin {
 		t.Errorf("%+v %v", admin, err)
 	}
 	cookie, _, err := w.Start(t.Context(), admin.ID, account.Visit{})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	reset, err := w.ResetLink(t.Context(), admin.ID)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	if _, err := w.UseLink(t.Context(), reset, account.NewUser{Password: "battery staple"}); err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestLinksAreUsedOnce(t *testing.T) {
 		t.Errorf("a session from before the reset: %v", err)
 	}
 	old, err := w.ResetLink(t.Context(), admin.ID)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	w.now = w.now.Add(25 * time.Hour)
 	if _, err := w.Link(t.Context(), old); !errors.Is(err, account.ErrLink) {
 		t.Errorf("an old link: %v", err)
@@ -310,7 +310,7 @@ func TestAnotherRoleEndsOpenRequests(t *testing.T) {
 	w.create(t, "ann@x.org", account.RoleOwner, "long enough")
 	u := w.create(t, "bob@x.org", account.RoleAdmin, "long enough")
 	secret, _, err := w.CreateToken(t.Context(), u.ID, account.NewToken{Name: "editor", Scope: "write"})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	stuck := errors.New("a sandbox doesn't end")
 	w.Rerole = func(_ context.Context, _ string, change func() error) error { return errors.Join(change(), stuck) }
 	r := httptest.NewRequest("GET", "/threads", nil)
@@ -324,7 +324,7 @@ func TestAnotherRoleEndsOpenRequests(t *testing.T) {
 		}
 		return nil
 	})(echo.New().NewContext(r, httptest.NewRecorder()))
-	webtest.OK(t, err)
+	must.Do(t, err)
 }
 
 func TestOnlyOwnersChangeOwnersAndAdmins(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/profile"
 	"fawn/web/route"
-	"fawn/web/webtest"
 )
 
 // withAgents opens the API of custom agents, with one configured model.
@@ -30,7 +30,7 @@ func withAgents(t *testing.T, on bool) option {
 func withLibrary(t *testing.T) option {
 	return func(d *route.Deps) {
 		l, err := profile.Open(d.Dirs.Root, "default")
-		webtest.OK(t, err)
+		must.Do(t, err)
 		t.Cleanup(func() { l.Close() })
 		d.Agents = l
 	}
@@ -93,9 +93,9 @@ func TestAgentsOverREST(t *testing.T) {
 func TestBrokenAgentIsToldAndBreaksNothing(t *testing.T) {
 	w := open(t, &agent.Agent{}, withAgents(t, true))
 	at := filepath.Join(w.dirs.Root, "users", "default", "agents", "torn")
-	webtest.OK(t, os.MkdirAll(at, 0o700))
+	must.Do(t, os.MkdirAll(at, 0o700))
 	err := os.WriteFile(filepath.Join(at, "config.yaml"), []byte("name: torn\ntool_groups: web\n"), 0o600)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	w.send(t, "POST", "/api/agents", `{"name":"fine"}`)
 	const why = "config.yaml, line 2: tool_groups must be a list of names"
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/api"
 	"fawn/web/gateway"
 	"fawn/web/openapi"
@@ -68,7 +69,7 @@ func TestEveryRouteIsDescribedAndEveryDescriptionHasARoute(t *testing.T) {
 
 func TestTheDocumentHoldsTogether(t *testing.T) {
 	b, err := spec().JSON()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	doc := decode[struct {
 		OpenAPI    string                               `json:"openapi"`
 		Paths      map[string]map[string]map[string]any `json:"paths"`

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
-	"fawn/web/webtest"
 )
 
 func TestATextArtifactIsReplacedByItsHash(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
-	webtest.OK(t, w.dirs.Create("t1"))
+	must.Do(t, w.dirs.Create("t1"))
 	at := filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "a.md")
-	webtest.OK(t, os.WriteFile(at, []byte("one"), 0o600))
+	must.Do(t, os.WriteFile(at, []byte("one"), 0o600))
 	body := func(text, was string) string {
 		return fmt.Sprintf(`{"content":%q,"expected_sha256":%q}`, text, files.Sum([]byte(was)))
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/uploads"
 	"fawn/web/webtest"
 )
@@ -87,7 +88,7 @@ func TestHugeUploadIsRefusedAtOnce(t *testing.T) {
 	for _, length := range []int64{200<<20 + int64(len(head)), -1} {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/threads/t1/uploads",
 			io.MultiReader(strings.NewReader(head), &endless{200 << 20}))
-		webtest.OK(t, err)
+		must.Do(t, err)
 		req.ContentLength = length
 		req.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 		start := time.Now()
@@ -109,24 +110,24 @@ func TestHugeUploadIsRefusedAtOnce(t *testing.T) {
 
 func TestArtifacts(t *testing.T) {
 	w := open(t, sayAgent("hi"))
-	webtest.OK(t, w.dirs.Create("t1"))
+	must.Do(t, w.dirs.Create("t1"))
 	root := filepath.Join(w.dirs.Root, "threads/t1/user-data")
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
 	for name, text := range map[string]string{"demo/SKILL.md": "# demo", "demo/page.html": "<script>1</script>"} {
 		f, err := z.Create(name)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		io.WriteString(f, text)
 	}
-	webtest.OK(t, z.Close())
+	must.Do(t, z.Close())
 	for name, data := range map[string]string{"outputs/report é.md": "# Report",
 		"outputs/page.html": "<html><script>alert(1)</script></html>",
 		"outputs/pic.svg":   `<svg xmlns="http://www.w3.org/2000/svg"/>`, "outputs/data.bin": "\x00\x01\x02",
 		"outputs/paper.pdf": "%PDF-1.7\n", "outputs/page.txt": "<html><script>alert(1)</script></html>",
 		"outputs/x.skill": archive.String(), "outputs/y.skill": "no zip", "outputs/empty": ""} {
-		webtest.OK(t, os.WriteFile(filepath.Join(root, name), []byte(data), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(root, name), []byte(data), 0o600))
 	}
-	webtest.OK(t, os.Symlink("/etc/hostname", filepath.Join(root, "outputs/link")))
+	must.Do(t, os.Symlink("/etc/hostname", filepath.Join(root, "outputs/link")))
 	base := "/api/threads/t1/artifacts/"
 	for _, c := range []struct {
 		path   string

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -37,7 +38,7 @@ func TestAQuestionKeepsItsID(t *testing.T) {
 		"artifacts":    func() error { w.ok(t, "POST", "/threads/t1/state", `{"values":{"artifacts":["a.txt"]}}`); return nil },
 		"a null run":   func() error { w.ok(t, "POST", "/threads/t1/runs/wait", `{"input":null}`); return nil },
 	} {
-		webtest.OK(t, write(), what)
+		must.Do(t, write(), what)
 		webtest.Same(t, fmt.Sprintf("%s made of", what), openInterrupt(t, w, "t1"), id)
 	}
 	values := w.ok(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":{"`+id+`":"blue"}}}`)

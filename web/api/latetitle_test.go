@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/web/webtest"
+	"fawn/agent/agenttest/must"
 )
 
 // TestAThreadsStreamTellsOfALateTitle: once, to readers who see more than beginnings and
@@ -18,7 +18,7 @@ func TestAThreadsStreamTellsOfALateTitle(t *testing.T) {
 	w.ok(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"one"}}`)
 	l.until(t, "run_done")
 	quiet.until(t, "run_done")
-	webtest.OK(t, w.m.Retitle(t.Context(), "t1", "paint <it>", "Red <paint>"))
+	must.Do(t, w.m.Retitle(t.Context(), "t1", "paint <it>", "Red <paint>"))
 	fs := l.until(t, "updates")
 	if last := fs[len(fs)-1]; len(fs) != 1 || last.data != `{"update":{"title":"Red <paint>"}}` || last.id != "" {
 		t.Errorf("%+v", fs)

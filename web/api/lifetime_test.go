@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/runs"
 	"fawn/web/webtest"
@@ -29,7 +30,7 @@ func until(t *testing.T, r *bufio.Reader, event string) {
 	t.Helper()
 	for {
 		line, err := r.ReadString('\n')
-		webtest.OK(t, err, fmt.Sprintf("no %s event", event))
+		must.Do(t, err, fmt.Sprintf("no %s event", event))
 		if strings.TrimSpace(line) == "event: "+event {
 			return
 		}
@@ -92,7 +93,7 @@ func TestCancelKeepsWhatWasSaid(t *testing.T) {
 		t.Fatalf("%d %q", a.status, a.body)
 	}
 	rest, err := io.ReadAll(r)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	_, rest2, _ := strings.Cut(string(rest), "\n\n")
 	webtest.Same(t, "after the cancel", events(frames(t, rest2)), "updates values end")
 	webtest.Holds(t, "the partial answer is gone", rest2, "half an ")
@@ -159,7 +160,7 @@ func TestQueuedRunsKeepTheirStreamsAliveAndStartInOrder(t *testing.T) {
 	}
 	close(gate)
 	rest, err := io.ReadAll(second.Body)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for strings.HasPrefix(string(rest), ":") {
 		_, after, _ := strings.Cut(string(rest), "\n")
 		rest = []byte(after)
@@ -246,7 +247,7 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 		t.Fatalf("%+v %v", r, err)
 	}
 	b, err := io.ReadAll(res.Body)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	n := 0
 	for _, f := range frames(t, string(b)) {
 		if f.event == "messages" && n < len(words) {

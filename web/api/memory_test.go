@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/memory"
 	"fawn/web/route"
-	"fawn/web/webtest"
 )
 
 // withMemory keeps a memory of at most ten facts. memory.json lies in the data folder.
@@ -75,7 +75,7 @@ func TestMemoryOverREST(t *testing.T) {
 	}
 	path := filepath.Join(w.dirs.Root, "memory.json")
 	for body, want := range map[string]int{full: 200, "{": 500} {
-		webtest.OK(t, os.WriteFile(path, []byte(body), 0o600))
+		must.Do(t, os.WriteFile(path, []byte(body), 0o600))
 		a := w.send(t, "POST", "/api/memory/reload", "")
 		if a.status != want || want == 200 && !strings.Contains(a.body, "Uses Rust") ||
 			want == 500 && !strings.Contains(a.body, "memory.json can't be read") {

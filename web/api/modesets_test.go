@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/httpx"
-	"fawn/web/webtest"
 )
 
 var modeNames = []string{"values", "updates", "messages-tuple", "messages", "custom", "tasks", "checkpoints", "debug",
@@ -67,7 +67,7 @@ func TestEverySetOfModesHasFramesOfItsOwn(t *testing.T) {
 	replay := func(n int, names []string, after string) []frame {
 		t.Helper()
 		rec := httptest.NewRecorder()
-		webtest.OK(t, w.api.Replay(t.Context(), rec, ids[n], names, after))
+		must.Do(t, w.api.Replay(t.Context(), rec, ids[n], names, after))
 		return frames(t, rec.Body.String())
 	}
 	for n, id := range ids {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/api"
 	"fawn/web/openapi"
@@ -129,7 +130,7 @@ func body(t *testing.T, o openapi.Op, name, value string) string {
 		members[name] = json.RawMessage(value)
 	}
 	b, err := json.Marshal(members)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return string(b)
 }
 

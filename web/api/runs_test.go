@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/webtest"
@@ -143,7 +144,7 @@ func TestRolledBackStateIsSkippedNotFatal(t *testing.T) {
 	id := runID(t, w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"x"}}`).header)
 	cps := w.ids(t, "t1", "")
 	err := w.db.Commit(t.Context(), store.Batch{ThreadID: "t1", Delete: &store.Delete{Checkpoints: cps[1:2]}})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	got := events(frames(t, w.send(t, "GET", "/threads/t1/runs/"+id+"/stream", "").body))
 	webtest.Same(t, "got", got, "metadata values end")
 }

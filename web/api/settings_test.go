@@ -15,6 +15,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/llm"
 	"fawn/web/route"
@@ -26,10 +27,10 @@ func withSettings(t *testing.T, text string) option {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config.yaml")
-	webtest.OK(t, os.WriteFile(path, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	s, err := config.Open(config.Options{Config: path, DataDir: dir,
 		LookupEnv: func(string) (string, bool) { return "", false }}, slog.New(slog.DiscardHandler))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return func(d *route.Deps) { d.Settings, d.Snapshot = s, s.Current }
 }
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/skills"
 	"fawn/web/route"
-	"fawn/web/webtest"
 )
 
 // withSkills keeps skills in the data folder, where files are written first.
@@ -23,13 +23,13 @@ func withSkills(t *testing.T, files map[string]string) option {
 		dir := d.Dirs.Root
 		for name, text := range files {
 			at := filepath.Join(dir, filepath.FromSlash(name))
-			webtest.OK(t, os.MkdirAll(filepath.Dir(at), 0o700))
-			webtest.OK(t, os.WriteFile(at, []byte(text), 0o600))
+			must.Do(t, os.MkdirAll(filepath.Dir(at), 0o700))
+			must.Do(t, os.WriteFile(at, []byte(text), 0o600))
 		}
 		l, err := skills.Open(skills.Options{Path: func() string { return skills.DefaultPath(dir) },
 			Shown: skills.ShownPath(dir), State: func() string { return filepath.Join(dir, "extensions_config.json") },
 			Log: slog.New(slog.DiscardHandler)})
-		webtest.OK(t, err)
+		must.Do(t, err)
 		d.Skills = l
 		if d.Snapshot == nil {
 			d.Snapshot = func() *config.Snapshot { return &config.Snapshot{File: config.Default()} }
@@ -44,12 +44,12 @@ func skillZip(t *testing.T, files ...string) string {
 	z := zip.NewWriter(&b)
 	for i := 0; i < len(files); i += 2 {
 		w, err := z.Create(files[i])
-		webtest.OK(t, err)
+		must.Do(t, err)
 		if _, err := w.Write([]byte(files[i+1])); err != nil {
 			t.Fatal(err)
 		}
 	}
-	webtest.OK(t, z.Close())
+	must.Do(t, z.Close())
 	return b.String()
 }
 

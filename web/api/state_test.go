@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -185,9 +186,9 @@ func TestQuestionIsShownUntilItIsAnswered(t *testing.T) {
 func TestImagesAreReadWhenAskedFor(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
-	webtest.OK(t, w.dirs.Create("t1"))
+	must.Do(t, w.dirs.Create("t1"))
 	err := os.WriteFile(filepath.Join(w.dirs.Root, "threads/t1/user-data/uploads/a.png"), []byte("\x89PNG"), 0o600)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	w.ok(t, "POST", "/threads/t1/state",
 		`{"values":{"viewed_images":{"/mnt/user-data/uploads/a.png":{"mime_type":"image/png","size":4,"actual_path":"/mnt/user-data/uploads/a.png"},
 		"x":{"mime_type":"image/png","size":4,"actual_path":"/mnt/user-data/../../etc/passwd"}}}}`)

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -218,7 +219,7 @@ func TestTextSurvivesTheWire(t *testing.T) {
 			var pair []struct {
 				Content string `json:"content"`
 			}
-			webtest.OK(t, json.Unmarshal([]byte(f.data), &pair))
+			must.Do(t, json.Unmarshal([]byte(f.data), &pair))
 			text.WriteString(pair[0].Content)
 		case "values":
 			last = f.data

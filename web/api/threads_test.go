@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/runs"
 	"fawn/agent/threads"
@@ -178,7 +179,7 @@ func TestPatchThread(t *testing.T) {
 func TestDeleteThread(t *testing.T) {
 	w := open(t, hangAgent())
 	w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"hi"}}`)
-	webtest.OK(t, w.dirs.Create("t1"))
+	must.Do(t, w.dirs.Create("t1"))
 	w.send(t, "DELETE", "/api/threads/t1", "").want(t, "native delete of a busy thread", 409)
 	if a := w.send(t, "DELETE", "/threads/t1", ""); a.status != 204 || a.body != "" {
 		t.Errorf("delete cancels: %d %s", a.status, a.body)
@@ -369,7 +370,7 @@ func TestAThreadGoesWhenItsTimeIsOver(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	old := store.Thread{ID: "old", Owner: "default", Status: runs.Idle, CreatedAt: time.Now().Add(-48 * time.Hour),
 		UpdatedAt: time.Now().Add(-48 * time.Hour)}
-	webtest.OK(t, w.db.Commit(t.Context(), store.Batch{Thread: &old, NewThread: true}))
+	must.Do(t, w.db.Commit(t.Context(), store.Batch{Thread: &old, NewThread: true}))
 	w.ok(t, "POST", "/threads", `{"thread_id":"made","ttl":600}`)
 	w.ok(t, "POST", "/threads", `{"thread_id":"stays"}`)
 	// one that exists is left alone

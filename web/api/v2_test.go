@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web/httpx"
 	"fawn/web/webtest"
 )
@@ -131,7 +132,7 @@ func brief(t *testing.T, list []told) string {
 			"source", "payload", "error"} {
 			if v, ok := d[name]; ok {
 				one, err := json.Marshal(v)
-				webtest.OK(t, err)
+				must.Do(t, err)
 				fmt.Fprintf(&b, " %s", one)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/web/api"
 	"fawn/web/route"
@@ -88,7 +89,7 @@ func (w *world) telling(t *testing.T, waits ...time.Duration) {
 func (w *world) owed(t *testing.T) []string {
 	t.Helper()
 	keys, err := w.db.Keys(t.Context(), "", runs.WebhookSpace)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return keys
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -83,7 +84,7 @@ func TestTheSameChecksFireWithoutASandbox(t *testing.T) {
 func endMarked(t *testing.T) {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for _, name := range lines {
 		if b, err := os.ReadFile(name); err != nil || !strings.HasPrefix(string(b), mark) {
 			continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/web/webtest"
 )
@@ -21,7 +22,7 @@ func programFolder(t *testing.T) string {
 	if dir := os.Getenv(programsVariable); dir != "" {
 		return dir
 	}
-	webtest.OK(t, os.MkdirAll("/opt", 0o755))
+	must.Do(t, os.MkdirAll("/opt", 0o755))
 	dir, err := os.MkdirTemp("/opt", "fawn-attack-")
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
@@ -45,9 +46,9 @@ func TestPrivateFilesAmongPrograms(t *testing.T) {
 	lay := func(name string, mode fs.FileMode, content string) {
 		t.Helper()
 		name = filepath.Join(dir, name)
-		webtest.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		webtest.OK(t, os.WriteFile(name, []byte(content), mode))
-		webtest.OK(t, os.Chmod(name, mode))
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(content), mode))
+		must.Do(t, os.Chmod(name, mode))
 	}
 	lay("app/closed.txt", 0o600, secret+"closed")
 	lay("app/.env", 0o644, secret+"env")
@@ -68,7 +69,7 @@ func TestPrivateFilesAmongPrograms(t *testing.T) {
 	lay("app/ca.pem", 0o644, "-----BEGIN CERTIFICATE-----\nfor everybody\n")
 	lay("app/secrets.py", 0o644, "code for everybody\n")
 	lay("app/.env.example", 0o644, "an example for everybody\n")
-	webtest.OK(t, os.Chmod(filepath.Join(dir, "private"), 0o700))
+	must.Do(t, os.Chmod(filepath.Join(dir, "private"), 0o700))
 	for _, provider := range []string{sandbox.ProviderNamespace, sandbox.ProviderLandlock} {
 		t.Run(provider, func(t *testing.T) {
 			w := newWorld(t, "sandbox: {provider: "+provider+"}\n")

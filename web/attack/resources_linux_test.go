@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/web/e2e/gate"
-	"fawn/web/webtest"
 )
 
 // hog is a command that takes more than it may have. want is what the model is told in
@@ -387,6 +387,6 @@ func (w *world) holds(name, thread string) bool {
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return names
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/web/webtest"
+	"fawn/agent/agenttest/must"
 )
 
 // upload sends one file as a browser does.
@@ -26,7 +26,7 @@ func (w *world) upload(t *testing.T, thread, name, content string) (status int, 
 	if err == nil {
 		err = form.Close()
 	}
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return w.send(t, "POST", "/api/threads/"+thread+"/uploads", form.FormDataContentType(), b.String())
 }
 
@@ -139,13 +139,13 @@ z.close()`) + `ln -s "$SECRET" b.skill; echo made`,
 				{"Sec-Fetch-Site", "cross-site"}, {"Host", "rebound.example"}} {
 				req, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/api/threads/"+thread+"/runs/wait",
 					strings.NewReader("{}"))
-				webtest.OK(t, err)
+				must.Do(t, err)
 				req.Header.Set(h[0], h[1])
 				if h[0] == "Host" {
 					req.Host = h[1]
 				}
 				res, err := w.client.Do(req)
-				webtest.OK(t, err)
+				must.Do(t, err)
 				res.Body.Close()
 				fmt.Fprintln(&b, res.StatusCode)
 			}

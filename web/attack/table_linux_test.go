@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/web/webtest"
+	"fawn/agent/agenttest/must"
 )
 
 // TestTheTableNamesItsTests: each row of the table of docs/sandbox.md says what holds in each mode, and names tests
@@ -17,7 +17,7 @@ import (
 func TestTheTableNamesItsTests(t *testing.T) {
 	root := filepath.Join("..", "..")
 	doc, err := os.ReadFile(filepath.Join(root, "docs", "sandbox.md"))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	tests := map[string]bool{}
 	for _, dir := range []string{"web", "sandbox", "store"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(name string, _ fs.DirEntry, err error) error {
@@ -30,7 +30,7 @@ func TestTheTableNamesItsTests(t *testing.T) {
 			}
 			return err
 		})
-		webtest.OK(t, err)
+		must.Do(t, err)
 	}
 	_, table, _ := strings.Cut(string(doc), "\n## What holds where\n")
 	table, _, _ = strings.Cut(table, "\n## ")

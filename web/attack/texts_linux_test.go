@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox"
 	"fawn/web/webtest"
 )
@@ -49,7 +50,7 @@ func TestLinksOfCommandsLeadToTheSameFiles(t *testing.T) {
 			// The same way into another thread stays closed.
 			at := filepath.Join(w.data, "threads", "linked", "user-data", "workspace", "x")
 			err := os.Symlink(filepath.Join(w.data, "threads", "victim", "user-data", "workspace", "private"), at)
-			webtest.OK(t, err)
+			must.Do(t, err)
 			webtest.Holds(t, "told", w.chat(t, "linked", []use{tool("read_file", "path", "x")})[0], "Access denied", "!"+secret)
 		})
 	}

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/gate"
-	"fawn/web/webtest"
 )
 
 // TestAttacksAsOrdinaryUser makes all attacks again on a server without root.
@@ -25,17 +25,17 @@ func TestAttacksAsOrdinaryUser(t *testing.T) {
 	// A user of this run's own: limits count all processes of a user.
 	user := 40_000 + os.Getpid()%20_000
 	dir, err := os.MkdirTemp("", "fawn-user-")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	webtest.OK(t, errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.Chown(filepath.Join(dir, "tmp"), user, user)))
+	must.Do(t, errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.Chown(filepath.Join(dir, "tmp"), user, user)))
 	self, err := os.Executable()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	// Written by this process, it could be busy: others start programs at the same time.
 	out, err := exec.CommandContext(t.Context(), "install", "-m", "755", self,
 		filepath.Join(dir, "test")).CombinedOutput()
-	webtest.OK(t, err, string(out))
+	must.Do(t, err, string(out))
 	programs := programFolder(t)
-	webtest.OK(t, os.Chown(programs, user, user))
+	must.Do(t, os.Chown(programs, user, user))
 	for _, names := range [][]string{
 		{"TestAttacksThroughTheChat", "TestResourcesThroughTheChat", "TestTheSameChecksFireWithoutASandbox"},
 		// Here the server hides from its user, which the others do not expect.
@@ -58,7 +58,7 @@ func runAs(t *testing.T, user int, dir string, names []string, env ...string) {
 	cmd.Env = append(append(cmd.Env, gate.Env()...), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	out, err := cmd.CombinedOutput()
-	webtest.OK(t, err, string(out))
+	must.Do(t, err, string(out))
 	for _, name := range names {
 		if !bytes.Contains(out, []byte("--- PASS: "+name+" ")) && !bytes.Contains(out, []byte("--- SKIP: "+name+" ")) {
 			t.Errorf("%s did not run:\n%s", name, out)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/command"
 	"fawn/agent/middleware"
 	"fawn/sandbox"
@@ -18,9 +19,9 @@ import (
 func auditStore(t *testing.T) *store.DB {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { db.Close() })
-	webtest.OK(t, db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "t"}, NewThread: true}))
+	must.Do(t, db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "t"}, NewThread: true}))
 	return db
 }
 
@@ -66,7 +67,7 @@ func TestACommandIsOneRowHoweverItsHalvesArrive(t *testing.T) {
 // and after the end.
 func TestAuditRowsThatCannotBeStoredAreCountedAndStopNobody(t *testing.T) {
 	db := auditStore(t)
-	webtest.OK(t, db.Close())
+	must.Do(t, db.Close())
 	var log strings.Builder // handlers write one after the other
 	trail := audit.New(db, slog.New(slog.NewTextHandler(&log, nil)))
 	for i := range 1000 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/changes"
-	"fawn/web/webtest"
 )
 
 // TestARunTellsItsChanges: the files a run wrote are known by themselves, with their lines, also
@@ -39,7 +39,7 @@ func TestARunTellsItsChanges(t *testing.T) {
 	get := func(run, query string) (a answer) {
 		t.Helper()
 		err := json.Unmarshal([]byte(w.send(t, "GET", "/api/threads/t1/runs/"+run+"/workspace-changes"+query, "")), &a)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		return a
 	}
 	first := get(list[2].ID, "?include_diff=true")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/sandbox"
@@ -73,7 +74,7 @@ func TestAHelperIsInTheZoneOfItsRun(t *testing.T) {
 	w.when("Date", sends("small job"), say("Good."))
 	w.when("small job", say("Done."))
 	zone, err := time.LoadLocation("Pacific/Kiritimati") // where it is another day than in Pago Pago at all times
-	webtest.OK(t, err)
+	must.Do(t, err)
 	today := func() string { return time.Now().In(zone).Format("<current_date>2006-01-02") }
 	before := today()
 	w.run(t, "Date it", `{"subagent_enabled":true,"timezone":"Pacific/Kiritimati"}`)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
@@ -57,10 +58,10 @@ func (w *world) kids(t *testing.T) (list []store.Run) {
 		t.Fatal(err)
 	}
 	ids, err := w.db.ChildRuns(t.Context(), all[0].ID)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for _, id := range ids {
 		run, err := w.db.Run(t.Context(), id)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		list = append(list, run)
 	}
 	return list
@@ -73,7 +74,7 @@ func (w *world) tools(t *testing.T) (list []struct {
 	Kwargs  map[string]any `json:"additional_kwargs"`
 }) {
 	t.Helper()
-	webtest.OK(t, json.Unmarshal(w.values(t)["messages"], &list))
+	must.Do(t, json.Unmarshal(w.values(t)["messages"], &list))
 	kept := list[:0]
 	for _, m := range list {
 		if m.Type == "tool" {
@@ -261,13 +262,13 @@ func TestACancelEndsAllHelpers(t *testing.T) {
 	go func() { done <- w.run(t, "Send two", ultra) }()
 	webtest.Until(t, "the work of both", func() bool { return len(w.model.Requests()) == 3 })
 	list, err := w.db.Runs(t.Context(), "t1", "", 1, 0)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	begin := time.Now()
 	w.send(t, "POST", "/api/threads/t1/runs/"+list[0].ID+"/cancel?wait=1", "")
 	t.Logf("the end of all was stored %s after the cancel", time.Since(begin).Round(time.Millisecond))
 	kids := w.kids(t) // as they are when the cancel has been answered
 	parent, err := w.db.Run(t.Context(), list[0].ID)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	ends := strings.Count(fmt.Sprint(told(t, <-done)), "task_cancelled")
 	for _, kid := range kids {
 		if kid.Status != runs.Interrupted || kid.UpdatedAt.After(parent.UpdatedAt) {
@@ -312,9 +313,9 @@ func TestOneHelperIsStoppedAlone(t *testing.T) {
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
 		w.url+"/threads/t1/tasks/call_1-0_0/cancel", nil)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	res, err := http.DefaultClient.Do(req)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	res.Body.Close()
 	webtest.Same(t, "a helper that has ended is cancelled", res.StatusCode, http.StatusNotFound)
 }
@@ -341,9 +342,9 @@ func TestTwoHelpersCannotOverwriteEachOther(t *testing.T) {
 	open := func(gate string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, w.model.URL+"/script/gates/"+gate, nil)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		res, err := http.DefaultClient.Do(req)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		res.Body.Close()
 	}
 	webtest.Until(t, "both have read", func() bool {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
@@ -121,7 +122,7 @@ func otherStages() []driven {
 		}, func(t *testing.T, w *world) {
 			const place, point = "48.8584N 2.2945E", "R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="
 			dot, err := base64.StdEncoding.DecodeString(point)
-			webtest.OK(t, err)
+			must.Do(t, err)
 			sent := base64.StdEncoding.EncodeToString(append(dot, place...))
 			w.when("what is this", say("A dot."))
 			w.runInput(t,

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
@@ -158,7 +159,7 @@ func seedStages() []driven {
 		}},
 		{"view_image", nil, func(t *testing.T, w *world) {
 			var picture bytes.Buffer
-			webtest.OK(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 4, 4))))
+			must.Do(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 4, 4))))
 			w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
 			w.upload(t, "a.png", picture.Bytes())
 			w.when("look", call("view_image", `{"image_path":"/mnt/user-data/uploads/a.png"}`), say("grey"))
@@ -217,7 +218,7 @@ func TestEachStageIsDriven(t *testing.T) {
 	})
 	a, err := w.builder.Build(context.Background(),
 		runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{PlanMode: true, Subagents: true}})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	have := " " + strings.Join(stages(), " ") + " "
 	for _, m := range a.Chain {
 		webtest.Holds(t, "nothing drives the stage "+m.Name, have, " "+m.Name+" ")

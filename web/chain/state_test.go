@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"fawn/web/webtest"
+	"fawn/agent/agenttest/must"
 )
 
 // TestTheReducersOfTheSeeds passes the examples of the seeds through the API.
@@ -30,9 +30,9 @@ func TestTheReducersOfTheSeeds(t *testing.T) {
 			}
 			var got, want any
 			if raw := w.valuesAt(t, "/threads/t1/state?include=images")[c.field]; len(raw) > 0 {
-				webtest.OK(t, json.Unmarshal(raw, &got))
+				must.Do(t, json.Unmarshal(raw, &got))
 			}
-			webtest.OK(t, json.Unmarshal([]byte(c.want), &want))
+			must.Do(t, json.Unmarshal([]byte(c.want), &want))
 			if m, ok := got.(map[string]any); ok && len(m) == 0 {
 				got = nil
 			}

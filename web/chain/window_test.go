@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
@@ -26,7 +27,7 @@ func limited(t *testing.T, limit int, answers map[string]string) setup {
 		// A busy machine may need more than a run waits for.
 		o.After = func(_ time.Duration, f func()) func() bool { return time.AfterFunc(patience, f).Stop }
 		target, err := url.Parse(strings.TrimSuffix(f.Models[0].BaseURL, "/v1"))
-		webtest.OK(t, err)
+		must.Do(t, err)
 		model := httputil.NewSingleHostReverseProxy(target)
 		model.FlushInterval = -1
 		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

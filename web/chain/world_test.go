@@ -18,6 +18,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
@@ -81,7 +82,7 @@ func open(t *testing.T, change ...setup) *world {
 	}
 	dir := t.TempDir()
 	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: log})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	w.db = db
 	dirs := files.Dirs{Root: dir}
 	snapshot := config.Fixed(&config.Snapshot{File: file}).Current
@@ -181,7 +182,7 @@ func (w *world) send(t *testing.T, method, path, body string, headers ...string)
 func (w *world) run(t *testing.T, text, options string) string {
 	t.Helper()
 	quoted, err := json.Marshal(text)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return w.runInput(t, `{"messages":[{"type":"human","content":`+string(quoted)+`}]}`, options)
 }
 
@@ -205,7 +206,7 @@ func (w *world) last(t *testing.T) (r struct {
 	if err := json.Unmarshal([]byte(w.send(t, "GET", "/threads/t1/runs", "")), &list); err != nil || len(list) == 0 {
 		t.Fatal(err, len(list))
 	}
-	webtest.OK(t, json.Unmarshal(list[0], &r))
+	must.Do(t, json.Unmarshal(list[0], &r))
 	return r
 }
 

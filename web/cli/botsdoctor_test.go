@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/channels/chat/chattest"
 	"fawn/web"
 	"fawn/web/cli"
@@ -28,7 +29,7 @@ func TestDoctorTriesBots(t *testing.T) {
   wecom: {enabled: true, bot_id: a, bot_secret: b}
 `, chattest.TelegramToken, telegram.State().URL, chattest.SlackBotToken, chattest.SlackAppToken, slack.State().URL,
 		chattest.DiscordToken, discord.State().URL)
-	webtest.OK(t, os.WriteFile(conf, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(conf, []byte(text), 0o600))
 	doctor := func() (string, bool) {
 		var out bytes.Buffer
 		ok, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: &out})

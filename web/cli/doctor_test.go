@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/ns"
 	"fawn/web"
 	"fawn/web/cli"
@@ -28,7 +29,7 @@ func TestDoctorSaysWhoMayUseTheServer(t *testing.T) {
 		{"0.0.0.0:0", "auth: {required: never}\n", "has the owner's rights"},
 	} {
 		conf := filepath.Join(t.TempDir(), "config.yaml")
-		webtest.OK(t, os.WriteFile(conf, []byte(c.conf), 0o600))
+		must.Do(t, os.WriteFile(conf, []byte(c.conf), 0o600))
 		var out bytes.Buffer
 		_, err := cli.Doctor(t.Context(), web.Options{Addr: c.addr, Data: t.TempDir(), Config: conf, Out: &out})
 		if err != nil {

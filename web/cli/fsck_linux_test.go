@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web"
 	"fawn/web/cli"
-	"fawn/web/webtest"
 )
 
 // TestFsckLooksIntoAFolderItCannotWriteTo, with what is only in the log of the database, and
@@ -23,7 +23,7 @@ func TestFsckLooksIntoAFolderItCannotWriteTo(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	db, err := store.Open(t.Context(), store.Config{Dir: dir})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	err = db.Commit(t.Context(), store.Batch{NewThread: true, Thread: &store.Thread{ID: "t1", Status: "busy"}})
 	log, readErr := os.ReadFile(filepath.Join(dir, "fawn.db-wal"))
 	if err := errors.Join(err, readErr, db.Close(),
@@ -36,7 +36,7 @@ func TestFsckLooksIntoAFolderItCannotWriteTo(t *testing.T) {
 	err = errors.Join(err, os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(temp, 0o777),
 		os.Chmod(filepath.Dir(temp), 0o755))
 	t.Cleanup(func() { os.Chmod(dir, 0o755) })
-	webtest.OK(t, err)
+	must.Do(t, err)
 	check := func(repair bool) (out string, ok bool, err error) {
 		done := make(chan struct{})
 		go func() {

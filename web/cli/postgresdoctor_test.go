@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 	"fawn/web"
@@ -25,7 +26,7 @@ func TestDoctorLooksAtPostgreSQL(t *testing.T) {
 	}
 	says(doctor(url), "ok    postgresql", "may create the schema fawn", "no server has", "all references are intact")
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Log: slog.New(slog.DiscardHandler)})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer db.Close()
 	says(doctor(url), "the schema fawn is fawn's", "has the database; its lease is for", "not checked")
 	says(doctor("postgres://fawn@127.0.0.1:1/none"), "FAIL  postgresql")
@@ -43,7 +44,7 @@ func TestDoctorKnowsPoolers(t *testing.T) {
 func doctorSays(t *testing.T, config string) string {
 	t.Helper()
 	conf := filepath.Join(t.TempDir(), "config.yaml")
-	webtest.OK(t, os.WriteFile(conf, []byte(config), 0o600))
+	must.Do(t, os.WriteFile(conf, []byte(config), 0o600))
 	var out bytes.Buffer
 	_, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: &out,
 		Log: slog.New(slog.DiscardHandler)})
@@ -64,7 +65,7 @@ func TestDoctorComparesServers(t *testing.T) {
 	for _, sum := range []string{"one", "one", "two"} {
 		db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Cluster: true, Settings: sum,
 			Version: "1.0", Log: slog.New(slog.DiscardHandler)})
-		webtest.OK(t, err)
+		must.Do(t, err)
 		defer db.Close()
 	}
 	conf := "database: {url: " + url + "}\nfiles: {dir: " + shared + "}\ncluster: {enabled: true}\n"

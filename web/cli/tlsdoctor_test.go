@@ -16,27 +16,27 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web"
 	"fawn/web/cli"
-	"fawn/web/webtest"
 )
 
 // lasting writes a certificate for fawn.test that is good between two times from now.
 func lasting(t *testing.T, from, until time.Duration) (cert, key string) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"fawn.test"},
 		NotBefore: time.Now().Add(from), NotAfter: time.Now().Add(until)}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &k.PublicKey, k)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	raw, err := x509.MarshalPKCS8PrivateKey(k)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	for file, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
 		key: {Type: "PRIVATE KEY", Bytes: raw}} {
-		webtest.OK(t, os.WriteFile(file, pem.EncodeToMemory(b), 0o600))
+		must.Do(t, os.WriteFile(file, pem.EncodeToMemory(b), 0o600))
 	}
 	return cert, key
 }
@@ -69,7 +69,7 @@ func TestDoctorLooksAtTheCertificate(t *testing.T) {
 		{"hosts: [a.test]", "", true},
 	} {
 		conf := filepath.Join(t.TempDir(), "config.yaml")
-		webtest.OK(t, os.WriteFile(conf, []byte("server: {"+c.conf+"}"), 0o600))
+		must.Do(t, os.WriteFile(conf, []byte("server: {"+c.conf+"}"), 0o600))
 		var out strings.Builder
 		ok, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: &out})
 		if err != nil || ok != c.ok || !strings.Contains(out.String(), c.want) ||

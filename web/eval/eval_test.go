@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/community"
 	"fawn/web/webtest"
 )
@@ -21,10 +22,10 @@ func webOf(t *testing.T, files map[string]string) *Web {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		webtest.OK(t, put(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)))
+		must.Do(t, put(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)))
 	}
 	w, err := OpenWeb(dir)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return w
 }
 
@@ -187,7 +188,7 @@ func TestPagesOfThisMachineMayChange(t *testing.T) {
 	t.Parallel()
 	docs := t.TempDir()
 	now := func(text string) *Web {
-		webtest.OK(t, put(filepath.Join(docs, "README"), []byte(text)))
+		must.Do(t, put(filepath.Join(docs, "README"), []byte(text)))
 		return webOf(t, map[string]string{"a.example/index.html": "<p>A", "web.yaml": "folders: {https://docs.example: " + docs + "}\n"})
 	}
 	a, b := now("one"), now("two")
@@ -230,7 +231,7 @@ func TestSampleCanBeAnswered(t *testing.T) {
 	}
 	withoutFolders(t, dir)
 	s, err := Open(dir)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	again, other := t.TempDir(), t.TempDir()
 	for seed, at := range map[uint64]string{1: again, 2: other} {
 		if _, err := WriteSample(at, seed); err != nil {
@@ -255,7 +256,7 @@ func TestSampleCanBeAnswered(t *testing.T) {
 	for at, want := range map[string]int{"https://www.hallam.example/": 200, "https://www.hallam.example/harbour.html": 301,
 		"https://www.brevik.example/council/2024-03-quay.html": 410, "https://www.hallam.example/none": 404} {
 		req, err := http.NewRequest(http.MethodGet, at, nil)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		res, err := s.Web.RoundTrip(req)
 		if err != nil || res.StatusCode != want {
 			t.Errorf("%s: %v %v, want %d", at, res.StatusCode, err, want)
@@ -277,8 +278,8 @@ func TestMistakesOfSuitesAreNamed(t *testing.T) {
 		"question: [":                                    "a.yaml",
 	} {
 		dir := t.TempDir()
-		webtest.OK(t, put(filepath.Join(dir, "questions", "a.yaml"), []byte(text)))
-		webtest.OK(t, put(filepath.Join(dir, "web", "a.example", "index.html"), []byte("x")))
+		must.Do(t, put(filepath.Join(dir, "questions", "a.yaml"), []byte(text)))
+		must.Do(t, put(filepath.Join(dir, "web", "a.example", "index.html"), []byte("x")))
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}

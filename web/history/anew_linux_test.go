@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/gate"
-	"fawn/web/webtest"
 )
 
 // TestAnEvictedServerBeginsAnew as the same process at the same address, soon after it goes on, while another goes on
@@ -40,7 +40,7 @@ func TestAnEvictedServerBeginsAnew(t *testing.T) {
 	s.signal(syscall.SIGCONT, 0)
 	c.wait("it is there again", func() bool { return rows() == 1 })
 	resp, err := http.Get(at + "/health") // which waits, if it must, and is not refused
-	webtest.OK(t, err)
+	must.Do(t, err)
 	resp.Body.Close()
 	took := time.Since(began)
 	t.Logf("it serves again after %v", took)

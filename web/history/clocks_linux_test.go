@@ -10,18 +10,18 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/gate"
-	"fawn/web/webtest"
 )
 
 // ask sends a request to a server, and reads what it answers.
 func (s *server) ask(t *testing.T, method, path, body string, into any) http.Header {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.where()+path, strings.NewReader(body))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err == nil && into != nil {
@@ -52,7 +52,7 @@ func TestServersWhoseClocksDiffer(t *testing.T) {
 	c := newClusterOf(t, "notify", 15*time.Second) // a busy machine evicts nobody who lives
 	for _, s := range c.servers {
 		date, err := http.ParseTime(s.ask(t, "GET", "/ok", "", nil).Get("Date"))
-		webtest.OK(t, err)
+		must.Do(t, err)
 		if off := time.Until(date) - s.off; off < -time.Minute || off > time.Minute {
 			t.Skipf("clocks can't be set here, see setClock: that of %s tells %v", s.name, date)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/gate"
 	"fawn/web/webtest"
 )
@@ -25,14 +26,14 @@ func TestACollectionIsReadByTheServersThatLive(t *testing.T) {
 	const documents = 1500
 	for i := range documents {
 		text := fmt.Sprintf("# Sheet\n\nThe alpha%d is described here.\n", i)
-		webtest.OK(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("d%04d.md", i)), []byte(text), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("d%04d.md", i)), []byte(text), 0o600))
 	}
 	c := newClusterWith(t, "notify", lease, fmt.Sprintf("knowledge: {folders: [%q]}\n", folder))
 	ask := func(base, method, path, body string, into any) {
 		t.Helper()
 		c.wait(method+" "+path, func() bool { // servers are killed meanwhile
 			req, err := http.NewRequest(method, base+path, strings.NewReader(body))
-			webtest.OK(t, err)
+			must.Do(t, err)
 			req.Header.Set("Content-Type", "application/json")
 			res, err := http.DefaultClient.Do(req)
 			if err != nil {

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/store/pgtest"
 	"fawn/web"
-	"fawn/web/webtest"
 )
 
 // serverDir names the folder to a child, which is a server.
@@ -79,7 +79,7 @@ func startServer(t *testing.T, s *server, config, extensions string) *server {
 	err := errors.Join(os.MkdirAll(data, 0o700),
 		os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(config), 0o600),
 		os.WriteFile(filepath.Join(data, "extensions_config.json"), []byte(extensions), 0o600))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	if s.log, err = os.Create(filepath.Join(s.dir, "log")); err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/store/pgtest"
 	"fawn/web/e2e/gate"
-	"fawn/web/webtest"
 )
 
 const whyStandstill = "each waits for a minute in which nothing can be stored"
@@ -48,7 +48,7 @@ func TestAFrozenDiskFailsNothing(t *testing.T) {
 	s := c.servers[0]
 	s.end()
 	db, err := store.Open(t.Context(), store.Config{Dir: s.data(), Log: slog.New(slog.DiscardHandler)})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer db.Close()
 	problems, err := db.Check(t.Context())
 	if err != nil || len(problems) > 0 {
@@ -173,13 +173,13 @@ func smallDisk(t *testing.T) (mount string) {
 	t.Helper()
 	dir := t.TempDir()
 	image, mount := filepath.Join(dir, "image"), filepath.Join(dir, "server", "data")
-	webtest.OK(t, os.MkdirAll(mount, 0o700))
+	must.Do(t, os.MkdirAll(mount, 0o700))
 	f, err := os.Create(image)
 	if err == nil {
 		err = f.Truncate(512 << 20)
 		f.Close()
 	}
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for _, command := range [][]string{{"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, mount}} {
 		cmd := exec.Command(command[0], command[1:]...)
 		cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/egress"
 	"fawn/store"
 	"fawn/store/pgtest"
 	"fawn/web/hostrules"
-	"fawn/web/webtest"
 )
 
 // decisions is one over a real database with a thread, and what its readers are told.
@@ -27,7 +27,7 @@ type decisions struct {
 func newDecisions(t *testing.T, patience time.Duration, run func() string) *decisions {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return over(t, db, patience, run)
 }
 
@@ -51,7 +51,7 @@ func over(t *testing.T, db *store.DB, patience time.Duration, run func() string)
 	}, slog.New(slog.DiscardHandler))
 	b.Patience = func(context.Context, string) (string, time.Duration) { return run(), patience }
 	for _, id := range []string{"t1", "t2"} {
-		webtest.OK(t, db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: id}}))
+		must.Do(t, db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: id}}))
 	}
 	return b
 }
@@ -87,15 +87,15 @@ func TestAnAnswerLetsItsConnectionsGo(t *testing.T) {
 		b.Ask(q)
 		all = append(all, b.held(t, q))
 	}
-	webtest.OK(t, b.Answer(t.Context(), "t1", "a.example", egress.Once))
+	must.Do(t, b.Answer(t.Context(), "t1", "a.example", egress.Once))
 	if !<-all[0] || !<-all[1] || b.Waiting("t1", "a.example") || !b.Waiting("t2", "a.example") {
 		t.Error("the answer for one thread did not let exactly its connections go")
 	}
-	webtest.OK(t, b.Answer(t.Context(), "t1", "a.example", egress.Always))
+	must.Do(t, b.Answer(t.Context(), "t1", "a.example", egress.Always))
 	if !<-all[2] || !b.Waiting("t1", "b.example") {
 		t.Error("always is for every thread, and for one host")
 	}
-	webtest.OK(t, b.Answer(t.Context(), "t1", "b.example", egress.No))
+	must.Do(t, b.Answer(t.Context(), "t1", "b.example", egress.No))
 	if !<-all[3] {
 		t.Error("no is an answer, too")
 	}
@@ -153,14 +153,14 @@ func TestAQuestionIsAnsweredAtAnotherServer(t *testing.T) {
 	for range 2 {
 		db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Cluster: true,
 			Schema: pgtest.Schema(t.Name()), Log: slog.New(slog.DiscardHandler)})
-		webtest.OK(t, err)
+		must.Do(t, err)
 		both = append(both, over(t, db, time.Hour, func() string { return "r1" }))
 	}
 	here, there := both[0], both[1]
 	q := question("t1", "a.example")
 	here.Ask(q)
 	first, second := here.held(t, q), here.held(t, q)
-	webtest.OK(t, there.Answer(t.Context(), "t1", "a.example", egress.Thread))
+	must.Do(t, there.Answer(t.Context(), "t1", "a.example", egress.Thread))
 	if !<-first || !<-second {
 		t.Error("it is refused")
 	}

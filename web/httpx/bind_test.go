@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/httpx"
 	"fawn/web/webtest"
 )
@@ -68,7 +69,7 @@ func TestBindReadsWhatClientsSend(t *testing.T) {
 				var b body
 				err := httpx.Bind(r, httpx.Limit{Bytes: 256, Key: "server.max_body_bytes"}, &b)
 				if c.status == 0 {
-					webtest.OK(t, err)
+					must.Do(t, err)
 					continue
 				}
 				var d *httpx.Detail

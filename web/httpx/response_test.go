@@ -11,8 +11,8 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/httpx"
-	"fawn/web/webtest"
 )
 
 // TestBodiesAreCompressedAsTheClientTakesThem: and only where that saves a packet.
@@ -28,7 +28,7 @@ func TestBodiesAreCompressedAsTheClientTakesThem(t *testing.T) {
 			req := httptest.NewRequest("GET", "/", nil)
 			req.Header.Set("Accept-Encoding", c.accept)
 			rec := httptest.NewRecorder()
-			webtest.OK(t, httpx.Compressed(e.NewContext(req, rec), 200, "text/html", []byte(c.body)))
+			must.Do(t, httpx.Compressed(e.NewContext(req, rec), 200, "text/html", []byte(c.body)))
 			sent := rec.Body.Bytes()
 			var r io.Reader = bytes.NewReader(sent)
 			switch rec.Header().Get("Content-Encoding") {
@@ -36,7 +36,7 @@ func TestBodiesAreCompressedAsTheClientTakesThem(t *testing.T) {
 				r = brotli.NewReader(r)
 			case "gzip":
 				zr, err := gzip.NewReader(r)
-				webtest.OK(t, err)
+				must.Do(t, err)
 				r = zr
 			}
 			got, err := io.ReadAll(r)

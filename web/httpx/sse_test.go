@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/httpx"
 	"fawn/web/webtest"
 )
@@ -41,7 +42,7 @@ func serve(t *testing.T, h func(s *httpx.Stream), beat time.Duration) *http.Resp
 	srv.Start()
 	t.Cleanup(srv.Close)
 	res, err := http.Get(srv.URL)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { res.Body.Close() })
 	return res
 }
@@ -80,8 +81,8 @@ func TestTheFirstHeartbeatHasItsTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			rec := httptest.NewRecorder()
 			s, err := httpx.NewStream(rec, time.Minute)
-			webtest.OK(t, err)
-			webtest.OK(t, s.Write([]byte("x"), true))
+			must.Do(t, err)
+			must.Do(t, s.Write([]byte("x"), true))
 			time.Sleep(after)
 			s.Close()
 			webtest.Same(t, fmt.Sprintf("after %v the stream has", after), rec.Body.String(), want)
@@ -92,7 +93,7 @@ func TestTheFirstHeartbeatHasItsTime(t *testing.T) {
 func TestLimiterGivesPlacesBack(t *testing.T) {
 	var l httpx.Limiter
 	a, err := l.Acquire(1)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	_, err = l.Acquire(1)
 	if d := new(httpx.Detail); !errors.As(err, &d) || d.Status != http.StatusServiceUnavailable {
 		t.Errorf("over the limit: %v", err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/sandbox/files"
 	"fawn/store"
@@ -135,7 +136,7 @@ func TestWhoeverLeavesIsNoError(t *testing.T) {
 	for path, want := range map[string]string{"/long": "", "/broken": "the disk broke"} {
 		log.Reset()
 		c, err := net.Dial("tcp", s.Listener.Addr().String())
-		webtest.OK(t, err)
+		must.Do(t, err)
 		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +146,7 @@ func TestWhoeverLeavesIsNoError(t *testing.T) {
 		if want != "" {
 			<-over // only then does it leave
 		}
-		webtest.OK(t, c.Close())
+		must.Do(t, c.Close())
 		if want == "" {
 			<-over
 		}
@@ -174,7 +175,7 @@ func TestAnAnswerThatFailsIsCutOff(t *testing.T) {
 		})
 		s := httptest.NewServer(e)
 		resp, err := http.Get(s.URL + "/broken")
-		webtest.OK(t, err)
+		must.Do(t, err)
 		if body, err := io.ReadAll(resp.Body); string(body) != "half" || !errors.Is(err, c.want) {
 			t.Errorf("%s: %q, %v", name, body, err)
 		}

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/clusterstate"
 	"fawn/store/pgtest"
-	"fawn/web/webtest"
 )
 
 // TestIdleServersAskLittle of the database, all that look for something taken together. What a server asks at its start
@@ -21,7 +21,7 @@ func TestIdleServersAskLittle(t *testing.T) {
 	for range servers {
 		s := joinLooking(t, pg.URL, 5*time.Second)
 		settings, err := clusterstate.Open(t.Context(), s.db, nil, slog.New(slog.DiscardHandler))
-		webtest.OK(t, err)
+		must.Do(t, err)
 		done := make(chan struct{})
 		go func() {
 			settings.Run(t.Context())

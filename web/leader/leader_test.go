@@ -11,12 +11,12 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/store"
 	"fawn/store/pgtest"
 	"fawn/web/leader"
-	"fawn/web/webtest"
 )
 
 const lease = 10 * time.Second
@@ -43,7 +43,7 @@ func joinLooking(t *testing.T, url string, often time.Duration) *server {
 	log := slog.New(slog.DiscardHandler)
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: pgtest.Schema(t.Name()),
 		Cluster: url != "", Lease: lease, Log: log})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	s := &server{db: db}
 	replies := make([]agenttest.Reply, 200)
 	for i := range replies {
@@ -53,7 +53,7 @@ func joinLooking(t *testing.T, url string, often time.Duration) *server {
 	s.m = runs.New(runs.Config{DB: db, Log: log, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
 		return model, nil
 	}})
-	webtest.OK(t, s.m.Recover(t.Context()))
+	must.Do(t, s.m.Recover(t.Context()))
 	s.s = schedule.New(schedule.Config{DB: db, Runs: s.m, Log: log, MaxRuns: 5, Poll: often,
 		Shared: true})
 	s.care = &leader.Runner{DB: db, Log: log, Jobs: []func(context.Context){func(ctx context.Context) {
@@ -83,7 +83,7 @@ func plan(t *testing.T, db *store.DB, n int, every time.Duration) (ids []string)
 			Assistant: "lead_agent", After: "keep",
 			Enabled: true, RunAt: at, NextAt: at, Title: fmt.Sprint(i),
 			Payload: json.RawMessage(`{"input":{"messages":"tick"}}`)})
-		webtest.OK(t, err)
+		must.Do(t, err)
 		ids = append(ids, c.ID)
 	}
 	return ids

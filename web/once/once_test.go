@@ -8,17 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/once"
-	"fawn/web/webtest"
 )
 
 func opened(t *testing.T) *store.DB {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -32,7 +32,7 @@ func keyOf(t *testing.T, key, body string) once.Key {
 	r := httptest.NewRequest("POST", "/runs", nil)
 	r.Header.Set(once.Header, key)
 	k, err := once.Read(r, "ann", []byte(body))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return k
 }
 
@@ -86,7 +86,7 @@ func TestADeletedThreadLeavesNothingOfItsKeys(t *testing.T) {
 			t.Fatalf("run %+v, started %d times: %v", r, started, err)
 		}
 	}
-	webtest.OK(t, db.Commit(t.Context(), store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}}))
+	must.Do(t, db.Commit(t.Context(), store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}}))
 	list, err := db.Notes(t.Context(), "idempotency/")
 	if err != nil || len(list) != 1 || len(list[0].Body) > 0 {
 		t.Errorf("what is kept: %+v, %v", list, err)

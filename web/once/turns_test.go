@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/once"
-	"fawn/web/webtest"
 )
 
 // TestAClientThatLeavesWaitsForNoKey, and one that stays gets its turn.
@@ -15,7 +15,7 @@ func TestAClientThatLeavesWaitsForNoKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, key := once.New(nil, nil), keyOf(t, "k", "")
 		done, err := k.Turn(t.Context(), key)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		left, leave := context.WithCancelCause(t.Context())
 		gone := errors.New("gone")
 		said, stays := make(chan error, 1), make(chan error, 1)

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	o "fawn/web/openapi"
-	"fawn/web/webtest"
 )
 
 type inner struct {
@@ -42,9 +42,9 @@ func TestSchemasFollowStructs(t *testing.T) {
 		"less": {o.Of[inner](o.Without("count")...), o.Object(o.Req("kind", o.String()))},
 	} {
 		got, err := json.Marshal(c.got)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		want, err := json.Marshal(c.want)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		if string(got) != string(want) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
 		}

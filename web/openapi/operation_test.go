@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	o "fawn/web/openapi"
 	"fawn/web/webtest"
 )
@@ -16,7 +17,7 @@ func TestOperationsSayWhoMayAskAndHow(t *testing.T) {
 		Refusal: o.Ref("Other"), Header: []o.Param{{Name: "X-Name", Schema: o.String()}}}
 	public := o.Op{ID: "b", Method: "GET", Path: "/b", Tag: "T", Text: "x", Public: true}
 	b, err := o.Spec{Ops: []o.Op{op, public}}.JSON()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	doc := webtest.Decode[struct {
 		Paths map[string]map[string]struct {
 			Security   *[]any

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/storage"
@@ -16,7 +17,7 @@ import (
 func TestASharedFolderIsTheOneOfTheDatabase(t *testing.T) {
 	data := t.TempDir()
 	db, err := store.Open(t.Context(), store.Config{Dir: data})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer db.Close()
 	shared, other := t.TempDir(), t.TempDir()
 	prove := func(dir string) string {
@@ -30,13 +31,13 @@ func TestASharedFolderIsTheOneOfTheDatabase(t *testing.T) {
 	}
 	webtest.Holds(t, "another folder", prove(other), "is not the folder that has the files of this database")
 	mark, err := os.ReadFile(filepath.Join(shared, ".fawn-files"))
-	webtest.OK(t, err)
-	webtest.OK(t, os.WriteFile(filepath.Join(other, ".fawn-files"), mark, 0o600))
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(filepath.Join(other, ".fawn-files"), mark, 0o600))
 	webtest.Same(t, "a copy", prove(other), "")
 	if left, err := filepath.Glob(filepath.Join(shared, ".probe-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
-	webtest.OK(t, os.MkdirAll(filepath.Join(data, "threads", "t1"), 0o700))
+	must.Do(t, os.MkdirAll(filepath.Join(data, "threads", "t1"), 0o700))
 	webtest.Holds(t, "with files in the data folder", prove(shared), "move that folder into files.dir")
 	webtest.Same(t, "without a shared folder", prove(""), "")
 }

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/store"
-	"fawn/web/webtest"
 )
 
 // TestThePostgreSQLIsFound: by Fawn's key before DeerFlow's, and never by a variable alone.
@@ -27,11 +27,11 @@ func TestThePostgreSQLIsFound(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "config.yaml")
-		webtest.OK(t, os.WriteFile(path, []byte("database: "+c.file+"\n"), 0o600))
+		must.Do(t, os.WriteFile(path, []byte("database: "+c.file+"\n"), 0o600))
 		s, err := config.Load(config.Options{Config: path, DataDir: dir, LookupEnv: func(name string) (string, bool) {
 			return c.variable, name == "POSTGRES_URI"
 		}})
-		webtest.OK(t, err)
+		must.Do(t, err)
 		if got, err := postgreSQL(s); got != c.want || (err != nil) != c.refused {
 			t.Errorf("%s with %q: %q, %v, want %q", c.file, c.variable, got, err, c.want)
 		}
@@ -43,9 +43,9 @@ func TestServersJoinOthersWhenTheConfigurationSaysSo(t *testing.T) {
 	load := func(text string) *config.Snapshot {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "config.yaml")
-		webtest.OK(t, os.WriteFile(path, []byte("database: {url: postgres://h/d}\n"+text), 0o600))
+		must.Do(t, os.WriteFile(path, []byte("database: {url: postgres://h/d}\n"+text), 0o600))
 		s, err := config.Load(config.Options{Config: path, DataDir: dir})
-		webtest.OK(t, err)
+		must.Do(t, err)
 		return s
 	}
 	for text, want := range map[string]store.Config{
@@ -60,7 +60,7 @@ func TestServersJoinOthersWhenTheConfigurationSaysSo(t *testing.T) {
 		}
 	}
 	shared, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
-	webtest.OK(t, os.Symlink(shared, link))
+	must.Do(t, os.Symlink(shared, link))
 	d, err := Dirs(load("files: {dir: "+link+"}\n"), "/data")
 	if real, _ := filepath.EvalSymlinks(shared); err != nil || d.Shared != real || d.Root != "/data" {
 		t.Errorf("%+v, %v", d, err)

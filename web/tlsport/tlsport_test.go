@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -27,17 +28,17 @@ import (
 func write(t *testing.T, dir, name string) (cert, key string) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
 		DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &k.PublicKey, k)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	raw, err := x509.MarshalPKCS8PrivateKey(k)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	for file, block := range map[string]*pem.Block{
 		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
-		webtest.OK(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+		must.Do(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	}
 	return cert, key
 }
@@ -48,10 +49,10 @@ func TestARenewedCertificateIsTaken(t *testing.T) {
 	cert, key := write(t, dir, "one.test")
 	var log strings.Builder
 	p := &pair{cert: cert, key: key, log: slog.New(slog.NewTextHandler(&log, nil))}
-	webtest.OK(t, p.load())
+	must.Do(t, p.load())
 	name := func() string {
 		c, err := p.certificate(nil)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		return c.Leaf.Subject.CommonName
 	}
 	if got := name(); got != "one.test" {
@@ -59,7 +60,7 @@ func TestARenewedCertificateIsTaken(t *testing.T) {
 	}
 	write(t, dir, "two.longer.test")
 	webtest.Same(t, "after the renewal", name(), "two.longer.test")
-	webtest.OK(t, os.WriteFile(cert, []byte("half a certif"), 0o600))
+	must.Do(t, os.WriteFile(cert, []byte("half a certif"), 0o600))
 	webtest.Same(t, "after a broken renewal", name(), "two.longer.test")
 	webtest.Holds(t, "the log does not tell of it", log.String(), "renewed certificate invalid")
 }
@@ -68,9 +69,9 @@ func listen(t *testing.T, patience time.Duration) net.Listener {
 	t.Helper()
 	cert, key := write(t, t.TempDir(), "fawn.test")
 	c, err := Files(cert, key, slog.New(slog.DiscardHandler))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	s := Listen(l, c, patience)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
@@ -83,7 +84,7 @@ func listen(t *testing.T, patience time.Duration) net.Listener {
 func dial(t *testing.T, l net.Listener) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", l.Addr().String())
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -101,9 +102,9 @@ func TestSilentClientsKeepNobodyWaiting(t *testing.T) {
 		said <- err
 	}()
 	c, err := l.Accept()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer c.Close()
-	webtest.OK(t, <-said)
+	must.Do(t, <-said)
 	got := make([]byte, 3)
 	if _, err := io.ReadFull(c, got); err != nil || string(got) != "GET" {
 		t.Errorf("%q, %v", got, err)
@@ -178,7 +179,7 @@ func TestClosingEndsThoseThatWait(t *testing.T) {
 		_, err := l.Accept()
 		ended <- err
 	}()
-	webtest.OK(t, l.Close())
+	must.Do(t, l.Close())
 	if err := <-ended; err == nil {
 		t.Error("a connection out of a closed listener")
 	}
@@ -194,13 +195,13 @@ func TestTLSIsHandedOutAsSuch(t *testing.T) {
 	shaken := make(chan error, 1)
 	go func() { shaken <- client.Handshake() }()
 	c, err := l.Accept()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer c.Close()
 	server, ok := c.(*tls.Conn)
 	if !ok {
 		t.Fatalf("%T", c)
 	}
-	webtest.OK(t, server.Handshake())
-	webtest.OK(t, <-shaken)
+	must.Do(t, server.Handshake())
+	must.Do(t, <-shaken)
 	webtest.Same(t, "they speak", client.ConnectionState().NegotiatedProtocol, "h2")
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/profile"
 	"fawn/web/webtest"
@@ -103,8 +104,8 @@ func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
 func TestFilesOfAnAgentAreEditedByHand(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	at := filepath.Join(w.dirs.Root, "users", "default", "agents", "torn")
-	webtest.OK(t, os.MkdirAll(at, 0o700))
-	webtest.OK(t, os.WriteFile(filepath.Join(at, "config.yaml"), []byte("skills: <all>\n"), 0o600))
+	must.Do(t, os.MkdirAll(at, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(at, "config.yaml"), []byte("skills: <all>\n"), 0o600))
 	const why = "line 1: skills must be a list of names"
 	for _, path := range []string{"/workspace/agents", "/workspace/agents/torn"} {
 		webtest.Holds(t, fmt.Sprintf("%s does not say what is wrong", path), w.page(path), why)
@@ -123,7 +124,7 @@ func TestFilesOfAnAgentAreEditedByHand(t *testing.T) {
 
 func TestAgentIsExportedAndImported(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	webtest.OK(t, w.agents.Create("default", profile.Agent{Name: "mine", Soul: "A soul.", ToolGroups: []string{"web"}}))
+	must.Do(t, w.agents.Create("default", profile.Agent{Name: "mine", Soul: "A soul.", ToolGroups: []string{"web"}}))
 	file := w.get("/ui/agents/by-name/mine/export")
 	if file.StatusCode != http.StatusOK || file.Header.Get("Content-Disposition") != `attachment; filename="mine.md"` ||
 		file.Header.Get("X-Content-Type-Options") != "nosniff" {
@@ -156,7 +157,7 @@ func TestChatsAreHandedToAgents(t *testing.T) {
 		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("a"), agenttest.Say("b"), agenttest.Say("c"),
 			agenttest.Say("d"), agenttest.Say("e"), agenttest.Say("f"), agenttest.Say("g")}}, twoModels())
 	err := w.agents.Create("default", profile.Agent{Name: "poet", Description: "Writes <verse>", Model: "two"})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	check := func(what, thread, agent, assistant, model string) {
 		t.Helper()
 		o, a := w.asked(thread)
@@ -184,7 +185,7 @@ func TestChatsAreHandedToAgents(t *testing.T) {
 	check("a new chat by a mention", "t2", "poet", "poet", "two")
 	w.post("/ui/threads", url.Values{"thread": {"t3"}, "text": {"@nobody hello"}, "agent": {"nobody"}})
 	check("nobody of that name", "t3", "", "lead_agent", "one")
-	webtest.OK(t, w.agents.Delete("default", "poet"))
+	must.Do(t, w.agents.Delete("default", "poet"))
 	w.post("/ui/threads/t2/messages", url.Values{"text": {"still there?"}})
 	check("an agent that is gone", "t2", "", "lead_agent", "two")
 	list := w.get("/ui/commands", "X-Fawn", "1").body
@@ -215,7 +216,7 @@ func TestAgentIsMadeByTalking(t *testing.T) {
 	}
 	page := w.page(path)
 	webtest.Holds(t, "the chat does not show what it is about", page, "Creating the agent poet", "agent called “poet”", "Verses", `name="making"`)
-	webtest.OK(t, w.agents.Create("default", profile.Agent{Name: "poet"}))
+	must.Do(t, w.agents.Create("default", profile.Agent{Name: "poet"}))
 	w.post("/ui/threads/"+thread+"/messages", url.Values{"text": {"hello poet"}, "making": {"1"}}, script()...).holds(t, "the page still says that it is being made",
 		`"location":"`+path+`"`)
 	if o, assistant := w.asked(thread); o["agent_name"] != "poet" || o["is_bootstrap"] != nil || assistant != "poet" {

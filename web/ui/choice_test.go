@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/web/webtest"
 )
@@ -36,9 +37,9 @@ func configured(t *testing.T, yaml string) *config.Snapshot {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
-	webtest.OK(t, os.WriteFile(file, []byte(yaml), 0o600))
+	must.Do(t, os.WriteFile(file, []byte(yaml), 0o600))
 	snap, err := config.Load(config.Options{DataDir: dir, Config: file})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return snap
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
@@ -109,7 +110,7 @@ func TestCompactingByFormSaysWhatItDidAndTheChatShowsWhere(t *testing.T) {
 	webtest.Holds(t, "after the next run", parsePage(t, w.page("/workspace/chats/t1")).section("gauge"), "40%", "!≈")
 	w.post("/ui/threads/t1/share", nil).must(t, "/ui/threads/t1/share", http.StatusSeeOther)
 	link, err := w.db.ShareOf(t.Context(), "default", "t1")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	webtest.Holds(t, "readers of a link see the summary", w.page("/share/"+link.Token), "!gist")
 }
 
@@ -166,7 +167,7 @@ func TestCompactionInARunIsShownLiveAsOnAFreshPage(t *testing.T) {
 		}
 		r := w.reader("t1")
 		f := decodeFrame(t, w.post("/ui/threads/t1/messages", url.Values{"text": {text}}, script()...).body)
-		webtest.OK(t, r.dom.apply(f))
+		must.Do(t, r.dom.apply(f))
 		if f.Running {
 			r.cursor, r.dom.done = f.Cursor, false
 			r.read(0)
@@ -213,9 +214,9 @@ func TestAnAnswerIsRatedAndTheRatingTakenBack(t *testing.T) {
 	d := parsePage(t, w.page("/workspace/chats/t1"))
 	form := url.Values{}
 	run, err := w.db.Runs(t.Context(), "t1", "", 1, 0)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	snap, err := w.db.Snapshot(t.Context(), "t1", "")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	answer := snap.Messages[1].ID
 	if d.id("rate-"+answer) == nil {
 		t.Fatal("there is nothing to rate with")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/web/webtest"
 )
@@ -27,7 +28,7 @@ func longChat(t *testing.T, n int) *world {
 	w.settle("t1")
 	_, err := w.runs.UpdateState(t.Context(), "t1",
 		runs.Update{Values: []byte(`{"messages":[` + strings.Join(list, ",") + `]}`)})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return w
 }
 

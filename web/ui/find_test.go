@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/ui"
 	"fawn/web/webtest"
@@ -58,7 +59,7 @@ func TestChatsAreNarrowedDownToChatApps(t *testing.T) {
 	add := func(id, title, meta string) {
 		th := &store.Thread{ID: id, Title: title, Owner: "default", CreatedAt: at, UpdatedAt: at,
 			Metadata: []byte(meta)}
-		webtest.OK(t, w.db.Commit(t.Context(), store.Batch{Thread: th}))
+		must.Do(t, w.db.Commit(t.Context(), store.Batch{Thread: th}))
 	}
 	add("w1", "Boiler", `{}`)
 	webtest.Holds(t, "there is a filter though no chat app was ever used", w.page("/workspace/chats"), `!name="from"`)
@@ -105,7 +106,7 @@ func TestAllChatsComePageByPage(t *testing.T) {
 		if i == 3 {
 			th.Metadata = []byte(`{"deerflow_pinned":true}`)
 		}
-		webtest.OK(t, w.db.Commit(t.Context(), store.Batch{Thread: th}))
+		must.Do(t, w.db.Commit(t.Context(), store.Batch{Thread: th}))
 	}
 	ids := regexp.MustCompile(`name="thread" value="(\w+)"`)
 	next := regexp.MustCompile(`hx-get="(/ui/threads\?[^"]+)"`)

@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/web/webtest"
@@ -154,7 +155,7 @@ func TestFollowUpsOfAPageThatLeftAreMadeForTheNextOne(t *testing.T) {
 	w.settle("t1")
 	ctx, leave := context.WithCancel(t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/ui/threads/t1/followups", nil)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	gone := make(chan error)
 	go func() {
 		res, err := w.client.Do(req)

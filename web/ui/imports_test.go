@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/webtest"
 )
@@ -42,7 +43,7 @@ func (w *world) follow(what, id string) string {
 func (w *world) threads() []store.Thread {
 	w.Helper()
 	list, _, err := w.db.Threads(w.Context(), store.ThreadQuery{Owner: store.DefaultOwner})
-	webtest.OK(w, err)
+	must.Do(w, err)
 	return list
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -388,7 +389,7 @@ func TestARolledBackRunLeavesThePageOpen(t *testing.T) {
 		go func() { ended <- w.runs.Rollback(w.Context(), "t1", w.runs.Active("t1"), true) }()
 	}
 	r.read(0)
-	webtest.OK(t, <-ended)
+	must.Do(t, <-ended)
 	r.read(0)
 	if slices.Contains(r.kinds, "gone") {
 		t.Errorf("the page is sent away: %v", r.kinds)

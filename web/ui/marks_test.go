@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/runs"
 	"fawn/agent/runs/request"
 	"fawn/web/webtest"
@@ -102,9 +103,9 @@ func TestARunThatStartsLaterIsToldOnThePage(t *testing.T) {
 	input, err := agent.Encode(map[string]any{
 		"messages": []any{map[string]any{"type": "human", "content": "Remind <me>"}},
 	})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	run, err := w.runs.Start(t.Context(), runs.Request{Thread: "t1", Input: input, AfterSeconds: time.Hour.Seconds()})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	page := w.page("/workspace/chats/t1")
 	s := between(page, `id="later"`, "</section>")
 	webtest.Holds(t, "the page says", s, "Remind &lt;me&gt;", "Scheduled", "datetime=")
@@ -116,10 +117,10 @@ func TestABreakpointIsToldInWords(t *testing.T) {
 	w := open(t,
 		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "echo", `{"a":1}`), agenttest.Say("Done.")}})
 	input, err := agent.Encode(map[string]any{"messages": []any{map[string]any{"type": "human", "content": "Go"}}})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	_, err = w.runs.Start(t.Context(),
 		runs.Request{Thread: "t1", Input: input, InterruptBefore: request.Strings{"tools"}})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
 	webtest.Holds(t, "the page does not say that it is a breakpoint", page, "This run is paused at a breakpoint.", "!You stopped this run.")

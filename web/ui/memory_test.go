@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/memory"
 	"fawn/store"
 	"fawn/web/webtest"
@@ -90,7 +91,7 @@ func TestAFactLeadsToItsMessage(t *testing.T) {
 	if err == nil {
 		_, err = w.memory.Import(t.Context(), store.DefaultOwner, 0, d)
 	}
-	webtest.OK(t, err)
+	must.Do(t, err)
 	w.shows(w.page(memoryPage), `href="/workspace/chats/t1?at=m1#m-m1"`, "From a deleted chat", "odd one",
 		"Builds boats &amp; ships")
 }

@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/webtest"
 )
@@ -66,10 +67,10 @@ func between(s, from, to string) string {
 
 func (w *world) writeFile(thread, name, content string) {
 	w.Helper()
-	webtest.OK(w, w.dirs.Create(thread))
+	must.Do(w, w.dirs.Create(thread))
 	err := os.WriteFile(filepath.Join(w.dirs.Root, "threads", thread, "user-data", filepath.FromSlash(name)),
 		[]byte(content), 0o600)
-	webtest.OK(w, err)
+	must.Do(w, err)
 }
 
 func TestRefusedMessages(t *testing.T) {
@@ -188,7 +189,7 @@ func TestErrorsComeInTheFormThatWasAskedFor(t *testing.T) {
 		t.Errorf("panel: %d %s", a.StatusCode, a.body)
 	}
 	w.get("/workspace/chats/none", "Accept", "application/json").want(t, "program", 404, `"detail"`)
-	webtest.OK(t, w.db.Close())
+	must.Do(t, w.db.Close())
 	a := w.get("/workspace/chats/new")
 	if a.StatusCode < 500 || !strings.HasPrefix(a.body, "<!doctype html>") ||
 		a.Header.Get("Content-Security-Policy") != policy {

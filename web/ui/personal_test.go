@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
-	"fawn/web/webtest"
+	"fawn/agent/agenttest/must"
 )
 
 // TestPersonalTextsAreFiles: saved ones are in USER.md and SOUL.md, and what was written there by
@@ -36,7 +36,7 @@ func TestPersonalTextsAreFiles(t *testing.T) {
 		page := w.page(section + "?saved=1")
 		w.shows(page, "I &lt;b&gt;sail&lt;/b&gt;\nand 跑步</textarea>", "Saved.")
 
-		webtest.OK(t, os.WriteFile(file, []byte("By hand"), 0o600))
+		must.Do(t, os.WriteFile(file, []byte("By hand"), 0o600))
 		status, body := save(seen(page), "Mine")
 		if status != http.StatusUnprocessableEntity {
 			t.Error(c.name, "over a changed file:", status)
@@ -54,7 +54,7 @@ func TestPersonalTextsAreFiles(t *testing.T) {
 			!strings.Contains(body, "64 KiB") {
 			t.Error(c.name, "too long:", status)
 		}
-		webtest.OK(t, os.WriteFile(file, []byte("\xff\xfe"), 0o600))
+		must.Do(t, os.WriteFile(file, []byte("\xff\xfe"), 0o600))
 		w.shows(w.page(section), "this is not text in UTF-8")
 	}
 	if a := w.post("/ui/personal", url.Values{"name": {"../x"}, "text": {"y"}}); a.StatusCode < 400 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/ui"
@@ -32,7 +33,7 @@ func TestNoPageIsWithoutAPolicy(t *testing.T) {
 			}))
 		}
 		u, err := ui.New(ui.Deps{Site: &page.Site{}})
-		webtest.OK(t, err)
+		must.Do(t, err)
 		u.Routes(e.Group(""))
 		below := func(path string, list []string) bool {
 			return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(path, p) })

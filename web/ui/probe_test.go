@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/llm"
 	"fawn/agent/llm/llmerr"
@@ -66,7 +67,7 @@ func TestARefusedKeyLeadsToTheSettingsOfItsModel(t *testing.T) {
 	for _, name := range []string{"first", "my model"} {
 		err := w.config.AddModel(config.ModelEdit{Name: name,
 			Fields: map[string]any{"use": "compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}})
-		webtest.OK(t, err)
+		must.Do(t, err)
 	}
 	w.post("/ui/threads/t1/choice", url.Values{"model": {"my model"}})
 	w.post("/ui/threads", url.Values{"thread": {"t1"}, "text": {"hello"}, "model": {"my model"}}).must(t, "the answer", http.StatusSeeOther)

@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -78,10 +79,10 @@ func TestQuestionIsACardThatTheNextMessageAnswers(t *testing.T) {
 					t.Fatal(page)
 				}
 				head, err := w.db.Snapshot(t.Context(), "t1", "")
-				webtest.OK(t, err)
+				must.Do(t, err)
 				for _, row := range head.Messages {
 					m, err := agent.ParseMessage(row.Body)
-					webtest.OK(t, err)
+					must.Do(t, err)
 					if m.Type != agent.TypeHuman || m.Content.String() == "Compare" {
 						continue
 					}

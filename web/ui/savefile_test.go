@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/files"
 	"fawn/web/webtest"
 )
@@ -24,12 +25,12 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 	at := filepath.Join(base, "outputs", "a.txt")
 	write := func(name, text string) {
 		t.Helper()
-		webtest.OK(t, os.WriteFile(filepath.Join(base, name), []byte(text), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(base, name), []byte(text), 0o600))
 	}
 	content := func() string {
 		t.Helper()
 		b, err := os.ReadFile(at)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		return string(b)
 	}
 	const path, page = "/ui/threads/t1/save/mnt/user-data/outputs/a.txt",
@@ -79,7 +80,7 @@ func TestNoTextIsSavedDuringARun(t *testing.T) {
 	w.begin("t1", "Hi")
 	w.settle("t1")
 	at := filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "a.txt")
-	webtest.OK(t, os.WriteFile(at, []byte("one"), 0o600))
+	must.Do(t, os.WriteFile(at, []byte("one"), 0o600))
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"more"}})
 	a := w.post("/ui/threads/t1/save/mnt/user-data/outputs/a.txt",
 		url.Values{"text": {"two"}, "sum": {files.Sum([]byte("one"))}}, "X-Fawn", "1")

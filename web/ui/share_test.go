@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/webtest"
 )
@@ -104,16 +105,16 @@ func TestALinkEndsWithItsChat(t *testing.T) {
 	gone("in the bin", second)
 	w.post("/ui/threads/restore", url.Values{"undo": {between(a.Header.Get("Location")+"&", "undo=", "&")}})
 	w.page(second)
-	webtest.OK(t, w.runs.DeleteThread(t.Context(), "t1"))
+	must.Do(t, w.runs.DeleteThread(t.Context(), "t1"))
 	gone("deleted", second)
 }
 
 func TestOnlyAChatOfOnesOwnWithWordsIsShared(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	webtest.OK(t, w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "empty"}}))
+	must.Do(t, w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "empty"}}))
 	err := w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "other", Owner: "other", Head: "c"},
 		Checkpoints: []store.Checkpoint{{ID: "c"}}})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	w.post("/ui/threads/empty/share", url.Values{})
 	webtest.Holds(t, "an empty chat can be shared", w.page("/ui/threads/empty/share"), "There is nothing to share yet.", `!name="link"`)
 	for _, path := range []string{"/ui/threads/other/share", "/ui/threads/none/share",
@@ -134,10 +135,10 @@ func TestALinkOnLoopbackSaysWhoCanOpenIt(t *testing.T) {
 		w.shareOf("t1")
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/ui/threads/t1/share", nil)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	req.Host = "fawn.example.org"
 	resp, err := w.client.Do(req)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(body), words) {

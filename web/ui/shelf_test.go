@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/threads"
 	"fawn/web/principal"
-	"fawn/web/webtest"
 )
 
 // sweeper deletes temporary chats that were left, until the test ends.
@@ -54,7 +54,7 @@ func TestATemporaryChatIsInNoList(t *testing.T) {
 	if off, err := w.memory.Off(t.Context(), "secret"); err != nil || off {
 		t.Error("it has no memory:", err)
 	}
-	webtest.OK(t, w.db.SetLeave(t.Context(), principal.Default, "secret", time.Now().Add(-time.Hour)))
+	must.Do(t, w.db.SetLeave(t.Context(), principal.Default, "secret", time.Now().Add(-time.Hour)))
 	if left, err := w.db.Left(t.Context(), time.Now().Add(48*time.Hour), time.Hour, time.Now()); err != nil || len(left) > 0 {
 		t.Error("a chat that was kept is to be deleted:", left, err)
 	}
@@ -88,7 +88,7 @@ func TestATemporaryChatGoesWhenItIsLeft(t *testing.T) {
 	due(now.Add(threads.SilenceTime+time.Minute), threads.SilenceTime, time.Time{}, "files", "left", "old", "open")
 	due(now, time.Hour, now.Add(time.Minute), "files", "left", "old", "open") // the next start
 	for _, id := range []string{"left", "files"} {
-		webtest.OK(t, w.db.SetLeave(t.Context(), principal.Default, id, now.Add(-time.Second)))
+		must.Do(t, w.db.SetLeave(t.Context(), principal.Default, id, now.Add(-time.Second)))
 	}
 	w.sweeper(time.Time{})
 	w.emptied("left", "files")
@@ -112,7 +112,7 @@ func TestAChatThatWasKeptMeanwhileStays(t *testing.T) {
 	for _, id := range []string{"kept", "back", "gone"} {
 		w.post("/ui/threads", url.Values{"thread": {id}, "text": {"x"}, "temporary": {"1"}})
 		w.settle(id)
-		webtest.OK(t, w.db.SetLeave(t.Context(), principal.Default, id, now.Add(-time.Second)))
+		must.Do(t, w.db.SetLeave(t.Context(), principal.Default, id, now.Add(-time.Second)))
 	}
 	left, err := w.db.Left(t.Context(), now, time.Hour, time.Time{})
 	if err != nil || !slices.Equal(left, []string{"back", "gone", "kept"}) {

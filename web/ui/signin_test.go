@@ -20,6 +20,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/agent/runs"
 	"fawn/sandbox/files"
@@ -49,16 +50,16 @@ func openGuarded(t *testing.T, f config.File) *guarded {
 	t.Helper()
 	log, dir := slog.New(slog.DiscardHandler), t.TempDir()
 	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: log})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	h := &guarded{T: t, db: db, accounts: account.New(account.Options{DB: db, Log: log, Required: true, HashMemory: 64})}
 	h.dirs = files.Dirs{Root: dir}
 	manager := runs.New(runs.Config{DB: db, Log: log, Remove: h.dirs.Remove,
 		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return nil, errors.New("nobody runs here") }})
-	webtest.OK(t, manager.Recover(t.Context()))
+	must.Do(t, manager.Recover(t.Context()))
 	u, err := ui.New(ui.Deps{Site: &page.Site{DB: db, Runs: manager, Dirs: h.dirs, Accounts: h.accounts, Log: log,
 		Config: config.Fixed(&config.Snapshot{File: f, DataDir: dir}), Addr: "127.0.0.1:0"},
 		Version: "test", SSO: sso.New(&netguard.Guard{})})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	e := echo.New()
 	e.Use(h.accounts.Middleware)
 	e.HTTPErrorHandler = u.ErrorHandler(httpx.ErrorHandler(log))
@@ -79,7 +80,7 @@ func openGuarded(t *testing.T, f config.File) *guarded {
 func (h *guarded) user(email, role string) store.User {
 	h.Helper()
 	u, err := h.accounts.Create(h.Context(), account.NewUser{Email: email, Role: role, Password: goodPassword})
-	webtest.OK(h, err)
+	must.Do(h, err)
 	return u
 }
 
@@ -92,7 +93,7 @@ type guest struct {
 
 func (h *guarded) guest() *guest {
 	jar, err := cookiejar.New(nil)
-	webtest.OK(h, err)
+	must.Do(h, err)
 	return &guest{h.T, &http.Client{Jar: jar,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, h.url}
 }
@@ -103,17 +104,17 @@ func (g *guest) do(method, where string, body io.Reader, header ...string) answe
 		where = g.base + where
 	}
 	req, err := http.NewRequestWithContext(g.Context(), method, where, body)
-	webtest.OK(g, err)
+	must.Do(g, err)
 	req.Header.Set("Accept", "text/html")
 	req.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0")
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := g.c.Do(req)
-	webtest.OK(g, err)
+	must.Do(g, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	webtest.OK(g, err)
+	must.Do(g, err)
 	return answer{resp, html.UnescapeString(string(b))}
 }
 
@@ -148,7 +149,7 @@ func (g *guest) signIn(email string) {
 func code(t *testing.T, secret string, off time.Duration) string {
 	t.Helper()
 	c, err := totp.Code(secret, time.Now().Add(off))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return c
 }
 
@@ -160,7 +161,7 @@ func TestTheFirstOwnerIsMadeByALinkOnce(t *testing.T) {
 	g.want(g.get("/setup"), http.StatusOK, "Open the one-time link")
 	g.want(g.get("/setup?token=guess"), http.StatusGone, "already been used or has expired")
 	link, err := h.accounts.SetupLink(t.Context())
-	webtest.OK(t, err)
+	must.Do(t, err)
 	g.want(g.get("/setup?token="+link), http.StatusOK, "Create your account")
 	form := url.Values{"token": {link}, "email": {"Ann@Example.org"}, "name": {"Ann"}, "password": {"short"}}
 	g.want(g.post("/setup", form), http.StatusUnprocessableEntity, "too short")

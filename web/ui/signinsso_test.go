@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/agent/config"
 	"fawn/web/account"
 	"fawn/web/account/sso/ssotest"
-	"fawn/web/webtest"
 )
 
 // corp is a service that signs one person in, and a configuration with it.
@@ -17,7 +17,7 @@ func corp(t *testing.T, change func(*config.OIDCProvider)) (*ssotest.Service, co
 	t.Helper()
 	s, err := ssotest.New(map[string]any{"sub": "42", "email": "ann@example.org", "email_verified": true,
 		"name": "Ann"})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(s.Close)
 	p := config.OIDCProvider{DisplayName: "Corp", Issuer: s.URL, ClientID: "fawn", ClientSecret: ssotest.Secret,
 		Scopes: []string{"openid", "email"}, PKCEEnabled: true, NonceEnabled: true, RequireVerifiedEmail: true,
@@ -60,7 +60,7 @@ func TestAServiceSignsPeopleIn(t *testing.T) {
 	again.want(again.get("/workspace/settings/account"), http.StatusOK, `value="ann@example.org"`)
 	again.want(again.post("/ui/account", url.Values{"do": {"unlink"}, "id": {s.URL + " 42"}}), http.StatusConflict,
 		"only way to sign in")
-	webtest.OK(t, h.accounts.SetDisabled(t.Context(), u.ID, true))
+	must.Do(t, h.accounts.SetDisabled(t.Context(), u.ID, true))
 	again.want(again.through("/api/v1/auth/oauth/corp"), http.StatusForbidden, "disabled")
 	again.want(again.get("/api/v1/auth/oauth/none"), http.StatusNotFound, "")
 }
@@ -155,7 +155,7 @@ func TestASignInBelongsToItsBrowser(t *testing.T) {
 func TestASecondServiceDoesNotEnterAnAccount(t *testing.T) {
 	_, f := corp(t, nil)
 	second, err := ssotest.New(map[string]any{"sub": "7", "email": "ann@example.org", "email_verified": true})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(second.Close)
 	h := openGuarded(t, f)
 	h.user("owner@example.org", account.RoleOwner)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/skills"
 	"fawn/web/webtest"
 )
@@ -21,8 +22,8 @@ import (
 func (w *world) putSkill(name, text string) {
 	w.Helper()
 	at := filepath.Join(w.dirs.Root, "skills", filepath.FromSlash(name))
-	webtest.OK(w, os.MkdirAll(filepath.Dir(at), 0o700))
-	webtest.OK(w, os.WriteFile(at, []byte(text), 0o600))
+	must.Do(w, os.MkdirAll(filepath.Dir(at), 0o700))
+	must.Do(w, os.WriteFile(at, []byte(text), 0o600))
 }
 
 // upload sends an archive with files, given by name and text.
@@ -32,12 +33,12 @@ func (w *world) upload(files ...string) (status int, location, body string) {
 	z := zip.NewWriter(&archive)
 	for i := 0; i+1 < len(files); i += 2 {
 		f, err := z.Create(files[i])
-		webtest.OK(w, err)
+		must.Do(w, err)
 		if _, err := f.Write([]byte(files[i+1])); err != nil {
 			w.Fatal(err)
 		}
 	}
-	webtest.OK(w, z.Close())
+	must.Do(w, z.Close())
 	a := w.file("/ui/skills/install", "x.skill", archive.String())
 	return a.StatusCode, a.Header.Get("Location"), a.body
 }
@@ -136,12 +137,12 @@ func TestASkillThatAnAgentMadeIsInstalledFromItsCard(t *testing.T) {
 			if err == nil {
 				_, err = f.Write([]byte(files[i+1]))
 			}
-			webtest.OK(t, err)
+			must.Do(t, err)
 		}
-		webtest.OK(t, z.Close())
+		must.Do(t, z.Close())
 		at := filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", name)
-		webtest.OK(t, os.MkdirAll(filepath.Dir(at), 0o700))
-		webtest.OK(t, os.WriteFile(at, b.Bytes(), 0o600))
+		must.Do(t, os.MkdirAll(filepath.Dir(at), 0o700))
+		must.Do(t, os.WriteFile(at, b.Bytes(), 0o600))
 	}
 	install := func(name, consent string) (status int, to, body string) {
 		a := w.post("/ui/threads/t1/skill/mnt/user-data/outputs/"+name, url.Values{"consent": {consent}})

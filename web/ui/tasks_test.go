@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/schedule"
 	"fawn/store"
 	"fawn/web/webtest"
@@ -19,7 +20,7 @@ func (w *world) crons() []store.Cron {
 	w.Helper()
 	var out []store.Cron
 	err := w.db.EachCron(w.Context(), "default", func(c store.Cron) bool { out = append(out, c); return true })
-	webtest.OK(w, err)
+	must.Do(w, err)
 	return out
 }
 
@@ -87,7 +88,7 @@ func TestALateStartIsSaid(t *testing.T) {
 	start := store.CronRun{ID: "s1", Cron: w.crons()[0].ID, Run: "r1", Thread: "t1", Trigger: schedule.Scheduled,
 		Status: store.CronSuccess, DueAt: due, StartedAt: due.Add(3*time.Hour + time.Minute),
 		FinishedAt: due.Add(4 * time.Hour)}
-	webtest.OK(t, w.db.ClaimCron(t.Context(), start, time.Time{}, time.Time{}))
+	must.Do(t, w.db.ClaimCron(t.Context(), start, time.Time{}, time.Time{}))
 	page := w.page(tasksPath)
 	webtest.Holds(t, "page", page, "11:01", "Makes up for 3 missed runs.")
 }
@@ -144,7 +145,7 @@ func TestPagesOfAgentsAndSkills(t *testing.T) {
 	text := "Plans <first>"
 	_, err := w.db.CreateAssistant(t.Context(), store.Assistant{ID: "0192f3c8-8a1c-7000-8000-000000000001",
 		Graph: "lead_agent", Name: "Careful", Description: &text})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	webtest.Holds(t, "the page of agents does not list what programs made", w.page("/workspace/agents"),
 		"Careful", "Plans &lt;first&gt;", `href="/workspace/agents/new"`)
 	for path, back := range map[string]string{"/workspace/agents/none": "/workspace/agents",
@@ -223,7 +224,7 @@ func TestAScheduledTaskIsEdited(t *testing.T) {
 	stored := func(id string) store.Cron {
 		t.Helper()
 		c, err := w.db.Cron(t.Context(), "default", id)
-		webtest.OK(t, err)
+		must.Do(t, err)
 		return c
 	}
 	was = stored(was.ID)

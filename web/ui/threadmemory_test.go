@@ -10,10 +10,10 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/agent/middleware"
 	"fawn/memory"
 	"fawn/store"
-	"fawn/web/webtest"
 )
 
 // knows puts facts into the memory and has every run be told all of them.
@@ -23,7 +23,7 @@ func (w *world) knows(doc string) {
 	if err == nil {
 		_, err = w.memory.Import(w.Context(), store.DefaultOwner, 0, d)
 	}
-	webtest.OK(w, err)
+	must.Do(w, err)
 	w.chain = append(w.chain, middleware.DynamicContext(time.Now,
 		func(ctx context.Context, t *agent.Turn, told []string) (middleware.Recalled, error) {
 			r := middleware.Recalled{}
@@ -94,6 +94,6 @@ func TestMemoryOfAChatIsSwitched(t *testing.T) {
 	}
 	_, err := w.memory.Add(t.Context(), store.DefaultOwner, 0,
 		memory.Fact{Content: "Plays go", Category: "context", Confidence: 1})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	does("undo", "!Plays go")
 }

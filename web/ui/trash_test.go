@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/principal"
 	"fawn/web/webtest"
@@ -100,7 +101,7 @@ func TestTheNextStartRemovesWhatWasDeleted(t *testing.T) {
 	now := time.Now()
 	// as an earlier process left them
 	for id, at := range map[string]time.Time{"old": now.Add(-2 * time.Hour), "kept": now.Add(-time.Second)} {
-		webtest.OK(t, w.db.Discard(t.Context(), principal.Default, id, at))
+		must.Do(t, w.db.Discard(t.Context(), principal.Default, id, at))
 	}
 	token := undoToken(t, w.post("/ui/threads/new/delete", nil))
 	w.cleaner()
@@ -120,9 +121,9 @@ func TestNobodyElseCanUndoADeletion(t *testing.T) {
 	w.settle("mine")
 	token := undoToken(t, w.post("/ui/threads/mine/delete", nil))
 	row, err := w.db.Thread(t.Context(), "mine")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	row.ID, row.Owner = "theirs", "eve"
-	webtest.OK(t, w.db.Commit(t.Context(), store.Batch{Thread: &row}))
+	must.Do(t, w.db.Commit(t.Context(), store.Batch{Thread: &row}))
 	webtest.Holds(t, "page", w.page("/workspace/chats?undo="+token), "1 chat deleted")
 	w.post("/ui/threads/restore", url.Values{"undo": {token}})
 	for id, gone := range map[string]bool{"mine": false, "theirs": true} {

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -21,7 +22,7 @@ func multipartBody(t *testing.T, pairs ...string) (*bytes.Buffer, string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if name, ok := strings.CutPrefix(pairs[i], "@"); ok {
 			part, err := m.CreateFormFile("files", name)
-			webtest.OK(t, err)
+			must.Do(t, err)
 			if _, err := part.Write([]byte(pairs[i+1])); err != nil {
 				t.Fatal(err)
 			}
@@ -29,7 +30,7 @@ func multipartBody(t *testing.T, pairs ...string) (*bytes.Buffer, string) {
 			t.Fatal(err)
 		}
 	}
-	webtest.OK(t, m.Close())
+	must.Do(t, m.Close())
 	return &b, m.FormDataContentType()
 }
 

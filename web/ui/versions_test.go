@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web/webtest"
 )
 
@@ -174,7 +175,7 @@ func TestNothingIsToldAnewWhileARunWorks(t *testing.T) {
 func head(t *testing.T, w *world) string {
 	t.Helper()
 	th, err := w.db.Thread(t.Context(), "t1")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return th.Head
 }
 

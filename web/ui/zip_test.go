@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/agenttest/must"
 	"fawn/web/ui"
 	"fawn/web/webtest"
 )
@@ -26,13 +27,13 @@ func (w *world) unzip(path string) map[string]string {
 		w.Fatalf("GET %s = %d %v", path, a.StatusCode, a.Header)
 	}
 	z, err := zip.NewReader(bytes.NewReader([]byte(a.body)), int64(len(a.body)))
-	webtest.OK(w, err)
+	must.Do(w, err)
 	out := map[string]string{}
 	for _, f := range z.File {
 		r, err := f.Open()
-		webtest.OK(w, err)
+		must.Do(w, err)
 		b, err := io.ReadAll(r)
-		webtest.OK(w, err)
+		must.Do(w, err)
 		out[f.Name] = string(b)
 	}
 	return out
@@ -46,15 +47,15 @@ func TestAllFilesComeInOneArchive(t *testing.T) {
 	webtest.Holds(t, "an archive of nothing is offered", w.page("/workspace/chats/t1/files"), "!files.zip")
 	data := filepath.Join(w.dirs.Root, "threads", "t1", "user-data")
 	secret := filepath.Join(t.TempDir(), "secret")
-	webtest.OK(t, os.WriteFile(secret, []byte("secret"), 0o600))
-	webtest.OK(t, os.MkdirAll(filepath.Join(data, "outputs", "charts"), 0o700))
+	must.Do(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	must.Do(t, os.MkdirAll(filepath.Join(data, "outputs", "charts"), 0o700))
 	w.writeFile("t1", "outputs/report.md", "# Report")
 	w.writeFile("t1", "outputs/charts/a.png", "\x89PNG")
 	w.writeFile("t1", "outputs/empty", "")
 	w.writeFile("t1", "uploads/in.csv", "a,b")
 	w.writeFile("t1", "workspace/draft.txt", "draft")
 	for link, target := range map[string]string{"out": secret, "up": "../../..", "in": "report.md"} {
-		webtest.OK(t, os.Symlink(target, filepath.Join(data, "outputs", link)))
+		must.Do(t, os.Symlink(target, filepath.Join(data, "outputs", link)))
 	}
 	made := map[string]string{"report.md": "# Report", "charts/a.png": "\x89PNG", "empty": ""}
 	equal := func(path string, want map[string]string) {
@@ -85,7 +86,7 @@ func TestTooMuchForAnArchiveIsSaidBeforeItBegins(t *testing.T) {
 	w.settle("t1")
 	w.writeFile("t1", "outputs/sparse", "")
 	err := os.Truncate(filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "sparse"), 5<<30)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	w.get("/ui/threads/t1/files.zip").want(t, "the answer", http.StatusRequestEntityTooLarge, "too large for one archive")
 }
 

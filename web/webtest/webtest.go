@@ -13,13 +13,13 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -125,15 +125,15 @@ func Form(t testing.TB, field string, pairs ...string) (body, kind string) {
 	m := multipart.NewWriter(&b)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if name, plain := strings.CutPrefix(pairs[i], "="); plain {
-			OK(t, m.WriteField(name, pairs[i+1]))
+			must.Do(t, m.WriteField(name, pairs[i+1]))
 			continue
 		}
 		part, err := m.CreateFormFile(field, pairs[i])
-		OK(t, err)
+		must.Do(t, err)
 		_, err = io.WriteString(part, pairs[i+1])
-		OK(t, err)
+		must.Do(t, err)
 	}
-	OK(t, m.Close())
+	must.Do(t, m.Close())
 	return b.String(), m.FormDataContentType()
 }
 
@@ -189,14 +189,6 @@ func Each[T any](list []T, do func(T)) {
 		})
 	}
 	all.Wait()
-}
-
-// OK ends the test if there is an error; what says of what.
-func OK(t testing.TB, err error, what ...any) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(append(slices.Clone(what), err)...)
-	}
 }
 
 // Same fails the test unless a value is the wanted one; what says which value.

@@ -1,13 +1,16 @@
 // Package must ends a test with the error of a call that the rest of the test needs.
 package must
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
-// Do ends a test with an error, if there is one.
-func Do(tb testing.TB, err error) {
+// Do ends a test with an error, if there is one; what says of what.
+func Do(tb testing.TB, err error, what ...any) {
 	tb.Helper()
 	if err != nil {
-		tb.Fatal(err)
+		tb.Fatal(append(slices.Clone(what), err)...)
 	}
 }
 

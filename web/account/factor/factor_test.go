@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest/must"
 	"fawn/store"
 	"fawn/web/account/factor"
 	"fawn/web/account/passkey"
@@ -26,14 +27,14 @@ func (c *clock) pass(d time.Duration) { c.at.Add(int64(d / time.Second)) }
 func (c *clock) code(t *testing.T, secret string) string {
 	t.Helper()
 	code, err := totp.Code(secret, c.now())
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return code
 }
 
 func open(t *testing.T) (factor.Factors, *clock) {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	if _, err := db.AddFirstUser(t.Context(), store.User{Email: "root@example.org", Role: "owner"}); err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ func open(t *testing.T) (factor.Factors, *clock) {
 	c := &clock{}
 	c.at.Store(2000000000)
 	seal, err := factor.NewSeal(make([]byte, 32))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return factor.Factors{DB: db, Now: c.now, Seal: seal}, c
 }
 
@@ -55,7 +56,7 @@ func TestAnAppIsAskedForOnceItIsConfirmed(t *testing.T) {
 	f, c := open(t)
 	ctx := t.Context()
 	first, err := f.Begin(ctx, "ann")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	secret, err := f.Begin(ctx, "ann") // the first was never confirmed
 	if err != nil || secret == first {
 		t.Fatal(secret, err)
@@ -89,7 +90,7 @@ func TestAnAppIsAskedForOnceItIsConfirmed(t *testing.T) {
 	if err := f.Check(ctx, "ann", c.code(t, secret)); err != nil {
 		t.Errorf("the next code: %v", err)
 	}
-	webtest.OK(t, f.Off(ctx, "ann"))
+	must.Do(t, f.Off(ctx, "ann"))
 	if on, left, err := f.Required(ctx, "ann"); on || left != 0 || err != nil {
 		t.Errorf("after turning it off: %v, %d, %v", on, left, err)
 	}
@@ -102,9 +103,9 @@ func TestAnAppIsAskedForOnceItIsConfirmed(t *testing.T) {
 func TestOfManyThatUseOneCodeOneGetsIn(t *testing.T) {
 	f, c := open(t)
 	secret, err := f.Begin(t.Context(), "ann")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	recovery, err := f.Confirm(t.Context(), "ann", c.code(t, secret))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	c.pass(30 * time.Second)
 	for _, code := range []string{c.code(t, secret), recovery[3]} {
 		var in atomic.Int32
@@ -141,7 +142,7 @@ func TestPasskeysBelongToOneUser(t *testing.T) {
 	f, _ := open(t)
 	ctx := t.Context()
 	key := passkey.Key{ID: "k1", Data: []byte(`{"n":1}`)}
-	webtest.OK(t, f.AddPasskey(ctx, "ann", " Laptop ", key))
+	must.Do(t, f.AddPasskey(ctx, "ann", " Laptop ", key))
 	if err := f.AddPasskey(ctx, "bob", "copy", key); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("one passkey for two users: %v", err)
 	}
@@ -149,7 +150,7 @@ func TestPasskeysBelongToOneUser(t *testing.T) {
 	if err := f.UsePasskey(ctx, "bob", key); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("bob uses ann's: %v", err)
 	}
-	webtest.OK(t, f.UsePasskey(ctx, "ann", key))
+	must.Do(t, f.UsePasskey(ctx, "ann", key))
 	list, err := f.Passkeys(ctx, "ann")
 	if err != nil || len(list) != 1 || list[0].Name != "Laptop" || string(list[0].Data) != `{"n":2}` ||
 		list[0].UsedAt.IsZero() {
@@ -190,7 +191,7 @@ func TestSecretsOfAppsAreSealed(t *testing.T) {
 	}
 	c.pass(time.Minute)
 	other, err := factor.NewSeal(bytes.Repeat([]byte{1}, 32))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for name, seal := range map[string]*factor.Seal{"another key": other, "none": nil} {
 		f.Seal = seal
 		if err := f.Check(ctx, "ann", c.code(t, secret)); !errors.Is(err, factor.ErrSealed) {
@@ -228,7 +229,7 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 	if info, err := os.Stat(name); err != nil || info.Mode() != 0o600 {
 		t.Error(info.Mode(), err)
 	}
-	webtest.OK(t, os.WriteFile(name, key[:9], 0o600))
+	must.Do(t, os.WriteFile(name, key[:9], 0o600))
 	made, err := factor.LocalKey(dir)
 	if err != nil || len(made) != 32 || bytes.Equal(made[:9], key[:9]) {
 		t.Errorf("a broken key was taken: %v", err)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/web/account/passkey"
 	"fawn/web/webtest"
 )
@@ -32,7 +33,7 @@ type device struct {
 func newDevice(t *testing.T) *device {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return &device{T: t, key: key, id: []byte("a credential of 16"), origin: origin, host: "fawn.example", flags: 0x05}
 }
 
@@ -46,7 +47,7 @@ func (d *device) client(kind string, options []byte) []byte {
 	}
 	b, err := json.Marshal(map[string]any{"type": kind, "challenge": o.Challenge, "origin": d.origin,
 		"crossOrigin": false})
-	webtest.OK(d, err)
+	must.Do(d, err)
 	return b
 }
 
@@ -75,7 +76,7 @@ func (d *device) create(options []byte) []byte {
 		d.Fatal(err)
 	}
 	point, err := d.key.PublicKey.Bytes()
-	webtest.OK(d, err)
+	must.Do(d, err)
 	cose := append([]byte{0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21}, bytesOf(point[1:33])...)
 	cose = append(append(cose, 0x22), bytesOf(point[33:])...)
 	data := append(d.data(d.flags|0x40), make([]byte, 16)...)
@@ -96,7 +97,7 @@ func (d *device) get(options []byte) []byte {
 	sum := sha256.Sum256(client)
 	signed := sha256.Sum256(append(append([]byte{}, data...), sum[:]...))
 	signature, err := ecdsa.SignASN1(rand.Reader, d.key, signed[:])
-	webtest.OK(d, err)
+	must.Do(d, err)
 	return d.answer(map[string]any{"clientDataJSON": text(client), "authenticatorData": text(data),
 		"signature": text(signature), "userHandle": text(d.user)})
 }
@@ -104,14 +105,14 @@ func (d *device) get(options []byte) []byte {
 func (d *device) answer(response map[string]any) []byte {
 	b, err := json.Marshal(map[string]any{"id": text(d.id), "rawId": text(d.id), "type": "public-key",
 		"response": response, "clientExtensionResults": map[string]any{}})
-	webtest.OK(d, err)
+	must.Do(d, err)
 	return b
 }
 
 func at(t *testing.T, origin string) *passkey.Site {
 	t.Helper()
 	s, err := passkey.At(origin, "Fawn")
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return s
 }
 
@@ -120,9 +121,9 @@ func registered(t *testing.T, d *device) passkey.User {
 	t.Helper()
 	u := passkey.User{ID: "ann", Email: "ann@example.org"}
 	options, c, err := at(t, origin).BeginRegister(u)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	key, err := at(t, origin).FinishRegister(u, c, d.create(options))
-	webtest.OK(t, err)
+	must.Do(t, err)
 	u.Keys = []passkey.Key{key}
 	return u
 }
@@ -139,7 +140,7 @@ func TestAPasskeySignsItsUserIn(t *testing.T) {
 	site := at(t, origin)
 	for range 2 { // the counter goes on
 		options, c, err := site.BeginSignIn()
-		webtest.OK(t, err)
+		must.Do(t, err)
 		who, key, err := site.FinishSignIn(c, d.get(options), find)
 		if err != nil || who.ID != "ann" || key.ID != u.Keys[0].ID {
 			t.Fatalf("%+v, %v", who, err)
@@ -175,16 +176,16 @@ func TestWhichPasskeysAreRefused(t *testing.T) {
 		}
 		site := at(t, origin)
 		options, c, err := site.BeginSignIn()
-		webtest.OK(t, err)
+		must.Do(t, err)
 		if who, _, err := site.FinishSignIn(c, other.get(options), one.find); !errors.Is(err, one.want) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
 	}
 	site := at(t, origin)
 	options, _, err := site.BeginSignIn()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	_, other, err := site.BeginSignIn()
-	webtest.OK(t, err)
+	must.Do(t, err)
 	for _, c := range []passkey.Ceremony{other, nil, passkey.Ceremony("{}")} {
 		if _, _, err := site.FinishSignIn(c, d.get(options), ours); !errors.Is(err, passkey.ErrRefused) {
 			t.Errorf("an answer to another question: %v", err)

@@ -9,10 +9,10 @@ import (
 	"net/url"
 	"testing"
 
+	"fawn/agent/agenttest/must"
 	"fawn/sandbox/netguard"
 	"fawn/web/account/sso"
 	"fawn/web/account/sso/ssotest"
-	"fawn/web/webtest"
 )
 
 const redirect = "https://fawn.example/api/v1/auth/callback/corp"
@@ -20,7 +20,7 @@ const redirect = "https://fawn.example/api/v1/auth/callback/corp"
 func serve(t *testing.T, claims map[string]any) *ssotest.Service {
 	t.Helper()
 	s, err := ssotest.New(claims)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -39,10 +39,10 @@ func visit(t *testing.T, address string) url.Values {
 	t.Helper()
 	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := c.Get(address)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	defer resp.Body.Close()
 	back, err := resp.Location()
-	webtest.OK(t, err, fmt.Sprintf("%d", resp.StatusCode))
+	must.Do(t, err, fmt.Sprintf("%d", resp.StatusCode))
 	if got := back.Scheme + "://" + back.Host + back.Path; got != redirect {
 		t.Fatalf("sent back to %s", got)
 	}
@@ -54,7 +54,7 @@ func pass(t *testing.T, c *sso.Client, p sso.Provider) (sso.Identity, error) {
 	t.Helper()
 	pending := sso.Pending{Redirect: redirect}
 	address, err := c.Begin(t.Context(), p, &pending)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	return c.Finish(t.Context(), p, pending, visit(t, address))
 }
 
@@ -137,7 +137,7 @@ func TestOnlyTheBrowserThatBeganCanFinish(t *testing.T) {
 	c, p := sso.New(&netguard.Guard{}), provider(s)
 	mine, theirs := sso.Pending{Redirect: redirect}, sso.Pending{Redirect: redirect}
 	address, err := c.Begin(t.Context(), p, &mine)
-	webtest.OK(t, err)
+	must.Do(t, err)
 	if _, err := c.Begin(t.Context(), p, &theirs); err != nil {
 		t.Fatal(err)
 	}
