@@ -64,6 +64,9 @@ type Turn struct {
 	// Plan returns the plan including the person's changes since the last step. It may be nil; use [Turn.Todos].
 	Plan func() []Todo
 
+	// Listed is the thread's title in lists when the run began, "" if the run is resumed.
+	Listed string
+
 	// Observer receives durations of calls. It may be nil.
 	Observer Observer
 

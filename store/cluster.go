@@ -370,17 +370,18 @@ const (
 
 // UnwantedBoxes returns the sandboxes on this server that should end.
 func (db *DB) UnwantedBoxes(ctx context.Context) (boxes []UnwantedBox, err error) {
-	boxes, err = rowsOf(ctx, db, `SELECT id, box_wish FROM thread WHERE box = ? AND (box_wish < 0 OR box_wish > 0 AND EXISTS (SELECT 1 FROM run
+	boxes, err = rowsOf(ctx, db, `SELECT id, box_wish, CASE WHEN EXISTS (SELECT 1 FROM run
+			WHERE run.thread = thread.id AND run.front = 1) THEN 1 ELSE 0 END FROM thread WHERE box = ? AND (box_wish < 0 OR box_wish > 0 AND EXISTS (SELECT 1 FROM run
 			WHERE run.thread = thread.id AND run.front = 1 AND run.node = thread.box_wish)
 		OR EXISTS (SELECT 1 FROM "user" u WHERE u.id = thread.owner AND u.disabled <> 0)
 			AND NOT EXISTS (SELECT 1 FROM run WHERE run.thread = thread.id AND run.front = 1))`, []any{db.w.node},
 		func(rows scanner) (b UnwantedBox, err error) {
-			var wish int64
-			err = rows.Scan(&b.Thread, &wish)
+			var wish, front int64
+			err = rows.Scan(&b.Thread, &wish, &front)
 			switch {
 			case wish < 0:
 				b.Why = BoxChanged
-			case wish > 0:
+			case wish > 0 && front > 0:
 				b.Why = BoxNeeded
 			}
 			return b, err

@@ -191,7 +191,7 @@ func (n *naming) finish(ctx context.Context, t *agent.Turn) (agent.State, error)
 	if n.kept && n.rules.Keep != nil {
 		n.rules.Go(func(ctx context.Context) { n.rules.Keep(ctx, "") })
 	}
-	if shown != "" && (t.State.Title == nil || *t.State.Title != shown) {
+	if shown != "" && shown != t.Listed && (t.State.Title == nil || *t.State.Title != shown) { // a person named it meanwhile
 		return agent.State{Title: &shown}, nil
 	}
 	if n.found == "" || t.State.Title == nil || *t.State.Title != n.own {

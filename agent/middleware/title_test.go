@@ -57,6 +57,21 @@ func TestTitleIsWrittenOnceAndOnlyForPeople(t *testing.T) {
 	}
 }
 
+// TestATitleOfALaterNameWinsAndAnEarlierOneDoesNot: a chat that begins anew, as its first message was changed, is named
+// anew, unless a person names it meanwhile.
+func TestATitleOfALaterNameWinsAndAnEarlierOneDoesNot(t *testing.T) {
+	for listed, want := range map[string]string{"old": "anew", "": "old"} {
+		d := newDesk(t, func(files.Dirs) agent.Middleware {
+			return middleware.Title(middleware.TitleRules{Shown: func(context.Context) string { return "old" }})
+		})
+		d.turn.Listed = listed
+		d.ask("anew")
+		if got := *d.turn.State.Title; got != want {
+			t.Errorf("the list had %q before: %q, want %q", listed, got, want)
+		}
+	}
+}
+
 // stopSink stops the run with the first word.
 type stopSink struct {
 	*agenttest.Sink

@@ -161,6 +161,9 @@ func (d *drive) take(options agent.Options, state agent.State) {
 		State: state, StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
 		Sink: d.rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID,
 		Remark: e.remarks.Add, Plan: d.rec.Todos, Observer: m.calls()}
+	if e.goOn == nil {
+		d.turn.Listed = d.rec.At().Shown
+	}
 }
 
 // make builds the agent.

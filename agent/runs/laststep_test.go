@@ -108,6 +108,24 @@ func (s suite) AStopBehindTheLastStepKeepsIt(t *testing.T) {
 	w.sound(t)
 }
 
+// AStopBehindAPlanEditedKeepsBoth the last step and the change.
+func (s suite) AStopBehindAPlanEditedKeepsBoth(t *testing.T) {
+	p, dir := newPausing(), t.TempDir()
+	w := s.open(t, dir, &p.Agent)
+	run := w.paused(t, p)
+	must.Get(w.m.EditPlan(t.Context(), "t1", func([]agent.Todo) ([]agent.Todo, error) {
+		return []agent.Todo{{Content: "check"}}, nil
+	}))(t)
+	w.close()
+	close(p.goOn)
+	w = s.open(t, dir, &p.Agent)
+	w.end(t, run, runs.Success)
+	if st := w.state(t, "t1", ""); items(st.Todos) != "1:check" || texts(st) != "human:hi\nai:re: hi" || p.calls.Load() != 1 {
+		t.Errorf("%d calls of the model; plan %s, messages:\n%s", p.calls.Load(), items(st.Todos), texts(st))
+	}
+	w.sound(t)
+}
+
 // ARollbackBehindTheLastStepRevertsIt.
 func (s suite) ARollbackBehindTheLastStepRevertsIt(t *testing.T) {
 	p := newPausing()

@@ -43,9 +43,15 @@ func (r *Recorder) Settle(ctx context.Context) error {
 	if r.held == nil {
 		return nil
 	}
+	err := r.storeHeld(ctx)
+	r.held = nil
+	return err
+}
+
+// storeHeld stores the step that waits for the end of the run. mu is held.
+func (r *Recorder) storeHeld(ctx context.Context) error {
 	before := r.mark()
 	b, err := r.step(*r.held)
-	r.held = nil
 	if err == nil {
 		err = r.commit(ctx, b)
 	}
@@ -53,6 +59,7 @@ func (r *Recorder) Settle(ctx context.Context) error {
 		r.undo(before)
 		return err
 	}
+	r.held = nil
 	r.moveTo(*b.Patch.Head)
 	r.closeStep()
 	return nil

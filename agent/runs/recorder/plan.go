@@ -17,7 +17,7 @@ var ErrSettled = errors.New("the run is ending")
 // EditPlan shows a changed plan among the events of the run. It returns once the change would
 // survive a crash.
 func (r *Recorder) EditPlan(ctx context.Context, edit func([]agent.Todo) ([]agent.Todo, error)) ([]agent.Todo, error) {
-	now, err := r.putPlan(edit)
+	now, err := r.putPlan(ctx, edit)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (r *Recorder) EditPlan(ctx context.Context, edit func([]agent.Todo) ([]agen
 	return now, nil
 }
 
-func (r *Recorder) putPlan(edit func([]agent.Todo) ([]agent.Todo, error)) ([]agent.Todo, error) {
+func (r *Recorder) putPlan(ctx context.Context, edit func([]agent.Todo) ([]agent.Todo, error)) ([]agent.Todo, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over || r.settled {
@@ -44,6 +44,11 @@ func (r *Recorder) putPlan(edit func([]agent.Todo) ([]agent.Todo, error)) ([]age
 	data, err := agent.Encode(map[string]any{"type": runevent.PlanEdited, "todos": now})
 	if err != nil {
 		return nil, err
+	}
+	if r.held != nil { // its row would take the change along, which it lacks
+		if err := r.storeHeld(ctx); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrStorage, err)
+		}
 	}
 	r.named(&runevent.Event{Kind: runevent.KindCustom, Data: data})
 	r.edited = now
