@@ -1,12 +1,9 @@
 package jail
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +16,7 @@ func SetupEnv() []string { return []string{"GOMAXPROCS=1", "GOGC=off"} }
 // process with users of its own by a copy of the page tables, of which this small program has few. The argument is a
 // syscall.SysProcAttr as JSON. The control group is that of this process.
 func launchMain() {
-	attr, pidfd := new(syscall.SysProcAttr), -1
+	attr := new(syscall.SysProcAttr)
 	if len(os.Args) != 2 || json.Unmarshal([]byte(os.Args[1]), attr) != nil {
 		os.Exit(1)
 	}
@@ -28,12 +25,11 @@ func launchMain() {
 		os.Exit(1)
 	}
 	attr.Cloneflags |= unix.CLONE_PARENT
-	attr.PidFD = &pidfd
 	pid, err := syscall.ForkExec(ownPath, []string{RoleSetup},
 		&syscall.ProcAttr{Dir: "/", Env: SetupEnv(), Files: []uintptr{0, 1, 2, Control}, Sys: attr})
 	m := &Message{Op: OpStarted, Pid: pid}
 	if err != nil {
-		m.Pid, m.Errno = pidOf(pidfd), int(unix.EINVAL)
+		m.Pid, m.Errno = 0, int(unix.EINVAL)
 		if errno := syscall.Errno(0); errors.As(err, &errno) {
 			m.Errno = int(errno)
 		}
@@ -41,20 +37,4 @@ func launchMain() {
 	if send(m) != nil {
 		os.Exit(1)
 	}
-}
-
-// pidOf returns the process of a descriptor, or 0 if there is none. It may have ended.
-func pidOf(pidfd int) int {
-	f, err := os.Open("/proc/self/fdinfo/" + strconv.Itoa(pidfd))
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if text, ok := strings.CutPrefix(lines.Text(), "Pid:"); ok {
-			pid, _ := strconv.Atoi(strings.TrimSpace(text))
-			return max(pid, 0)
-		}
-	}
-	return 0
 }

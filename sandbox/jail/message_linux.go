@@ -95,7 +95,7 @@ type Request struct {
 
 // Operations of messages.
 const (
-	OpStarted = "started" // launcher: Pid of the first process, with an Errno if it has failed
+	OpStarted = "started" // launcher: Pid of the first process, or the Errno of starting it
 	OpFail    = "fail"    // setup: Step, Errno, Detail
 	OpListen  = "listen"  // setup: the listener as a descriptor
 	OpLayers  = "layers"  // setup: Layers

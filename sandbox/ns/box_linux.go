@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -69,6 +71,25 @@ type Launch struct {
 	// counts them for its limit; may be nil.
 	Spare   func() int64
 	Release func() // called at the end, also after a failed start
+	// Launchers start the first process; nil starts it by a copy of the server.
+	Launchers *Launchers
+}
+
+// Launchers remembers whether launchers can start sandboxes here. Each that fails may leave an ended process behind, so
+// none is started after the first failure.
+type Launchers struct {
+	Log    *slog.Logger
+	failed atomic.Bool
+}
+
+// errLaunchers is why no launcher is started after one has failed.
+var errLaunchers = errors.New("an earlier launcher failed")
+
+// refuse notes a failure.
+func (l *Launchers) refuse(err error) {
+	if !l.failed.Swap(true) {
+		l.Log.Warn("sandboxes start slower: the launcher failed", "err", err)
+	}
 }
 
 // StartBox starts the processes and waits until commands can run. Errors match ErrInit or are those of ctx.
@@ -80,7 +101,7 @@ func StartBox(ctx context.Context, l Launch) (*Box, error) {
 		dead:     make(chan struct{}), over: make(chan struct{}), waiter: map[int]chan *jail.Message{},
 		calls: map[int]call{},
 	}
-	if err := b.spawn(l.Spec); err != nil {
+	if err := b.spawn(l.Spec, l.Launchers); err != nil {
 		l.Release()
 		return nil, err
 	}
@@ -118,11 +139,16 @@ func StartBox(ctx context.Context, l Launch) (*Box, error) {
 }
 
 // spawn creates the namespaces with their first process.
-func (b *Box) spawn(spec jail.Spec) error {
-	if !spec.Plain {
+func (b *Box) spawn(spec jail.Spec, by *Launchers) error {
+	switch {
+	case spec.Plain || by == nil:
+	case by.failed.Load():
+		b.copied = errLaunchers
+	default:
 		if b.copied = b.launch(spec); b.copied == nil {
 			return nil
 		}
+		by.refuse(b.copied)
 	}
 	return b.fork(spec)
 }

@@ -72,16 +72,11 @@ func (b *Box) started() (*os.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Op != jail.OpStarted || m.Pid <= 0 && m.Errno == 0 {
+	switch {
+	case m.Op == jail.OpStarted && m.Errno != 0:
+		return nil, syscall.Errno(m.Errno)
+	case m.Op != jail.OpStarted || m.Pid <= 0:
 		return nil, unix.EPROTO
 	}
-	if m.Pid <= 0 {
-		return nil, syscall.Errno(m.Errno)
-	}
-	first, err := os.FindProcess(m.Pid)
-	if err == nil && m.Errno != 0 {
-		_, err = first.Wait()
-		return nil, errors.Join(syscall.Errno(m.Errno), err)
-	}
-	return first, err
+	return os.FindProcess(m.Pid)
 }

@@ -12,11 +12,14 @@ import (
 
 // provider keeps each thread in its own namespaces: files, processes, network and users. It needs neither root nor any
 // program but bash.
-type provider struct{ *Base }
+type provider struct {
+	*Base
+	launchers Launchers
+}
 
 // New returns the provider.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
-	n := &provider{}
+	n := &provider{launchers: Launchers{Log: cfg.Log}}
 	n.Base = NewBase(cfg, sandbox.ProviderNamespace, "sandbox", n.start, n.probe)
 	n.UseGroups()
 	n.Pool.Env = func(p sandbox.Policy) map[string]string { return CommandEnvironment(p.Network) }
@@ -59,7 +62,7 @@ func (n *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 		return nil, err
 	}
 	l := Launch{Spec: spec, KillTime: n.Config.TestOnly.KillTime, Shell: sys.Shell, Roots: OwnFolders(spec), Owner: -1,
-		Release: func() {}}
+		Release: func() {}, Launchers: &n.launchers}
 	if n.Users != nil {
 		if l.Owner, l.Release, err = n.Users.Claim(ctx, n.Config.Dirs, thread); err != nil {
 			return nil, err
