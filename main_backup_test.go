@@ -296,7 +296,7 @@ func TestAChangedByteIsNoticed(t *testing.T) {
 			return []byte("these are no notes")
 		}
 		return body
-	}), "the content of notes.txt isn't what was written")
+	}), "uploads/notes.txt isn't what was written")
 	refused("without its manifest", repacked(t, b, func(h *tar.Header, body []byte) []byte {
 		if h.Name == "manifest.json" {
 			return nil

@@ -118,7 +118,7 @@ func TestKnowledgeOnTheCommandLine(t *testing.T) {
 		{[]string{"add", "New", "guide.md", filepath.Join(folder, "deep/again/guide.md")}, exitUsage, "same name"},
 		{[]string{"add", "New", "guide.md", "--every", "1h"}, exitUsage, "--every"},
 		{[]string{"add", "New", "guide.md", "--kind", "book"}, exitUsage, "must be upload, folder, web or git"},
-		{[]string{"add"}, exitUsage, "needs NAME"},
+		{[]string{"add"}, exitUsage, "needs the argument NAME"},
 		{[]string{"add", "a/b", "guide.md"}, exitError, "must not begin with a dot"},
 		{[]string{"search", "Hand book", " "}, exitUsage, "empty"},
 		{[]string{"remove", "Hand book"}, exitError, "--yes"}, // nobody says y

@@ -68,7 +68,7 @@ func TestARunAmongBrokenServers(t *testing.T) {
 	}
 	calls := []struct{ name, says string }{
 		{"falls_fall", "stopped during the call, which may have had effects: it has ended; it said: out of memory"},
-		{"huge_huge", "stopped during the call, which may have had effects: it sent a message larger than 32 MiB, which is refused"},
+		{"huge_huge", "stopped during the call, which may have had effects: it sent a message larger than 32 MiB"},
 		{"shouts_whisper", "done"}, {"names_fine", "done"}, {"hangs_any", "there is no tool named"},
 		{"notes_tell", "in /mnt/user-data/workspace"},
 	}

@@ -76,5 +76,5 @@ func TestServersMayAskForModelCalls(t *testing.T) {
 	s.configure(t, conf("token_budget: {max_output_tokens: 20}\n"))
 	webtest.Holds(t, "a run whose budget is spent", s.tool(t, "three", "yes_draft", `{"text":"write a poem","times":9}`), "the run's budget is spent")
 	log := s.send(t, "GET", "/api/mcp/status", "").body
-	webtest.Holds(t, "the server's log", log, "a request for a model call is refused: the budget")
+	webtest.Holds(t, "the server's log", log, "a request for a model call is refused: the run's budget")
 }

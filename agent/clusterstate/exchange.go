@@ -64,7 +64,7 @@ func (x *Exchange) Ask(ctx context.Context, thread, id string, body []byte, unti
 	})()
 	request, reply := x.Names(thread, id)
 	if err := x.Notes.Swap(ctx, nil, Note{Name: request, Body: body, Until: until.Add(noteTime)}); err != nil {
-		x.withdraw(ctx, request, reply)
+		x.withdraw(ctx, thread, request, reply)
 		return nil, fmt.Errorf("store a request: %w", err)
 	}
 	show()
@@ -83,12 +83,12 @@ func (x *Exchange) Ask(ctx context.Context, thread, id string, body []byte, unti
 			over = context.Cause(ctx)
 		}
 		if over != nil {
-			if body := x.withdraw(ctx, request, reply); body != nil {
+			if body := x.withdraw(ctx, thread, request, reply); body != nil {
 				return body, nil
 			}
 			return nil, over
 		}
-		if body := x.take(ctx, reply); body != nil {
+		if body := x.take(ctx, thread, reply); body != nil {
 			return body, nil
 		}
 	}
@@ -116,28 +116,28 @@ func (x *Exchange) release(thread string) {
 }
 
 // take returns a reply and empties its note, which stays for a while; nil if there is none.
-func (x *Exchange) take(ctx context.Context, reply string) json.RawMessage {
+func (x *Exchange) take(ctx context.Context, thread, reply string) json.RawMessage {
 	list, err := x.Notes.Notes(ctx, reply)
 	if err != nil || len(list) == 0 { // checked again later
 		return nil
 	}
 	err = x.Notes.Swap(ctx, nil, Note{Name: reply, Body: []byte("null"), Until: list[0].Until, Over: true})
 	if err != nil && ctx.Err() == nil {
-		x.Log.Warn("couldn't delete the reply to "+x.What, "note", reply, "err", err)
+		x.Log.Warn("couldn't delete the reply to "+x.What, "thread", thread, "note", reply, "err", err)
 	}
 	return list[0].Body
 }
 
 // withdraw removes a request. It returns the reply if one arrived at the last moment, else nil.
-func (x *Exchange) withdraw(ctx context.Context, request, reply string) json.RawMessage {
+func (x *Exchange) withdraw(ctx context.Context, thread, request, reply string) json.RawMessage {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()
 	err := x.Notes.Swap(ctx, []string{request})
 	if errors.Is(err, ErrChanged) {
-		return x.take(ctx, reply)
+		return x.take(ctx, thread, reply)
 	}
 	if err != nil {
-		x.Log.Warn("couldn't withdraw "+x.What, "note", request, "err", err)
+		x.Log.Warn("couldn't withdraw "+x.What, "thread", thread, "note", request, "err", err)
 	}
 	return nil
 }

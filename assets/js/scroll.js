@@ -51,6 +51,7 @@ export const steady = (change) => {
   if (!el) { change(); return; }
   const was = el.getBoundingClientRect().top;
   change();
+  for (const t of $('turns').children) if (heights.has(t)) heights.set(t, t.offsetHeight); // the observer leaves these to this shift
   if (el.isConnected) shift(el.getBoundingClientRect().top - was);
 };
 

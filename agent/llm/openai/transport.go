@@ -111,7 +111,7 @@ func joined(fields map[string]json.RawMessage) []byte {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		name, _ := json.Marshal(k) // a string reader can't fail
+		name, _ := json.Marshal(k) // a string always encodes
 		out = append(append(append(out, name...), ':'), fields[k]...)
 	}
 	return append(out, '}')

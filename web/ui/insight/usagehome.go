@@ -108,7 +108,7 @@ func merged(list []views.Spent, s views.Spent) []views.Spent {
 	return append(list, s)
 }
 
-// spentByUser returns everyone's usage, for the owner of an installation with accounts.
+// spentByUser returns everyone's usage, for owners and administrators of an installation with accounts.
 func (h *Handlers) spentByUser(ctx context.Context, since time.Time) (list []views.Spent, err error) {
 	if h.Accounts == nil || !h.Accounts.Required() || !principal.Of(ctx).Operator() {
 		return nil, nil
