@@ -40,7 +40,7 @@ func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
 // ErrForbidden means that a shared prompt may be used but not changed.
 var ErrForbidden = errors.New("only its owner and administrators can change this prompt")
 
-// Who is the user who reads or changes prompts.
+// Who identifies the user of a call and its rights to prompts.
 type Who struct {
 	Owner    string
 	Operator bool // an administrator, who manages shared prompts

@@ -78,9 +78,9 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// A document that is started repeatedly without ending may crash the server. maxTries limits consecutive attempts that
-// read nothing, maxAgain those that read no more than before, and maxStarts those that ended before reading, which the
-// document hardly caused.
+// A document that is started repeatedly without ending may crash the server. maxTries limits consecutive attempts
+// without any text, maxAgain those without more text than before, and maxStarts those that ended before the reading began,
+// hardly by the document's fault.
 const (
 	maxTries  = 3
 	maxAgain  = 10

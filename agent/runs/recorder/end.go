@@ -23,8 +23,8 @@ type End struct {
 // EndsWell reports whether runs queued behind a run may start.
 func EndsWell(run store.Run, thread string) bool { return run.Status == "success" && thread == "idle" }
 
-// Finish stores the end of the run: the last step if it waits for that, or what is still open, the failure if any, the
-// terminal event and the statuses, all in one batch.
+// Finish stores the end of the run in one batch: a held last step or else the open frames, the failure if any, the
+// terminal event and the statuses.
 func (r *Recorder) Finish(ctx context.Context, end End) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -251,7 +251,7 @@ func (f *feed) pause(ctx context.Context) error {
 	}
 }
 
-// tick publishes what has changed since the last tick.
+// tick publishes the changes since the last tick.
 func (f *feed) tick(ctx context.Context) error {
 	if f.catchUp() {
 		if err := f.refresh(ctx); err != nil {
